@@ -1,0 +1,42 @@
+# Every target sets up its own virtual environment on first use.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test test-all lint types bench docs clean
+
+demo: $(READY)
+	$(BIN)/reissue demo --force --out demo-out
+
+test: lint types $(READY)
+	$(BIN)/pytest
+
+test-all: lint types $(READY)
+	$(BIN)/pytest -m "slow or not slow"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs
+	$(BIN)/zensical build --clean
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Reissue needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist site demo-out benchmarks/out .mypy_cache .ruff_cache .pytest_cache .hypothesis

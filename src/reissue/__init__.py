@@ -1,0 +1,26 @@
+"""Reissue: publish microdata again and again without giving anyone away."""
+
+from reissue.anonymize import anonymize
+from reissue.errors import InputError, NotMetError, ReissueError, RiskError
+from reissue.hierarchies import Hierarchy
+from reissue.release import Release
+from reissue.requirements import KAnonymity, LDiversity
+from reissue.schema import Role, Schema
+from reissue.table import Table
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Hierarchy",
+    "InputError",
+    "KAnonymity",
+    "LDiversity",
+    "NotMetError",
+    "ReissueError",
+    "Release",
+    "RiskError",
+    "Role",
+    "Schema",
+    "Table",
+    "anonymize",
+]

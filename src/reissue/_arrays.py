@@ -1,0 +1,13 @@
+"""Names for the arrays that everything is made of."""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes: TypeAlias = NDArray[np.int32]
+"""Leaf codes, sensitive codes, group numbers of rows."""
+Ints: TypeAlias = NDArray[np.int64]
+"""Counts, packed keys, positions in other arrays."""
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]

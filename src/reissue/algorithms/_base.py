@@ -1,0 +1,104 @@
+"""How algorithms are registered and found: the built-in ones the same way as anyone's."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+
+from reissue import algorithms
+from reissue.errors import InputError, nearest
+from reissue.release import Draft
+from reissue.requirements import Requirement
+from reissue.table import Table
+
+__all__ = ["Algorithm", "Job", "Option", "algorithm", "find", "registered"]
+
+
+def _silent(_: float) -> None:
+    """Nobody watches."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an algorithm is asked to do."""
+
+    table: Table
+    requirement: Requirement
+    rng: np.random.Generator
+    suppress: float = 0.0
+    """The share of rows that may be left out."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The method's own options, by name; all of them, with defaults filled in."""
+    progress: Callable[[float], None] = _silent
+    """Told the share of the work that is done, from 0 to 1."""
+
+    @property
+    def spare(self) -> int:
+        """How many rows may be left out."""
+        return int(self.suppress * self.table.rows + 1e-9)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a method: its default, and what it does in one sentence."""
+
+    default: Any
+    help: str
+    choices: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A registered method."""
+
+    name: str
+    run: Callable[[Job], Draft]
+    summary: str
+    """One sentence for people who choose a method."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    suppresses: bool = False
+    """Whether it makes use of rows that may be left out."""
+
+    def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The given options checked, with defaults for the others."""
+        for name, value in given.items():
+            if name not in self.options:
+                raise InputError(f"The method '{self.name}' has no option '{name}'." + nearest(name, self.options))
+            choices = self.options[name].choices
+            if choices and value not in choices:
+                raise InputError(f"The option '{name}' must be one of {', '.join(map(str, choices))}.")
+        return {name: given.get(name, option.default) for name, option in self.options.items()}
+
+
+_REGISTRY: dict[str, Algorithm] = {}
+
+
+def algorithm(
+    name: str, summary: str, *, options: Mapping[str, Option] | None = None, suppresses: bool = False
+) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
+    """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
+
+    def keep(run: Callable[[Job], Draft]) -> Callable[[Job], Draft]:
+        _REGISTRY[name] = Algorithm(name, run, summary, dict(options or {}), suppresses)
+        return run
+
+    return keep
+
+
+def registered() -> dict[str, Algorithm]:
+    """All methods by name."""
+    for module in iter_modules(algorithms.__path__):
+        if not module.name.startswith("_"):
+            import_module(f"reissue.algorithms.{module.name}")
+    return dict(_REGISTRY)
+
+
+def find(name: str) -> Algorithm:
+    """The method of this name."""
+    known = registered()
+    if name not in known:
+        raise InputError(f"There is no method '{name}'." + nearest(name, known))
+    return known[name]

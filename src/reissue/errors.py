@@ -1,0 +1,76 @@
+"""What can go wrong, as types.
+
+    ReissueError
+    ├── InputError              the user's input: nothing was written, exit code 2
+    │   ├── SchemaError         the schema file or its match with the data
+    │   ├── TaxonomyError       a hierarchy, or a value that it lacks
+    │   ├── DataError           the table itself
+    │   └── RequirementError    a requirement that cannot be read, or that no table like this could meet
+    ├── NotMetError             the work was done and the answer is no: exit code 1
+    │   └── RiskError           an attack succeeded, or could not be run (`findings.raise_for_risk()`)
+    └── InternalError           our bug: please report it
+
+A message says what was wrong, what is allowed and what to try. It names columns, row numbers and counts; it never
+contains a cell value or an identifier, because messages end in logs.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "DataError",
+    "InputError",
+    "InternalError",
+    "NotMetError",
+    "ReissueError",
+    "RequirementError",
+    "RiskError",
+    "SchemaError",
+    "TaxonomyError",
+    "nearest",
+]
+
+
+class ReissueError(Exception):
+    """Anything Reissue raises on purpose."""
+
+
+class InputError(ReissueError):
+    """What was given cannot be worked with."""
+
+
+class SchemaError(InputError):
+    """The schema contradicts itself or the data."""
+
+
+class TaxonomyError(InputError):
+    """A hierarchy is malformed, or lacks a value of the data."""
+
+
+class DataError(InputError):
+    """A file or frame cannot be used."""
+
+
+class RequirementError(InputError):
+    """A requirement cannot be read, or no table like this one could meet it."""
+
+
+class NotMetError(ReissueError):
+    """The requirement is not met: there is nothing to publish."""
+
+
+class RiskError(NotMetError):
+    """An attack succeeded, or did not run where the policy asks for it."""
+
+
+class InternalError(ReissueError):
+    """Reissue contradicts itself: a bug of ours, never the user's mistake."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: a likely one, or all that are known."""
+    known = list(known)
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f" Did you mean '{close[0]}'?"
+    return f" Known: {', '.join(sorted(known))}." if known else ""

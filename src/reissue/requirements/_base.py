@@ -1,0 +1,153 @@
+"""What a requirement is, how requirements compose, and how they are written: `k=5 & l=3`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import reduce
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from reissue._arrays import Bools
+from reissue.cells import Counts
+from reissue.errors import RequirementError, nearest
+
+__all__ = ["All", "Requirement", "parse", "register", "registered"]
+
+
+@dataclass(frozen=True)
+class Requirement(ABC):
+    """A predicate on groups' counts; judges all groups at once."""
+
+    name: ClassVar[str]
+    """How it is written before the equals sign."""
+    sensitive: ClassVar[bool] = True
+    """Whether it looks at sensitive values at all."""
+    monotone: ClassVar[bool] = True
+    """Whether the union of two groups that meet it meets it too (generalizing never breaks it)."""
+    growing: ClassVar[bool] = False
+    """Whether adding records to a group never breaks it ("EG monotone")."""
+
+    @abstractmethod
+    def holds(self, counts: Counts) -> Bools:
+        """Which groups meet it. Groups without rows are not asked about: their answer means nothing."""
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, argument: str) -> "Requirement":
+        """From the text after the equals sign."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+
+    def parts(self) -> "tuple[Requirement, ...]":
+        """The requirements it is made of."""
+        return (self,)
+
+    def __and__(self, other: "Requirement") -> "Requirement":
+        """Both must be met."""
+        return All(self.parts() + other.parts())
+
+    def refuse_impossible(self, whole: Counts) -> None:
+        """Stop before work starts if not even the whole table in one group meets it (`whole` is that one group)."""
+        for part in self.parts():
+            if part.monotone and not part.holds(whole)[0]:
+                raise RequirementError(
+                    f"No release of this table can meet {part}: even all its {int(whole.sizes[0]):,} rows in one group "
+                    f"do not{part.why(whole)}."
+                )
+
+    def why(self, whole: Counts) -> str:
+        """What the whole table has instead, for the message above; starts with a space or a comma."""
+        del whole
+        return ""
+
+
+@dataclass(frozen=True)
+class All(Requirement):
+    """Several requirements at once."""
+
+    name: ClassVar[str] = "&"
+    requirements: tuple[Requirement, ...]
+
+    @property
+    def sensitive(self) -> bool:  # type: ignore[override]
+        """Whether any part looks at sensitive values."""
+        return any(part.sensitive for part in self.requirements)
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Whether all parts are monotone."""
+        return all(part.monotone for part in self.requirements)
+
+    @property
+    def growing(self) -> bool:  # type: ignore[override]
+        """Whether all parts are growing."""
+        return all(part.growing for part in self.requirements)
+
+    def holds(self, counts: Counts) -> Bools:
+        """Which groups meet every part."""
+        return reduce(np.logical_and, (part.holds(counts) for part in self.requirements))
+
+    @classmethod
+    def parse(cls, argument: str) -> Requirement:
+        """From the whole text."""
+        return parse(argument)
+
+    def parts(self) -> tuple[Requirement, ...]:
+        """The requirements it is made of."""
+        return self.requirements
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        return " & ".join(str(part) for part in self.requirements)
+
+
+_REGISTRY: dict[str, type[Requirement]] = {}
+_Kind = TypeVar("_Kind", bound=type[Requirement])
+
+
+def register(kind: _Kind) -> _Kind:
+    """Make a requirement known to `parse` (and so to the command line) under its name."""
+    _REGISTRY[kind.name] = kind
+    return kind
+
+
+def registered() -> dict[str, type[Requirement]]:
+    """All known requirements by name."""
+    return dict(sorted(_REGISTRY.items()))
+
+
+def parse(text: str) -> Requirement:
+    """Read a requirement such as `k=5 & l=3`."""
+    parts = [_parse_one(part) for part in text.split("&")]
+    return parts[0] if len(parts) == 1 else All(tuple(p for part in parts for p in part.parts()))
+
+
+def _parse_one(text: str) -> Requirement:
+    name, equals, argument = (piece.strip() for piece in text.partition("="))
+    if name not in _REGISTRY:
+        raise RequirementError("There is no requirement of that name." + nearest(name, _REGISTRY))
+    if not equals:
+        raise RequirementError(f"The requirement '{name}' needs a value, for example {_example(_REGISTRY[name])}.")
+    return _REGISTRY[name].parse(argument)
+
+
+def _example(kind: type[Requirement]) -> str:
+    return f"{kind.name}=..." if fields(kind) else kind.name
+
+
+def number(
+    kind: type[Requirement], text: str, read: Callable[[str], float], least: float, most: float = np.inf
+) -> float:
+    """One number of a requirement's argument, within its bounds."""
+    try:
+        value = read(text.strip())
+    except ValueError:
+        value = np.nan
+    if not least <= value <= most:
+        bounds = f"at least {least:g}" if np.isinf(most) else f"between {least:g} and {most:g}"
+        whole = "a whole number" if read is int else "a number"
+        raise RequirementError(f"The value of '{kind.name}' must be {whole} {bounds}.")
+    return value

@@ -1,0 +1,37 @@
+"""k-anonymity (Samarati, Sweeney): every group has at least k rows."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from reissue._arrays import Bools
+from reissue.cells import Counts
+from reissue.requirements._base import Requirement, number, register
+
+__all__ = ["KAnonymity"]
+
+
+@register
+@dataclass(frozen=True)
+class KAnonymity(Requirement):
+    """Every group has at least k rows."""
+
+    name: ClassVar[str] = "k"
+    sensitive: ClassVar[bool] = False
+    growing: ClassVar[bool] = True
+    k: int
+
+    def __post_init__(self) -> None:
+        number(type(self), str(self.k), int, 1)
+
+    def holds(self, counts: Counts) -> Bools:
+        """Groups of at least k rows."""
+        return counts.sizes >= self.k
+
+    @classmethod
+    def parse(cls, argument: str) -> "KAnonymity":
+        """From `5`."""
+        return cls(int(number(cls, argument, int, 1)))
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        return f"k={self.k}"

@@ -1,0 +1,218 @@
+"""Schema: which column is what, and how its values generalize. Read from and written to TOML."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from reissue.errors import SchemaError, TaxonomyError, nearest
+from reissue.hierarchies import KINDS, Hierarchy
+
+__all__ = ["Role", "Schema"]
+
+
+class Role(StrEnum):
+    """What a column is for."""
+
+    IDENTIFIER = "identifier"
+    """Names the person; never published."""
+    PROVIDER = "provider"
+    """Names who contributed the record; never published."""
+    QUASI = "quasi"
+    """Known to others, so it can be linked: generalized."""
+    SENSITIVE = "sensitive"
+    """What nobody should learn about a person."""
+    KEEP = "keep"
+    """Published as it is."""
+    DROP = "drop"
+    """Left out, like a column that is not named."""
+
+
+_SINGLE = (Role.IDENTIFIER, Role.PROVIDER)
+_SECTIONS = ("columns", "taxonomy", "updates", "policy")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The roles of columns, their hierarchies, how sensitive values may change, and the holder's policy."""
+
+    columns: Mapping[str, Role]
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    updates: Mapping[str, Any] = field(default_factory=dict)
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path = Path()
+    """Where relative paths in `updates` and `policy` start."""
+
+    def __post_init__(self) -> None:
+        roles = {name: _role(name, role) for name, role in self.columns.items()}
+        object.__setattr__(self, "columns", roles)
+        for single in _SINGLE:
+            if len(self.of(single)) > 1:
+                raise SchemaError(f"At most one column may be the {single}; got {', '.join(self.of(single))}.")
+        for name in self.hierarchies:
+            if roles.get(name) not in {Role.QUASI, Role.SENSITIVE}:
+                raise SchemaError(
+                    f"There is a taxonomy for '{name}', which is neither a quasi-identifier nor sensitive."
+                    + nearest(name, [*self.quasi, *self.sensitive])
+                )
+
+    @classmethod
+    def of_columns(
+        cls,
+        *,
+        quasi: Sequence[str],
+        sensitive: Sequence[str] = (),
+        identifier: str | None = None,
+        provider: str | None = None,
+        keep: Sequence[str] = (),
+        taxonomies: Mapping[str, Hierarchy] | None = None,
+    ) -> "Schema":
+        """A schema from lists of column names, for those who write no TOML."""
+        roles = dict.fromkeys(quasi, Role.QUASI) | dict.fromkeys(sensitive, Role.SENSITIVE)
+        roles |= dict.fromkeys(keep, Role.KEEP)
+        roles |= {identifier: Role.IDENTIFIER} if identifier else {}
+        roles |= {provider: Role.PROVIDER} if provider else {}
+        if len(roles) < len(quasi) + len(sensitive) + len(keep) + bool(identifier) + bool(provider):
+            raise SchemaError("A column can have one role only.")
+        return cls(roles, dict(taxonomies or {}))
+
+    def of(self, role: Role) -> tuple[str, ...]:
+        """The columns with this role, in order."""
+        return tuple(name for name, its in self.columns.items() if its == role)
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers."""
+        return self.of(Role.QUASI)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns; several are taken together."""
+        return self.of(Role.SENSITIVE)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are published as they are."""
+        return self.of(Role.KEEP)
+
+    @property
+    def identifier(self) -> str | None:
+        """The column that names the person, if there is one."""
+        return next(iter(self.of(Role.IDENTIFIER)), None)
+
+    @property
+    def provider(self) -> str | None:
+        """The column that names the provider, if there is one."""
+        return next(iter(self.of(Role.PROVIDER)), None)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """All columns that must be in the data."""
+        return tuple(name for name, role in self.columns.items() if role != Role.DROP)
+
+    def hierarchy(self, column: str) -> Hierarchy:
+        """How a column generalizes; automatic where the schema says nothing."""
+        return self.hierarchies.get(column, Hierarchy())
+
+    def with_roles(self, roles: Mapping[str, Role | str]) -> "Schema":
+        """The same schema with some roles changed."""
+        columns = {**self.columns, **{name: Role(role) for name, role in roles.items()}}
+        kept = {n: h for n, h in self.hierarchies.items() if columns.get(n) in {Role.QUASI, Role.SENSITIVE}}
+        return replace(self, columns=columns, hierarchies=kept)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Schema":
+        """Read a schema file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise SchemaError(f"The schema file '{path}' does not exist. `reissue init` writes one.") from None
+        except (OSError, UnicodeDecodeError) as problem:
+            raise SchemaError(f"The schema file '{path}' cannot be read as UTF-8 text.") from problem
+        return cls.loads(text, folder=path.parent)
+
+    @classmethod
+    def loads(cls, text: str, folder: Path = Path()) -> "Schema":
+        """Read a schema from TOML text; relative paths in it start at `folder`."""
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as problem:
+            raise SchemaError(f"The schema is not valid TOML: {problem}") from None
+        for section in document:
+            if section not in _SECTIONS:
+                raise SchemaError(f"The schema has an unknown section '{section}'." + nearest(section, _SECTIONS))
+        if not isinstance(document.get("columns"), dict) or not document["columns"]:
+            raise SchemaError('The schema needs a [columns] section with lines like  age = "quasi".')
+        hierarchies = {
+            name: _read_hierarchy(name, entry, folder) for name, entry in document.get("taxonomy", {}).items()
+        }
+        return cls(document["columns"], hierarchies, document.get("updates", {}), document.get("policy", {}), folder)
+
+    def dumps(self) -> str:
+        """The schema as TOML text; `loads` gives the same schema back."""
+        document: dict[str, Any] = {"columns": {name: str(role) for name, role in self.columns.items()}}
+        if self.hierarchies:
+            document["taxonomy"] = {name: _write_hierarchy(h) for name, h in self.hierarchies.items()}
+        document |= {"updates": dict(self.updates)} if self.updates else {}
+        document |= {"policy": dict(self.policy)} if self.policy else {}
+        return tomlkit.dumps(document)
+
+
+def _role(name: str, role: object) -> Role:
+    try:
+        return Role(str(role))
+    except ValueError:
+        allowed = ", ".join(Role)
+        raise SchemaError(f"The role of column '{name}' must be one of {allowed}." + nearest(str(role), Role)) from None
+
+
+_OPTIONS = ("delimiter", "header", "unlisted", "ordered")
+
+
+def _read_hierarchy(name: str, entry: Any, folder: Path) -> Hierarchy:
+    """One [taxonomy.x] table."""
+    if not isinstance(entry, dict):
+        raise SchemaError(f"[taxonomy.{name}] must be a table such as  ranges = [5, 10].")
+    for key in entry:
+        if key not in KINDS + _OPTIONS:
+            raise SchemaError(f"[taxonomy.{name}] has an unknown key '{key}'." + nearest(key, KINDS + _OPTIONS))
+    kinds = [kind for kind in KINDS if kind in entry]
+    if len(kinds) != 1:
+        raise SchemaError(f"[taxonomy.{name}] must have exactly one of {', '.join(KINDS)}.")
+    options = {key: entry[key] for key in _OPTIONS if key in entry}
+    kind, value = kinds[0], entry[kinds[0]]
+    try:
+        return Hierarchy(kind, **_argument(kind, value, folder), **options)
+    except (TypeError, ValueError, TaxonomyError) as problem:
+        reason = str(problem) if isinstance(problem, TaxonomyError) else f"`{kind}` has a value of the wrong type."
+        raise SchemaError(f"[taxonomy.{name}]: {reason}") from None
+
+
+def _argument(kind: str, value: Any, folder: Path) -> dict[str, Any]:
+    if kind == "ranges":
+        return {"ranges": tuple(float(width) for width in value)}
+    if kind == "prefix":
+        return {"prefix": tuple(int(count) for count in value)}
+    if kind == "dates":
+        return {} if value is True else {"dates": tuple(str(step) for step in value)}
+    if kind == "file":
+        return {"file": folder / str(value)}
+    return {"tree": dict(value)} if kind == "tree" else {}
+
+
+def _write_hierarchy(hierarchy: Hierarchy) -> dict[str, Any]:
+    value: Any = {
+        "ranges": [int(w) if float(w).is_integer() else w for w in hierarchy.ranges],
+        "prefix": list(hierarchy.prefix),
+        "dates": list(hierarchy.dates),
+        "file": str(hierarchy.file),
+        "tree": dict(hierarchy.tree),
+    }.get(hierarchy.kind, True)
+    default = Hierarchy()
+    options = {key: getattr(hierarchy, key) for key in _OPTIONS if getattr(hierarchy, key) != getattr(default, key)}
+    return {hierarchy.kind: value, **options}

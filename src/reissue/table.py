@@ -1,0 +1,179 @@
+"""Table: the only door for data. Any dataframe or file in, integer codes inside, the same kind of frame out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Codes, Ints
+from reissue.cells import Domain, pack, rank
+from reissue.errors import DataError, SchemaError, TaxonomyError, nearest
+from reissue.files import read_file
+from reissue.hierarchies import Coding, prepare
+from reissue.schema import Schema
+from reissue.taxonomy import Taxonomy
+
+__all__ = ["Table", "to_polars", "unlisted_values"]
+
+Back = Callable[[pl.DataFrame], Any]
+"""Turns a Polars frame into the kind of frame that the user gave."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A user's dataframe as integer codes, one row of `codes` per quasi-identifier."""
+
+    schema: Schema
+    codings: tuple[Coding, ...]
+    """How each quasi-identifier was coded."""
+    codes: Codes
+    """Quasi-identifiers x rows."""
+    sensitive: Codes
+    """The sensitive value of each row; several columns taken together; all 0 where there is none."""
+    domain: Domain
+    frame: pl.DataFrame
+    """The columns as the user gave them, for publishing what is not generalized. Never for algorithms."""
+    back: Back
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return int(self.codes.shape[1])
+
+    @property
+    def taxonomies(self) -> tuple[Taxonomy, ...]:
+        """The taxonomy of each quasi-identifier."""
+        return tuple(coding.taxonomy for coding in self.codings)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of leaves of each quasi-identifier."""
+        return tuple(taxonomy.size for taxonomy in self.taxonomies)
+
+    @property
+    def ids(self) -> pl.Series | None:
+        """The identifiers, for methods that follow people from release to release."""
+        name = self.schema.identifier
+        return None if name is None else self.frame[name]
+
+    @property
+    def providers(self) -> pl.Series | None:
+        """Who contributed each record."""
+        name = self.schema.provider
+        return None if name is None else self.frame[name]
+
+    @classmethod
+    def read(cls, data: Any, schema: Schema, *, delimiter: str = ",", codings: Sequence[Coding] = ()) -> "Table":
+        """Code a dataframe (pandas, Polars, Arrow) or a file; `codings` of an earlier table keep its codes."""
+        frame, back = to_polars(data, schema, delimiter=delimiter)
+        _check_columns(frame, schema)
+        if not schema.quasi:
+            raise SchemaError("The schema names no quasi-identifier: there is nothing to generalize.")
+        if not frame.height:
+            raise DataError("The table has no rows.")
+        _check_ids(frame, schema)
+        if not codings:
+            codings = [code_column(frame[name], schema) for name in schema.quasi]
+        codes = np.empty((len(codings), frame.height), np.int32)
+        for place, (name, coding) in enumerate(zip(schema.quasi, codings, strict=True)):
+            codes[place] = _encode(frame[name], coding)
+        sensitive, domain = _sensitive(frame, schema)
+        return cls(schema, tuple(codings), codes, sensitive, domain, frame.select(schema.used), back)
+
+
+def to_polars(data: Any, schema: Schema | None = None, *, delimiter: str = ",") -> tuple[pl.DataFrame, Back]:
+    """Any dataframe or path as a Polars frame, and the way back to the user's kind."""
+    if isinstance(data, str | Path):
+        text = () if schema is None else tuple(n for n, h in schema.hierarchies.items() if h.kind == "prefix")
+        return read_file(data, text=text, delimiter=delimiter), lambda frame: frame
+    try:
+        native = nw.from_native(data)
+    except TypeError:
+        raise DataError(
+            "The data must be a path, or a pandas, Polars or PyArrow dataframe; other dataframes that narwhals knows "
+            "work too."
+        ) from None
+    if isinstance(native, nw.LazyFrame):
+        return native.collect("polars").to_native(), lambda frame: frame.lazy()
+    if native.implementation.is_pandas_like():
+        return native.to_polars(), lambda frame: frame.to_pandas()
+    if native.implementation.is_pyarrow():
+        return native.to_polars(), lambda frame: frame.to_arrow()
+    return native.to_polars(), lambda frame: frame
+
+
+def code_column(column: pl.Series, schema: Schema) -> Coding:
+    """The coding of one column by its hierarchy."""
+    hierarchy = schema.hierarchy(column.name)
+    return Coding.build(hierarchy, prepare(column, hierarchy))
+
+
+def _encode(column: pl.Series, coding: Coding) -> Codes:
+    codes, unlisted = coding.encode(prepare(column, coding.hierarchy))
+    if len(unlisted):
+        rows = ", ".join(str(row + 1) for row in unlisted[:5].tolist())
+        raise TaxonomyError(
+            f"Column '{column.name}' has {len(unlisted)} records whose value its taxonomy lacks (first rows: {rows}). "
+            f'Add the values to the hierarchy, or write  unlisted = "root"  under [taxonomy.{column.name}] to hang '
+            "them directly under the root. --show-values lists them on screen."
+        )
+    return codes
+
+
+def unlisted_values(data: Any, schema: Schema, *, delimiter: str = ",") -> dict[str, list[str]]:
+    """The values that the taxonomies lack, by column: for the holder's own eyes, on request only."""
+    frame, _ = to_polars(data, schema, delimiter=delimiter)
+    lacking = {}
+    for name in (*schema.quasi, *schema.sensitive):
+        if name in frame.columns and schema.hierarchy(name).kind in {"file", "tree"}:
+            coding = code_column(frame[name], schema)
+            _, rows = coding.encode(prepare(frame[name], coding.hierarchy))
+            if len(rows):
+                lacking[name] = frame[name].gather(rows).unique(maintain_order=True).cast(pl.String).to_list()
+    return lacking
+
+
+def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
+    absent = [name for name in schema.used if name not in frame.columns]
+    if not absent:
+        return
+    if frame.width == 1:
+        marks = [mark for mark in ";\t|," if mark in frame.columns[0]]
+        hint = f" The header is one single column: is the delimiter {marks[0]!r}? Try --delimiter." if marks else ""
+        raise SchemaError(f"The data lacks {len(absent)} columns of the schema.{hint}")
+    hints = "".join(nearest(name, frame.columns) for name in absent[:1])
+    raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.{hints}")
+
+
+def _check_ids(frame: pl.DataFrame, schema: Schema) -> None:
+    if schema.identifier is None:
+        return
+    ids = frame[schema.identifier]
+    if ids.null_count():
+        raise DataError(f"The identifier '{schema.identifier}' is missing in {ids.null_count()} rows.")
+    repeated = ids.is_duplicated()
+    if repeated.any():
+        rows = ", ".join(str(row + 1) for row in np.flatnonzero(repeated.to_numpy())[:5].tolist())
+        raise DataError(
+            f"The identifier '{schema.identifier}' is not unique: {int(repeated.sum())} rows share theirs with another "
+            f"(first rows: {rows}). One row per person is needed."
+        )
+
+
+def _sensitive(frame: pl.DataFrame, schema: Schema) -> tuple[Codes, Domain]:
+    """The joint code of the sensitive columns and their domain."""
+    if not schema.sensitive:
+        codes = np.zeros(frame.height, np.int32)
+        return codes, Domain(np.array([frame.height], np.int64))
+    codings = [code_column(frame[name], schema) for name in schema.sensitive]
+    columns = [_encode(frame[name], coding) for name, coding in zip(schema.sensitive, codings, strict=True)]
+    if len(columns) == 1:
+        taxonomy = codings[0].taxonomy
+        return columns[0], Domain(np.bincount(columns[0], minlength=taxonomy.size), taxonomy)
+    joint: Ints
+    joint, size = rank(pack(columns, [coding.taxonomy.size for coding in codings])[0])
+    return joint.astype(np.int32), Domain(np.bincount(joint, minlength=size))

@@ -1,0 +1,143 @@
+"""Taxonomy: a tree over an attribute's values, stored as an order.
+
+Leaves are numbered depth-first, so every node is an interval `[lo, hi]` of leaf codes, and "is under", "lowest common
+ancestor" and "how many leaves" are integer arithmetic. A tree is kept as *levels*: level 0 are the leaves, the last
+level is the root, and every level coarsens the one before (a leaf that hangs high in a ragged tree stays itself for a
+few levels). A cut is an array that sends each leaf to the first leaf of its node; since the nodes of one tree nest,
+the join of two cuts is their element-wise minimum.
+
+Numbers and dates are `ordered`: there any run of leaves may be published as a range, not only the tree's nodes.
+A missing value is a leaf of its own, always the last one, and hangs directly under the root.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reissue._arrays import Codes, Floats
+
+__all__ = ["ROOT", "Level", "Taxonomy"]
+
+ROOT = "*"
+"""How the root is published, whatever the hierarchy calls it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One level: which node each leaf lies under, and what the nodes are called."""
+
+    node: Codes
+    """Leaf code to node number; never decreases."""
+    names: tuple[str | None, ...]
+    """Node number to published text; None is the missing value."""
+
+    @cached_property
+    def first(self) -> Codes:
+        """Node number to its first leaf, and the number of leaves at the end."""
+        starts = np.flatnonzero(np.diff(self.node, prepend=-1))
+        return np.append(starts, len(self.node)).astype(np.int32)
+
+    @cached_property
+    def lo(self) -> Codes:
+        """Leaf code to the first leaf of its node."""
+        return self.first[self.node]
+
+    @cached_property
+    def hi(self) -> Codes:
+        """Leaf code to the last leaf of its node."""
+        return self.first[self.node + 1] - np.int32(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Taxonomy:
+    """A tree over the values of one column."""
+
+    levels: tuple[Level, ...]
+    positions: Floats
+    """Where each leaf lies on a line: 0, 1, 2, ... for categories, the number itself for numbers."""
+    ordered: bool
+    missing: bool
+    """Whether the last leaf is the missing value."""
+
+    @property
+    def size(self) -> int:
+        """The number of leaves."""
+        return len(self.levels[0].node)
+
+    @property
+    def height(self) -> int:
+        """The number of generalization steps from a leaf to the root."""
+        return len(self.levels) - 1
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """The leaves as published."""
+        return self.levels[0].names
+
+    def lowest(self, lo: Codes, hi: Codes) -> Codes:
+        """The lowest level on which both leaves lie under one node."""
+        level = np.zeros(len(lo), np.int32)
+        for above in self.levels[:-1]:
+            level += above.node[lo] != above.node[hi]
+        return level
+
+    def snap(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
+        """The smallest interval that may be published and holds `[lo, hi]`: a run of an ordered taxonomy, or a node."""
+        if self.ordered:
+            if not self.missing:
+                return lo, hi
+            mixed = (hi == self.size - 1) & (lo < hi)
+            return np.where(mixed, np.int32(0), lo), hi
+        level = self.lowest(lo, hi)
+        low, high = lo.copy(), hi.copy()
+        for number, above in enumerate(self.levels[1:], start=1):
+            here = level == number
+            low[here], high[here] = above.lo[lo[here]], above.hi[lo[here]]
+        return low, high
+
+    def loss(self, lo: Codes, hi: Codes) -> Floats:
+        """How much of the domain a published interval covers: 0 for a leaf, 1 for the root."""
+        span = self.positions[-1] - self.positions[0]
+        if span == 0:
+            return np.zeros(len(lo))
+        return (self.positions[hi] - self.positions[lo]) / float(span)
+
+    def text(self, lo: Codes, hi: Codes) -> list[str | None]:
+        """Published text of intervals that `snap` or a cut gave: node names, else `[20, 34]`."""
+        return [self._text(low, high) for low, high in zip(lo.tolist(), hi.tolist(), strict=True)]
+
+    def _text(self, lo: int, hi: int) -> str | None:
+        if lo == hi:
+            return self.names[lo]
+        if (lo, hi) == (0, self.size - 1):
+            return ROOT
+        for level in self.levels[1:-1]:
+            if level.lo[lo] == lo and level.hi[lo] == hi:
+                return level.names[int(level.node[lo])]
+        return f"[{self.names[lo]}, {self.names[hi]}]"
+
+    def cut(self, level: int) -> Codes:
+        """The cut of all nodes on one level: full-domain generalization."""
+        return self.levels[level].lo
+
+    @staticmethod
+    def join(cuts: Sequence[Codes]) -> Codes:
+        """On every path the most general of the cuts' nodes."""
+        return np.asarray(np.minimum.reduce(list(cuts)), np.int32)
+
+    @staticmethod
+    def ends(cut: Codes) -> Codes:
+        """The last leaf of each leaf's node in a cut."""
+        last = np.append(np.flatnonzero(np.diff(cut)), len(cut) - 1).astype(np.int32)
+        return np.asarray(last[np.cumsum(np.diff(cut, prepend=cut[:1]) != 0)], np.int32)
+
+    def children(self, lo: int, hi: int) -> list[tuple[int, int]]:
+        """The intervals of a node's children; none for a leaf."""
+        if lo == hi:
+            return []
+        below = next(level for level in reversed(self.levels) if level.hi[lo] < hi)
+        starts = below.first[below.node[lo] : below.node[hi] + 2].tolist()
+        return [(start, after - 1) for start, after in itertools.pairwise(starts)]
