@@ -19,7 +19,7 @@ from reissue._arrays import Codes, Floats
 from reissue.errors import TaxonomyError
 from reissue.taxonomy import ROOT, Level, Taxonomy
 
-__all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "prepare", "read_hierarchy"]
+__all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "automatic_widths", "prepare", "read_hierarchy"]
 
 KINDS = ("auto", "flat", "ranges", "prefix", "dates", "file", "tree")
 DATE_STEPS = ("month", "quarter", "year")
@@ -83,7 +83,7 @@ class Coding:
         if kind == "dates":
             return cls(hierarchy, _dates(values, hierarchy.dates, missing), values)
         if kind == "ranges":
-            widths = hierarchy.ranges or _automatic_widths(values)
+            widths = hierarchy.ranges or automatic_widths(values)
             return cls(hierarchy, _ranges(values, widths, missing), values)
         return cls(hierarchy, _assemble(_texts(values), [], _line(len(values)), ordered=False, missing=missing), values)
 
@@ -329,7 +329,7 @@ def _check_widths(widths: Sequence[float]) -> None:
         raise TaxonomyError("`ranges` must list positive widths, each a multiple of the one before, like [5, 10, 20].")
 
 
-def _automatic_widths(values: pl.Series) -> tuple[float, ...]:
+def automatic_widths(values: pl.Series) -> tuple[float, ...]:
     """A round width near a twentieth of the span, then doubled until one range would hold everything."""
     span = float(values[-1]) - float(values[0])
     if span == 0:

@@ -1,0 +1,147 @@
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reissue import synth
+from reissue.errors import DataError
+from reissue.propose import Guess, as_toml, describe, propose, propose_file
+from reissue.schema import Role, Schema
+from reissue.table import Table
+
+PATIENTS = next(synth.Population(seed=2, people=800).months(1))
+
+
+def guess_of(column: pl.Series) -> Guess:
+    return propose(column.to_frame())[0]
+
+
+def test_the_synthetic_hospital_is_understood(tmp_path: Path) -> None:
+    path = tmp_path / "patients.csv"
+    PATIENTS.write_csv(path)
+    frame, guesses = propose_file(path)
+    assert {guess.column: str(guess.role) for guess in guesses} == {
+        "patient": "identifier",
+        "hospital": "provider",
+        "age": "quasi",
+        "zip": "quasi",
+        "sex": "quasi",
+        "job": "quasi",
+        "disease": "sensitive",
+    }
+    assert [guess.column for guess in guesses if guess.confirm] == ["disease"]
+    by_name = {guess.column: guess for guess in guesses}
+    assert describe(by_name["age"].hierarchy) == "ranges of 5, 10, 20, 40, 80"
+    assert describe(by_name["zip"].hierarchy) == "first 3, 2, 1 characters"
+    assert frame["zip"].to_list() == PATIENTS["zip"].to_list()  # leading zeros survive
+
+
+def test_the_written_schema_loads_and_reads_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "patients.csv"
+    PATIENTS.write_csv(path)
+    text = as_toml(propose_file(path)[1], "Schema for patients.csv")
+    schema = Schema.loads(text)
+    assert schema.quasi == ("age", "zip", "sex", "job")
+    assert schema.sensitive == ()
+    assert '# disease = "sensitive"' in text
+    assert Table.read(path, schema).rows == 800
+    confirmed = Schema.loads(text.replace("# disease", "disease"))
+    assert confirmed.sensitive == ("disease",)
+    assert Table.read(path, confirmed).domain.size == PATIENTS["disease"].n_unique()
+
+
+def test_widths_are_written_out_so_that_releases_share_their_ranges() -> None:
+    text = as_toml(propose(PATIENTS.select("age")), "x")
+    assert "ranges = [5, 10, 20, 40, 80]" in text
+    assert "auto" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("row", list(range(30)), Role.IDENTIFIER),
+        ("token", [f"x{i * 7919 % 1000:03d}" for i in range(30)], Role.IDENTIFIER),
+        ("email", [f"p{i}@example.org" for i in range(5)], Role.IDENTIFIER),
+        ("email", ["a@example.org"] * 5, Role.DROP),
+        ("label", [f"word {i}" for i in range(29)] + ["word 1"], Role.DROP),
+        ("remark", [f"this patient told us a long story, number {i}" for i in range(12)], Role.DROP),
+        ("nothing", [None] * 5, Role.DROP),
+        ("same", ["x"] * 5, Role.DROP),
+        ("weight", [60.5 + i for i in range(30)], Role.QUASI),
+        ("colour", ["red", "green"] * 10, Role.QUASI),
+        ("patient_age", list(range(30)), Role.QUASI),
+        ("countryName", ["France", "Spain"], Role.QUASI),
+        ("hospital_id", [1, 2, 1, 2], Role.PROVIDER),
+        ("Monthly Income", [1000 + i for i in range(30)], Role.SENSITIVE),
+        ("member", [True, False], Role.DROP),
+    ],
+)
+def test_roles_by_name_and_content(name: str, values: list[object], role: Role) -> None:
+    column = pl.Series(name, values * 2 if name == "member" else values)
+    assert guess_of(column).role == role
+
+
+def test_kinds_by_type() -> None:
+    days = [dt.date(1950, 1, 1) + dt.timedelta(days=97 * i) for i in range(40)]
+    kinds: dict[str, tuple[list[Any], str]] = {
+        "born": (days, "dates"),
+        "birth": ([str(day) for day in days], "dates"),
+        "zip": ([1067 + i for i in range(40)], "prefix"),
+        "stay": ([f"A{100 + i % 30}" for i in range(40)], "prefix"),
+        "height": ([1.5 + i / 100 for i in range(40)], "ranges"),
+        "smoker": ([i % 2 for i in range(40)], "flat"),
+        "trade code": ([i % 30 for i in range(40)], "flat"),
+    }
+    for name, (values, kind) in kinds.items():
+        hierarchy = guess_of(pl.Series(name, values)).hierarchy
+        assert hierarchy is not None
+        assert hierarchy.kind == kind, name
+
+
+def test_there_is_one_identifier_and_one_provider_at_most() -> None:
+    frame = pl.DataFrame({"id": [1, 2], "ssn": [3, 4], "clinic": ["a", "b"], "bank": ["c", "d"], "age": [5, 6]})
+    roles = [guess.role for guess in propose(frame)]
+    assert roles == [Role.IDENTIFIER, Role.DROP, Role.PROVIDER, Role.DROP, Role.QUASI]
+    assert Schema.loads(as_toml(propose(frame), "x")).identifier == "id"
+
+
+def test_a_table_of_sensitive_columns_only_still_gives_a_schema_that_loads() -> None:
+    text = as_toml(propose(pl.DataFrame({"disease": ["flu", "cold"]})), "x")
+    assert Schema.loads(text).columns == {"disease": Role.DROP}
+    assert 'write "sensitive" to confirm' in text
+
+
+def test_an_empty_table_is_refused() -> None:
+    with pytest.raises(DataError, match="no rows"):
+        propose(pl.DataFrame({"age": []}))
+
+
+def test_no_cell_value_enters_the_schema_file() -> None:
+    frame = pl.DataFrame({"job": ["Xanthippe", "Yorick"] * 20, "age": [71, 72] * 20})
+    text = as_toml(propose(frame), "x")
+    assert "Xanthippe" not in text
+    assert "71" not in text
+
+
+columns = st.one_of(
+    st.lists(st.one_of(st.none(), st.integers(-(10**6), 10**6)), min_size=1, max_size=30),
+    st.lists(st.one_of(st.none(), st.floats(-1e9, 1e9, allow_subnormal=False)), min_size=1, max_size=30),
+    st.lists(st.one_of(st.none(), st.text(max_size=8)), min_size=1, max_size=30),
+    st.lists(st.one_of(st.none(), st.booleans()), min_size=1, max_size=30),
+    st.lists(st.one_of(st.none(), st.dates(dt.date(1900, 1, 1), dt.date(2100, 1, 1))), min_size=1, max_size=30),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(name=st.text(max_size=12), values=columns, title=st.text(max_size=20))
+def test_any_column_gives_a_schema_that_loads_and_fits(name: str, values: list[object], title: str) -> None:
+    frame = pl.Series(name, values).to_frame()
+    guesses = propose(frame)
+    schema = Schema.loads(as_toml(guesses, title))
+    assert list(schema.columns) == [name]
+    if schema.quasi:
+        assert Table.read(frame, schema).rows == len(values)
