@@ -160,9 +160,8 @@ def _published(table: Table, order: Ints, recoded: Mapping[str, pl.Series]) -> p
     """Quasi-identifiers, sensitive and kept columns in the order of the user's table; nothing else."""
     schema = table.schema
     public = {*schema.quasi, *schema.sensitive, *schema.kept}
-    rest = table.frame.select([name for name in table.frame.columns if name in public and name not in recoded])[order]
-    columns = {**{name: rest[name] for name in rest.columns}, **recoded}
-    return pl.DataFrame([columns[name].alias(name) for name in table.frame.columns if name in public])
+    columns = [name for name in table.frame.columns if name in public]
+    return pl.DataFrame([recoded[name] if name in recoded else table.frame[name].gather(order) for name in columns])
 
 
 def _recheck(release: Release) -> None:

@@ -1,0 +1,161 @@
+"""Mondrian and pool: the contract, twins written straight from their descriptions, and the machinery they share."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reissue import anonymize
+from reissue._arrays import Codes
+from reissue.algorithms import Job, _frontier
+from reissue.algorithms._frontier import Frontier, Ranks, compact
+from reissue.algorithms.mondrian import mondrian
+from reissue.algorithms.pool import pool
+from reissue.cells import Counts
+from reissue.errors import RequirementError
+from reissue.release import boxes_of
+from reissue.requirements import KAnonymity, Requirement, parse
+from reissue.schema import Schema
+from reissue.table import Table
+from tests.algorithms.contract import check_contract, samples
+from tests.strategies import Case, tables
+
+METHODS = [("pool", {}), ("mondrian", {}), ("mondrian", {"strict": False})]
+
+
+@pytest.mark.parametrize("requirement", samples())
+@pytest.mark.parametrize(("method", "options"), METHODS)
+@settings(deadline=None, max_examples=30)
+@given(case=tables())
+def test_contract(method: str, options: dict[str, bool], requirement: str, case: Case) -> None:
+    check_contract(method, case.frame, case.schema, requirement, **options)
+
+
+def job_for(table: Table, requirement: Requirement, **options: bool) -> Job:
+    return Job(table, requirement, np.random.default_rng(0), options=options)
+
+
+def partition(groups: Codes) -> set[frozenset[int]]:
+    return {frozenset(np.flatnonzero(groups == group).tolist()) for group in np.unique(groups)}
+
+
+def median_split_twin(table: Table, requirement: Requirement) -> set[frozenset[int]]:
+    """Strict Mondrian, one group after the other."""
+
+    def fine(rows: list[int]) -> bool:
+        zeros = np.zeros(len(rows), np.int32)
+        return bool(rows) and bool(requirement.holds(Counts(zeros, table.sensitive[rows], table.domain, 1))[0])
+
+    def cover(place: int, rows: list[int]) -> float:
+        codes, taxonomy = table.codes[place][rows], table.taxonomies[place]
+        return float(taxonomy.loss(*taxonomy.snap(codes.min(keepdims=True), codes.max(keepdims=True)))[0])
+
+    def cut(place: int, rows: list[int]) -> int:
+        codes: list[int] = sorted(table.codes[place][rows].tolist())
+        taxonomy = table.taxonomies[place]
+        low, high, middle = codes[0], codes[-1], codes[len(codes) // 2]
+        if taxonomy.ordered:
+            if taxonomy.missing and high == taxonomy.size - 1:
+                return high
+            return middle if middle > low else middle + 1
+        levels = [level for level in taxonomy.levels if level.node[low] != level.node[high]]
+        start = int(levels[-1].lo[middle])
+        return start if start > low else int(levels[-1].hi[middle]) + 1
+
+    def divide(rows: list[int]) -> list[list[int]]:
+        places = sorted(range(len(table.codes)), key=lambda place: (-cover(place, rows), place))
+        for place in places:
+            if cover(place, rows) > 0:
+                border = cut(place, rows)
+                parts = [[row for row in rows if (table.codes[place][row] >= border) == up] for up in (False, True)]
+                if all(fine(part) for part in parts):
+                    return [group for part in parts for group in divide(part)]
+        return [rows]
+
+    return {frozenset(group) for group in divide(list(range(table.rows)))}
+
+
+@settings(deadline=None, max_examples=200)
+@given(case=tables(max_rows=30), requirement=st.sampled_from(["k=1", "k=2", "k=3", "l=2", "k=3 & l=2"]))
+def test_mondrian_is_the_recursive_one(case: Case, requirement: str) -> None:
+    table, wanted = Table.read(case.frame, case.schema), parse(requirement)
+    try:
+        draft = mondrian(job_for(table, wanted))
+    except RequirementError:
+        return
+    assert partition(draft.groups) == median_split_twin(table, wanted)
+
+
+@settings(deadline=None, max_examples=60)
+@given(case=tables(min_rows=8, max_rows=40), chunk=st.integers(1, 9), requirement=st.sampled_from(["k=2", "l=2"]))
+@pytest.mark.parametrize("method", [pool, mondrian])
+def test_working_in_chunks_changes_nothing(method: object, case: Case, chunk: int, requirement: str) -> None:
+    table, wanted = Table.read(case.frame, case.schema), parse(requirement)
+    run = pool if method is pool else mondrian
+    with pytest.MonkeyPatch.context() as patch:
+        try:
+            whole = run(job_for(table, wanted))
+        except RequirementError:
+            return
+        patch.setattr(_frontier, "_CHUNK", chunk)
+        assert partition(run(job_for(table, wanted)).groups) == partition(whole.groups)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.lists(st.integers(0, 50), min_size=1, max_size=8), min_size=1, max_size=6), st.booleans())
+def test_ranks_are_those_of_sorting(groups: list[list[int]], stretched: bool) -> None:
+    """`stretched` puts the codes so far apart that the histogram would be too long."""
+    groups = [[code * (10_000 if stretched else 1) for code in group] for group in groups]
+    codes = np.array([code for group in groups for code in group], np.int32)
+    lo, hi = np.array([min(g) for g in groups], np.int32), np.array([max(g) for g in groups], np.int32)
+    sizes = np.array([len(group) for group in groups])
+    table = Table.read(pl.DataFrame({"q": codes}), Schema.of_columns(quasi=["q"]))
+    frontier = Frontier.whole(table).arrange(np.arange(len(codes)), sizes, np.zeros((1, len(groups)), np.bool_))
+    ranks, starts = Ranks(frontier, codes, lo, hi), np.cumsum(sizes) - sizes
+    for place in range(max(sizes)):
+        inside = np.minimum(place, sizes - 1)
+        expected = [sorted(group)[i] for group, i in zip(groups, inside.tolist(), strict=True)]
+        assert ranks.at(starts + inside).tolist() == expected
+        code = np.array(expected)
+        below = [sum(other < c for other in group) for group, c in zip(groups, expected, strict=True)]
+        assert ranks.below(code).tolist() == (starts + below).tolist()
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=50), st.sampled_from([61, 10**9]))
+def test_compact_is_unique(keys: list[int], bound: int) -> None:
+    distinct, number, locate = compact(np.array(keys), bound)
+    assert distinct.tolist() == sorted(set(keys))
+    assert number.tolist() == [keys.count(key) for key in sorted(set(keys))]
+    assert distinct[locate()].tolist() == keys
+
+
+def test_a_pool_that_is_too_small_borrows_from_the_largest_child() -> None:
+    frame = pl.DataFrame({"q": ["a"] * 7 + ["b"] * 2})
+    table = Table.read(frame, Schema.of_columns(quasi=["q"]))
+    sizes = sorted(np.bincount(pool(job_for(table, KAnonymity(3))).groups).tolist())
+    assert sizes == [3, 6], "one of the seven joins the two"
+
+
+def test_pool_loses_less_than_mondrian_on_skewed_data() -> None:
+    rng = np.random.default_rng(1)
+    columns = {f"q{place}": rng.geometric(0.3, 2000).clip(max=12) for place in range(4)}
+    frame = pl.DataFrame(columns).with_columns(pl.all().cast(pl.String))
+    schema = Schema.of_columns(quasi=list(columns))
+    losses = {}
+    for method in ("pool", "mondrian"):
+        release = anonymize(frame, schema, "k=5", method=method)
+        boxes, taxonomies = boxes_of(release.table, release.draft), release.table.taxonomies
+        losses[method] = sum((t.loss(boxes.lo[i], boxes.hi[i]) @ boxes.sizes) for i, t in enumerate(taxonomies))
+    assert losses["pool"] < losses["mondrian"]
+
+
+@pytest.mark.parametrize(("quasi", "rows"), [(24, 30_000), (100, 10_000)])
+@pytest.mark.parametrize("method", ["pool", "mondrian"])
+def test_wide_tables_simply_work(method: str, quasi: int, rows: int) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({f"q{place}": rng.integers(0, 2 + place % 11, rows) for place in range(quasi)})
+    release = anonymize(frame, Schema.of_columns(quasi=frame.columns), "k=5", method=method)
+    assert release.tables["release"].shape == (rows, quasi)
+    assert release.boxes.sizes.min() >= 5
+    assert release.groups > rows // 20
