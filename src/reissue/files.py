@@ -8,14 +8,14 @@ import csv
 import gzip
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
 
 from reissue.errors import DataError, InputError
 
-__all__ = ["FORMATS", "disarm", "read_file", "refuse_existing", "second_path", "write_file"]
+__all__ = ["FORMATS", "disarm", "read_file", "refuse_existing", "second_path", "write_file", "write_text"]
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
 _FORMULA = r"^'*[=+\-@\t\r]"
@@ -82,10 +82,13 @@ def _header(path: Path, delimiter: str) -> list[str]:
         ) from None
 
 
-def refuse_existing(path: str | Path, *, force: bool) -> None:
+def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> None:
     """Stop before work starts if the output is already there, or cannot be written."""
     path = Path(path)
-    _format(path)
+    if table:
+        _format(path)
+    if path.is_dir():
+        raise InputError(f"'{path}' is a folder. Choose another name.")
     if path.exists() and not force:
         raise InputError(f"'{path}' exists already. Choose another name, or --force to replace it.")
     if not path.parent.is_dir():
@@ -94,18 +97,31 @@ def refuse_existing(path: str | Path, *, force: bool) -> None:
 
 def write_file(frame: pl.DataFrame, path: str | Path, *, force: bool = False) -> None:
     """Write a table whole or not at all."""
-    path = Path(path)
     refuse_existing(path, force=force)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
+    _write_whole(Path(path), lambda beside: _write(frame, beside, _format(Path(path))))
+
+
+def write_text(text: str, path: str | Path, *, force: bool = False) -> None:
+    """Write a text file whole or not at all."""
+    refuse_existing(path, force=force, table=False)
+    _write_whole(Path(path), lambda beside: beside.write_text(text, encoding="utf-8"))
+
+
+def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Write beside the path, then move there."""
+    beside = None
     try:
-        _write(frame, Path(beside), _format(path))
-        Path(beside).chmod(0o644)
-        Path(beside).replace(path)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        beside = Path(name)
+        write(beside)
+        beside.chmod(0o644)
+        beside.replace(path)
     except OSError as problem:
         raise InputError(f"'{path}' cannot be written: {problem.strerror or 'input/output error'}.") from None
     finally:
-        Path(beside).unlink(missing_ok=True)
+        if beside is not None:
+            beside.unlink(missing_ok=True)
 
 
 def _write(frame: pl.DataFrame, path: Path, kind: str) -> None:
