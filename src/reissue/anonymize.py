@@ -7,7 +7,8 @@ import numpy as np
 
 from reissue.algorithms import Job, find
 from reissue.errors import InputError, SchemaError
-from reissue.release import Release, make_release, whole_table
+from reissue.recode import make_release
+from reissue.release import Release
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 from reissue.table import Table
@@ -43,7 +44,7 @@ def anonymize(
         raise SchemaError(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
         )
-    requirement.refuse_impossible(whole_table(table))
+    requirement.refuse_impossible(table.whole())
     rng = np.random.default_rng(seed)
     draft = chosen.run(Job(table, requirement, rng, suppress, settled, progress))
     progress(1.0)

@@ -87,6 +87,11 @@ class Coding:
             return cls(hierarchy, _ranges(values, widths, missing), values)
         return cls(hierarchy, _assemble(_texts(values), [], _line(len(values)), ordered=False, missing=missing), values)
 
+    def decode(self, codes: Codes) -> pl.Series:
+        """The typed values of leaf codes; the missing leaf is null."""
+        known = self.leaves.extend_constant(None, 1) if self.taxonomy.missing else self.leaves
+        return known.gather(codes)
+
     def encode(self, column: pl.Series) -> tuple[Codes, Codes]:
         """Leaf codes of a prepared column (-1 where the taxonomy lacks the value), and the row numbers of those."""
         column = _match(column, self.leaves)

@@ -9,8 +9,8 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Codes, Ints
-from reissue.cells import Domain, pack, rank
+from reissue._arrays import Codes
+from reissue.cells import Counts, Domain, pack
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest
 from reissue.files import read_file
 from reissue.hierarchies import Coding, prepare
@@ -35,6 +35,10 @@ class Table:
     sensitive: Codes
     """The sensitive value of each row; several columns taken together; all 0 where there is none."""
     domain: Domain
+    secrets: tuple[Coding, ...]
+    """How each sensitive column was coded."""
+    joint: Codes
+    """Sensitive columns x sensitive codes: what a joint code means on each of them."""
     frame: pl.DataFrame
     """The columns as the user gave them, for publishing what is not generalized. Never for algorithms."""
     back: Back
@@ -66,9 +70,30 @@ class Table:
         name = self.schema.provider
         return None if name is None else self.frame[name]
 
+    def whole(self) -> Counts:
+        """The statistics of the table as one single group."""
+        return Counts(np.zeros(self.rows, np.int32), self.sensitive, self.domain, 1)
+
+    def decode(self, sensitive: Codes) -> pl.DataFrame:
+        """The sensitive columns that sensitive codes stand for."""
+        return pl.DataFrame(
+            [
+                coding.decode(codes[sensitive]).alias(name).cast(self.frame.schema[name])
+                for name, coding, codes in zip(self.schema.sensitive, self.secrets, self.joint, strict=True)
+            ]
+        )
+
     @classmethod
-    def read(cls, data: Any, schema: Schema, *, delimiter: str = ",", codings: Sequence[Coding] = ()) -> "Table":
-        """Code a dataframe (pandas, Polars, Arrow) or a file; `codings` of an earlier table keep its codes."""
+    def read(
+        cls,
+        data: Any,
+        schema: Schema,
+        *,
+        delimiter: str = ",",
+        codings: Sequence[Coding] = (),
+        secrets: Sequence[Coding] = (),
+    ) -> "Table":
+        """Code a dataframe (pandas, Polars, Arrow) or a file; codings of an earlier table keep its codes."""
         frame, back = to_polars(data, schema, delimiter=delimiter)
         _check_columns(frame, schema)
         if not schema.quasi:
@@ -81,8 +106,10 @@ class Table:
         codes = np.empty((len(codings), frame.height), np.int32)
         for place, (name, coding) in enumerate(zip(schema.quasi, codings, strict=True)):
             codes[place] = _encode(frame[name], coding)
-        sensitive, domain = _sensitive(frame, schema)
-        return cls(schema, tuple(codings), codes, sensitive, domain, frame.select(schema.used), back)
+        secrets = tuple(secrets) or tuple(code_column(frame[name], schema) for name in schema.sensitive)
+        sensitive, domain, joint = _sensitive(frame, schema, secrets)
+        used = frame.select(schema.used)
+        return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back)
 
 
 def to_polars(data: Any, schema: Schema | None = None, *, delimiter: str = ",") -> tuple[pl.DataFrame, Back]:
@@ -164,16 +191,16 @@ def _check_ids(frame: pl.DataFrame, schema: Schema) -> None:
         )
 
 
-def _sensitive(frame: pl.DataFrame, schema: Schema) -> tuple[Codes, Domain]:
-    """The joint code of the sensitive columns and their domain."""
-    if not schema.sensitive:
+def _sensitive(frame: pl.DataFrame, schema: Schema, secrets: Sequence[Coding]) -> tuple[Codes, Domain, Codes]:
+    """The joint code of the sensitive columns, their domain, and what a joint code means on each of them."""
+    if not secrets:
         codes = np.zeros(frame.height, np.int32)
-        return codes, Domain(np.array([frame.height], np.int64))
-    codings = [code_column(frame[name], schema) for name in schema.sensitive]
-    columns = [_encode(frame[name], coding) for name, coding in zip(schema.sensitive, codings, strict=True)]
+        return codes, Domain(np.array([frame.height], np.int64)), np.empty((0, 1), np.int32)
+    columns = [_encode(frame[name], coding) for name, coding in zip(schema.sensitive, secrets, strict=True)]
     if len(columns) == 1:
-        taxonomy = codings[0].taxonomy
-        return columns[0], Domain(np.bincount(columns[0], minlength=taxonomy.size), taxonomy)
-    joint: Ints
-    joint, size = rank(pack(columns, [coding.taxonomy.size for coding in codings])[0])
-    return joint.astype(np.int32), Domain(np.bincount(joint, minlength=size))
+        taxonomy = secrets[0].taxonomy
+        domain = Domain(np.bincount(columns[0], minlength=taxonomy.size), taxonomy)
+        return columns[0], domain, np.arange(taxonomy.size, dtype=np.int32)[np.newaxis]
+    keys, _ = pack(columns, [coding.taxonomy.size for coding in secrets])
+    _, first, joint, number = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    return joint.astype(np.int32), Domain(number), np.stack([column[first] for column in columns])

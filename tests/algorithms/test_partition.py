@@ -14,7 +14,7 @@ from reissue.algorithms.mondrian import mondrian
 from reissue.algorithms.pool import pool
 from reissue.cells import Counts
 from reissue.errors import RequirementError
-from reissue.release import boxes_of
+from reissue.recode import boxes_of
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
 from reissue.table import Table

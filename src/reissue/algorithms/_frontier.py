@@ -14,7 +14,7 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms._base import Job
 from reissue.cells import Counts, Domain
 from reissue.errors import RequirementError
-from reissue.release import Draft, whole_table
+from reissue.release import Draft
 from reissue.table import Table
 
 __all__ = ["Frontier", "Ranks", "compact", "work_off"]
@@ -100,7 +100,7 @@ class Frontier:
 
 def work_off(job: Job, advance: Callable[[Frontier], tuple[Frontier, Bools]]) -> Draft:
     """Partition top-down: `advance` says how the groups of a frontier go on, and which of them are done."""
-    if not job.requirement.holds(whole_table(job.table))[0]:
+    if not job.requirement.holds(job.table.whole())[0]:
         raise RequirementError(
             f"This method splits top-down from the whole table, which does not meet {job.requirement} itself. "
             "Choose a method that builds groups of different values, such as anatomy."

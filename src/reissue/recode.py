@@ -1,0 +1,138 @@
+"""From a draft to the tables that go out: generalize, shuffle, and check again.
+
+A release is re-checked from its published columns, by other code than the algorithm's, before anyone gets to see it.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Codes, Ints
+from reissue.check import meets
+from reissue.errors import InternalError
+from reissue.release import GROUP, Boxes, Draft, Release
+from reissue.requirements import Requirement
+from reissue.table import Table
+
+__all__ = ["boxes_of", "make_release"]
+
+
+def make_release(
+    table: Table, draft: Draft, requirement: Requirement, method: str, rng: np.random.Generator
+) -> Release:
+    """Turn a draft into the tables that go out, in random row order, re-checked from their published columns."""
+    boxes = boxes_of(table, draft)
+    apart = draft.bucketized or draft.permuted
+    tables = _bucketized(table, draft, boxes, rng) if apart else _generalized(table, draft, boxes, rng)
+    release = Release(tables, table, draft, boxes, requirement, method)
+    if not meets(tables, table.schema, requirement, table.domain):
+        raise InternalError(
+            f"The release that '{method}' made does not meet {requirement} when counted again from its published "
+            "columns. Nothing was published. Please report this."
+        )
+    return release
+
+
+def boxes_of(table: Table, draft: Draft) -> Boxes:
+    """The published intervals of each group: its nodes in the cuts, else its tight box."""
+    fakes = draft.counterfeits
+    groups = draft.groups if fakes is None else np.concatenate([draft.groups, fakes.groups])
+    order = np.argsort(groups, kind="stable")[int((groups < 0).sum()) :]
+    sizes = np.bincount(groups[order]).astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    lo = np.empty((len(table.codes), len(sizes)), np.int32)
+    hi = np.empty_like(lo)
+    for place, taxonomy in enumerate(table.taxonomies if len(sizes) else ()):
+        codes = table.codes[place] if fakes is None else np.concatenate([table.codes[place], fakes.codes[place]])
+        if draft.cuts is not None:
+            cut, first = draft.cuts[place], codes[order[starts]]
+            lo[place], hi[place] = cut[first], taxonomy.ends(cut)[first]
+        else:
+            codes = codes[order]
+            lo[place], hi[place] = taxonomy.snap(np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts))
+    return Boxes(lo, hi, sizes)
+
+
+def _generalized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+    """One table: every row with its group's texts."""
+    order = _order(draft, rng)
+    texts = [_texts(table, boxes, place) for place in range(len(table.codes))]
+    recoded = [names.gather(of_group[draft.groups[order]]) for names, of_group in texts]
+    tables = {"release": _published(table, draft, order, recoded)}
+    if draft.counterfeits is not None:
+        fakes = [names.gather(of_group[draft.counterfeits.groups]) for names, of_group in texts]
+        tables["release"] = _mixed(tables["release"], _fakes(table, draft, fakes), rng)
+        tables["counterfeits"] = pl.DataFrame(fakes).group_by(pl.all()).len("counterfeits").sort(pl.all())
+    return tables
+
+
+def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+    """Exact quasi-identifiers, joined by a shuffled number with the sensitive values of their group."""
+    order = _order(draft, rng)
+    number = rng.permutation(len(boxes.sizes)) + 1
+    exact = [table.frame[name].gather(order) for name in table.schema.quasi]
+    joined = pl.Series(GROUP, number[draft.groups[order]], dtype=pl.Int64)
+    whole = _published(table, draft, order, exact).insert_column(0, joined)
+    tables = {}
+    if draft.counterfeits is not None:
+        fakes = draft.counterfeits
+        columns = [
+            c.decode(codes).alias(n) for c, codes, n in zip(table.codings, fakes.codes, table.schema.quasi, strict=True)
+        ]
+        columns = [column.cast(table.frame.schema[column.name]) for column in columns]
+        joined = pl.Series(GROUP, number[fakes.groups], dtype=pl.Int64)
+        whole = _mixed(whole, _fakes(table, draft, columns).insert_column(0, joined), rng)
+        tables["counterfeits"] = joined.to_frame().group_by(GROUP).len("counterfeits").sort(GROUP)
+    sensitive = list(table.schema.sensitive)
+    if draft.permuted:
+        by_group = whole.select(GROUP, *sensitive)[rng.permutation(whole.height)].sort(GROUP, maintain_order=True)
+        whole = whole.sort(GROUP).with_columns(by_group.select(sensitive))[rng.permutation(whole.height)]
+        return {"release": whole, **tables}
+    counted = whole.group_by([GROUP, *sensitive]).agg(pl.len().alias("count")).sort([GROUP, *sensitive])
+    return {"quasi": whole.drop(sensitive), "sensitive": counted, **tables}
+
+
+def _order(draft: Draft, rng: np.random.Generator) -> Ints:
+    """The rows that are published, shuffled: row order tells nothing."""
+    kept = np.flatnonzero(draft.groups >= 0)
+    return kept[rng.permutation(len(kept))]
+
+
+def _texts(table: Table, boxes: Boxes, place: int) -> tuple[pl.Series, Ints]:
+    """The distinct published texts of one quasi-identifier, and which of them each group has."""
+    taxonomy = table.taxonomies[place]
+    keys = boxes.lo[place].astype(np.int64) * taxonomy.size + boxes.hi[place]
+    distinct, of_group = np.unique(keys, return_inverse=True)
+    low, high = (distinct // taxonomy.size).astype(np.int32), (distinct % taxonomy.size).astype(np.int32)
+    return pl.Series(table.schema.quasi[place], taxonomy.text(low, high), dtype=pl.String), of_group
+
+
+def _published(table: Table, draft: Draft, order: Ints, quasi: list[pl.Series]) -> pl.DataFrame:
+    """Quasi-identifiers, sensitive and kept columns in the order of the user's table; nothing else."""
+    columns: dict[str, pl.Series] = {column.name: column for column in quasi}
+    if draft.sensitive is not None:
+        columns |= _named(table.decode(draft.sensitive[order]))
+    schema = table.schema
+    public = {*schema.quasi, *schema.sensitive, *schema.kept}
+    names = [name for name in table.frame.columns if name in public]
+    return pl.DataFrame([columns[name] if name in columns else table.frame[name].gather(order) for name in names])
+
+
+def _fakes(table: Table, draft: Draft, quasi: list[pl.Series]) -> pl.DataFrame:
+    """The counterfeits as published rows; a kept column is missing there."""
+    codes: Codes = np.empty(0, np.int32) if draft.counterfeits is None else draft.counterfeits.sensitive
+    columns: Mapping[str, pl.Series] = {**{c.name: c for c in quasi}, **_named(table.decode(codes))}
+    kept = {name: pl.Series(name, [None] * len(codes), dtype=table.frame.schema[name]) for name in table.schema.kept}
+    columns = {**columns, **kept}
+    return pl.DataFrame([columns[name] for name in table.frame.columns if name in columns])
+
+
+def _named(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    return {column.name: column for column in frame}
+
+
+def _mixed(real: pl.DataFrame, fake: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+    """Real and counterfeit rows in random order."""
+    both = pl.concat([real, fake])
+    return both[rng.permutation(both.height)]
