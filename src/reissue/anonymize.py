@@ -25,14 +25,15 @@ def anonymize(
     *,
     method: str = DEFAULT_METHOD,
     suppress: float = 0.0,
-    seed: int = 0,
+    seed: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
     **options: Any,
 ) -> Release:
     """Make one release of a table that meets a requirement.
 
     `data` is a dataframe, a path, or a Table. `suppress` is the share of rows that may be left out (methods that can
-    do without leave nothing out). The same data, options and seed give the same release.
+    do without leave nothing out). The same data, options and seed give the same release; whoever knows the seed can
+    undo the shuffling of rows, so without one a secret is drawn and forgotten.
     """
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     chosen = find(method)
