@@ -2,6 +2,30 @@
 
 from reissue.requirements._base import All, Requirement, parse, register, registered
 from reissue.requirements.anonymity import KAnonymity
-from reissue.requirements.diversity import LDiversity
+from reissue.requirements.closeness import TCloseness
+from reissue.requirements.confidence import AlphaK, Confidence, SimpleLDiversity
+from reissue.requirements.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
+from reissue.requirements.numeric import KE
+from reissue.requirements.personalized import Personalized
+from reissue.requirements.safety import CKSafety
+from reissue.requirements.unique import MUnique
 
-__all__ = ["All", "KAnonymity", "LDiversity", "Requirement", "parse", "register", "registered"]
+__all__ = [
+    "KE",
+    "All",
+    "AlphaK",
+    "CKSafety",
+    "Confidence",
+    "EntropyLDiversity",
+    "KAnonymity",
+    "LDiversity",
+    "MUnique",
+    "Personalized",
+    "RecursiveLDiversity",
+    "Requirement",
+    "SimpleLDiversity",
+    "TCloseness",
+    "parse",
+    "register",
+    "registered",
+]

@@ -2,17 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from reissue._arrays import Bools
-from reissue.cells import Counts
+from reissue.cells import Counts, Domain
 from reissue.errors import RequirementError, nearest
+from reissue.requirements._values import split
 
-__all__ = ["All", "Requirement", "parse", "register", "registered"]
+__all__ = ["All", "Requirement", "arguments", "number", "parse", "register", "registered"]
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,19 @@ class Requirement(ABC):
 
     name: ClassVar[str]
     """How it is written before the equals sign."""
+    example: ClassVar[str] = ""
+    """How it is written as a whole, for messages."""
     sensitive: ClassVar[bool] = True
     """Whether it looks at sensitive values at all."""
     monotone: ClassVar[bool] = True
     """Whether the union of two groups that meet it meets it too (generalizing never breaks it)."""
     growing: ClassVar[bool] = False
     """Whether adding records to a group never breaks it ("EG monotone")."""
+
+    @property
+    def least(self) -> int:
+        """A number of rows below which no group can meet it."""
+        return 1
 
     @abstractmethod
     def holds(self, counts: Counts) -> Bools:
@@ -50,13 +58,22 @@ class Requirement(ABC):
         return All(self.parts() + other.parts())
 
     def refuse_impossible(self, whole: Counts) -> None:
-        """Stop before work starts if not even the whole table in one group meets it (`whole` is that one group)."""
+        """Stop before work starts if no release of this table can meet it (`whole` is the table in one group)."""
         for part in self.parts():
-            if part.monotone and not part.holds(whole)[0]:
+            part.fits(whole.domain)
+            if not part.possible(whole):
                 raise RequirementError(
                     f"No release of this table can meet {part}: even all its {int(whole.sizes[0]):,} rows in one group "
                     f"do not{part.why(whole)}."
                 )
+
+    def fits(self, domain: Domain) -> None:
+        """Refuse sensitive values that it cannot judge: without order, tree or numbers, or without a value it names."""
+        del domain
+
+    def possible(self, whole: Counts) -> bool:
+        """Whether some release of a table may meet it; for a monotone one the whole table in one group decides."""
+        return not self.monotone or bool(self.holds(whole)[0])
 
     def why(self, whole: Counts) -> str:
         """What the whole table has instead, for the message above; starts with a space or a comma."""
@@ -99,6 +116,11 @@ class All(Requirement):
         """The requirements it is made of."""
         return self.requirements
 
+    def fits(self, domain: Domain) -> None:
+        """Refuse sensitive values that any part cannot judge."""
+        for part in self.requirements:
+            part.fits(domain)
+
     def __str__(self) -> str:
         """As `parse` reads it."""
         return " & ".join(str(part) for part in self.requirements)
@@ -121,7 +143,7 @@ def registered() -> dict[str, type[Requirement]]:
 
 def parse(text: str) -> Requirement:
     """Read a requirement such as `k=5 & l=3`."""
-    parts = [_parse_one(part) for part in text.split("&")]
+    parts = [_parse_one(part) for part in split(text, "&")]
     return parts[0] if len(parts) == 1 else All(tuple(p for part in parts for p in part.parts()))
 
 
@@ -129,13 +151,21 @@ def _parse_one(text: str) -> Requirement:
     name, equals, argument = (piece.strip() for piece in text.partition("="))
     if name not in _REGISTRY:
         raise RequirementError("There is no requirement of that name." + nearest(name, _REGISTRY))
-    if not equals:
-        raise RequirementError(f"The requirement '{name}' needs a value, for example {_example(_REGISTRY[name])}.")
+    if not equals or not argument:
+        raise RequirementError(f"The requirement '{name}' needs a value{_example(_REGISTRY[name])}.")
     return _REGISTRY[name].parse(argument)
 
 
 def _example(kind: type[Requirement]) -> str:
-    return f"{kind.name}=..." if fields(kind) else kind.name
+    return f", for example {kind.example}" if kind.example else ""
+
+
+def arguments(kind: type[Requirement], text: str, count: int) -> list[str]:
+    """The numbers of a requirement that takes several, still as text."""
+    pieces = text.split(",")
+    if len(pieces) != count:
+        raise RequirementError(f"The requirement '{kind.name}' needs {count} numbers{_example(kind)}.")
+    return pieces
 
 
 def number(
@@ -146,7 +176,7 @@ def number(
         value = read(text.strip())
     except ValueError:
         value = np.nan
-    if not least <= value <= most:
+    if not least <= value <= most or np.isinf(value):
         bounds = f"at least {least:g}" if np.isinf(most) else f"between {least:g} and {most:g}"
         whole = "a whole number" if read is int else "a number"
         raise RequirementError(f"The value of '{kind.name}' must be {whole} {bounds}.")

@@ -16,6 +16,7 @@ class KAnonymity(Requirement):
     """Every group has at least k rows."""
 
     name: ClassVar[str] = "k"
+    example: ClassVar[str] = "k=5"
     sensitive: ClassVar[bool] = False
     growing: ClassVar[bool] = True
     k: int

@@ -1,0 +1,50 @@
+"""m-uniqueness (Xiao, Tao 2007; paper 000 section III): at least m rows, and no sensitive value twice.
+
+Not monotone: two groups that share a value have a union that does not meet it. Linear in the triples.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue._arrays import Bools
+from reissue.cells import Counts
+from reissue.requirements._base import Requirement, number, register
+
+__all__ = ["MUnique"]
+
+
+@register
+@dataclass(frozen=True)
+class MUnique(Requirement):
+    """m-uniqueness: every group has at least m rows, all with different sensitive values."""
+
+    name: ClassVar[str] = "m-unique"
+    example: ClassVar[str] = "m-unique=2"
+    monotone: ClassVar[bool] = False
+    m: int
+
+    def __post_init__(self) -> None:
+        number(type(self), str(self.m), int, 1)
+
+    def holds(self, counts: Counts) -> Bools:
+        """Groups of at least m rows with as many values as rows."""
+        return np.asarray((counts.sizes >= self.m) & (counts.distinct == counts.sizes), np.bool_)
+
+    def possible(self, whole: Counts) -> bool:
+        """A group needs m different values, so the table must have them."""
+        return bool(whole.distinct[0] >= self.m)
+
+    @classmethod
+    def parse(cls, argument: str) -> "MUnique":
+        """From `2`."""
+        return cls(int(number(cls, argument, int, 1)))
+
+    def why(self, whole: Counts) -> str:
+        """How many values there are."""
+        return f" have so many sensitive values (there are {int(whole.distinct[0])})"
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        return f"m-unique={self.m}"
