@@ -1,0 +1,1 @@
+"""Speed as ratios, and the papers' experiments. `make bench`, or `python -m benchmarks speed`, `... loss`, ..."""

@@ -1,0 +1,20 @@
+"""`python -m benchmarks [name [its options]]`; without a name: the ground floor."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+DEFAULT = ("loss", "fulldomain", "speed")
+
+
+def run() -> None:
+    names = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
+    if len(sys.argv) > 1 and sys.argv[1] not in names:
+        raise SystemExit(f"There is no benchmark of that name. There are: {', '.join(names)}")
+    chosen = sys.argv[1:2] or [name for name in DEFAULT if name in names]
+    for name in chosen:
+        print(f"== {name}", flush=True)
+        import_module(f"benchmarks.{name}").main(sys.argv[2:])
+
+
+run()

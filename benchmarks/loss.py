@@ -1,0 +1,62 @@
+"""Information loss per cell of the single-release methods on Adult (with its hierarchies) and on Census (flat)."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks._measure import adult_folder, adult_table, cpu
+from reissue.algorithms import Job, find
+from reissue.recode import boxes_of
+from reissue.release import Draft
+from reissue.requirements import parse
+from reissue.schema import Schema
+from reissue.table import Table
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="loss", description=__doc__)
+    parser.add_argument("--data", help="the folder that holds adult/")
+    folder = adult_folder(parser.parse_args(arguments).data)
+    print(f"{'table':<28}{'requirement':<16}{'method':<22}{'loss':>8}{'groups':>8}{'lost':>6}{'CPU s':>8}", flush=True)
+    nine, eight = adult_table(folder), adult_table(folder, "occupation")
+    for name, table, requirement in (
+        ("Adult, nine QI", nine, "k=5"),
+        ("Adult, occupation sensitive", eight, "k=5 & l=3"),
+        ("Adult, occupation sensitive", eight, "k=5 & t=0.2"),
+        *census(folder.parent / "census" / "census.csv.gz"),
+    ):
+        for method, options in (("pool", {}), ("mondrian", {}), ("mondrian", {"strict": False}), ("topdown", {})):
+            compare(name, table, requirement, method, options)
+
+
+def census(path: Path) -> Iterator[tuple[str, Table, str]]:
+    """Census records: seven QI, detailed occupation sensitive."""
+    if not path.is_file():
+        return
+    quasi = ["age", "sex", "education", "marital_stat", "race", "country_self", "class_worker"]
+    frame = pl.read_csv(path, infer_schema_length=None)
+    table = Table.read(frame, Schema.of_columns(quasi=quasi, sensitive=["det_occ_code"]))
+    for requirement in ("k=5", "k=50", "k=10 & l=5"):
+        yield f"Census, {frame.height:,} rows", table, requirement
+
+
+def compare(name: str, table: Table, requirement: str, method: str, options: dict[str, bool]) -> None:
+    run, wanted = find(method), parse(requirement)
+    job = Job(table, wanted, np.random.default_rng(0), options=run.settle(options))
+    seconds, draft = cpu(lambda: run.run(job))
+    label = method + "".join(f" {key}={value}" for key, value in options.items())
+    lost = int((draft.groups < 0).sum())
+    groups = len(boxes_of(table, draft).sizes)
+    print(
+        f"{name:<28}{requirement:<16}{label:<22}{average_loss(table, draft):>8.4f}{groups:>8}{lost:>6}{seconds:>8.3f}"
+    )
+
+
+def average_loss(table: Table, draft: Draft) -> float:
+    """The average information loss per cell; a suppressed row is fully lost."""
+    boxes = boxes_of(table, draft)
+    cells = sum(float(t.loss(boxes.lo[i], boxes.hi[i]) @ boxes.sizes) for i, t in enumerate(table.taxonomies))
+    return (cells / len(table.codes) + int((draft.groups < 0).sum())) / table.rows

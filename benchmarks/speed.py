@@ -1,0 +1,79 @@
+"""How many passes the ground floor takes, how that grows from 10^5 to 10^7 rows, and how much memory.
+
+Every size runs in a process of its own, so that its peak memory is its own. Tables are nearly all distinct rows.
+"""
+
+import argparse
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+
+from benchmarks._measure import cpu, one_pass, peak
+from reissue.algorithms import Job, find
+from reissue.anonymize import anonymize
+from reissue.check import check
+from reissue.requirements import parse
+from reissue.schema import Schema
+from reissue.synth import bench_table
+from reissue.table import Table
+
+SIZES = (100_000, 1_000_000, 10_000_000)
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="speed", description=__doc__)
+    parser.add_argument("--rows", type=int, help="measure one size in this process")
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    chosen = parser.parse_args(arguments)
+    if chosen.rows:
+        measure(chosen.rows)
+        return
+    print(f"{'what':<34}{'rows':>12}{'CPU s':>9}{'passes':>9}{'ns/row':>9}", flush=True)
+    for rows in chosen.sizes:
+        subprocess.run([sys.executable, "-m", "benchmarks", "speed", "--rows", str(rows)], check=True)  # noqa: S603
+
+
+def measure(rows: int) -> None:
+    """All measurements of one size."""
+    before = peak()
+    frame = bench_table(rows)
+    quasi = [name for name in frame.columns if name != "s"]
+    schema = Schema.of_columns(quasi=quasi, sensitive=["s"])
+    whole = _memory(frame, schema, before)
+    unit = one_pass(frame)
+    show("one pass", rows, unit, unit)
+    show("coding the frame", rows, cpu(lambda: Table.read(frame, schema))[0], unit)
+    table = Table.read(frame, schema)
+    for method in ("mondrian", "pool"):
+        run, wanted = find(method), parse("k=10")
+        job = Job(table, wanted, np.random.default_rng(0), options=run.settle({}))
+        show(f"{method}, k = 10", rows, cpu(lambda run=run, job=job: run.run(job))[0], unit)
+    seconds, release = cpu(lambda: anonymize(frame, schema, "k=10", method="mondrian"))
+    show("anonymize, frame to frame", rows, seconds, unit)
+    published = release.tables["release"]
+    show(
+        "check k, l, t of the release",
+        rows,
+        cpu(lambda: check(published, schema, parse("k=10 & l=2 & t=0.9")))[0],
+        unit,
+    )
+    show("check k, l, t of distinct rows", rows, cpu(lambda: check(frame, schema, parse("k=1 & l=1 & t=1")))[0], unit)
+    print(whole, flush=True)
+
+
+def _memory(frame: pl.DataFrame, schema: Schema, before: int) -> str:
+    """Peak memory of one anonymization, first thing in the process, against the coded table and the input frame."""
+    anonymize(frame, schema, "k=10", method="mondrian")
+    coded, given = frame.width * 4 * frame.height, int(frame.estimated_size())
+    used = peak() - before
+    share = used / (3 * coded + given)
+    return (
+        f"  peak memory {used / 1e6:,.0f} MB; input frame {given / 1e6:,.0f} MB, coded table {coded / 1e6:,.0f} MB: "
+        f"{share:.2f} of (3 x coded + input)\n"
+    )
+
+
+def show(what: str, rows: int, seconds: float, unit: float) -> None:
+    print(f"{what:<34}{rows:>12,}{seconds:>9.3f}{seconds / unit:>9.2f}{seconds / rows * 1e9:>9.0f}", flush=True)
