@@ -7,6 +7,7 @@ decided from the hierarchy as the schema writes it.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import polars as pl
 
 from reissue import anonymize
 from reissue.cells import Counts, Domain
-from reissue.errors import InputError
+from reissue.errors import InputError, RequirementError
 from reissue.hierarchies import Hierarchy, read_hierarchy
 from reissue.notation import span_of
 from reissue.release import GROUP, Release
@@ -27,6 +28,16 @@ __all__ = ["SAMPLES", "check_contract", "lies_under", "meets", "samples"]
 SAMPLES: Mapping[str, tuple[str, ...]] = {
     "k": ("k=2", "k=4"),
     "l": ("l=2", "k=3 & l=2"),
+    "entropy-l": ("entropy-l=1.8",),
+    "recursive": ("recursive=2,2",),
+    "simple-l": ("simple-l=2",),
+    "confidence": ("confidence=0.6",),
+    "alpha-k": ("alpha-k=0.7,2",),
+    "t": ("t=0.4", "t=0.3:ordered", "t=0.4:hierarchical", "k=2 & t=0.6"),
+    "k-e": ("k-e=2,3",),
+    "c-k": ("c-k=0.9,1",),
+    "personalized": ("personalized=0.6",),
+    "m-unique": ("m-unique=2",),
 }
 """Requirements that small tables sometimes meet, by name; every registered one must be here."""
 
@@ -36,7 +47,7 @@ ROW = "row"
 
 def samples() -> list[str]:
     """Requirements to run a method with: some of every registered kind."""
-    return [text for name in registered() for text in SAMPLES[name]]
+    return [text for name in registered() for text in SAMPLES.get(name, ())]
 
 
 def check_contract(
@@ -71,7 +82,14 @@ def check_contract(
 
 
 def _check_refusal(method: str, refusal: InputError, table: Table, requirement: Requirement) -> None:
-    """A generalizing method may refuse only if not even the whole table in one group meets the requirement."""
+    """A generalizing method may refuse only if not even the whole table in one group meets the requirement.
+
+    Or if the sensitive column is not of the kind that the requirement judges, which has its own tests.
+    """
+    try:
+        requirement.fits(table.domain)
+    except RequirementError:
+        return
     everyone = list(range(table.rows))
     assert method == "anatomy" or not meets(table, everyone, requirement, everyone), f"refused for nothing: {refusal}"
 
@@ -169,9 +187,14 @@ def meets(table: Table, group: Sequence[int], requirement: Requirement, everyone
     codes = table.sensitive[list(group)].tolist()
     published = table.sensitive[list(everyone)].tolist()
     return all(
-        _JUDGES[part.name](part, codes, published) if part.name in _JUDGES else _alone(part, codes, published, table)
+        _JUDGES[part.name](part, codes, published) if _has_twin(part) else _alone(part, codes, published, table)
         for part in requirement.parts()
     )
+
+
+def _has_twin(part: Requirement) -> bool:
+    """Whether the definition is written out below: not for named values, nor for distances along an order or tree."""
+    return part.name in _JUDGES and not getattr(part, "values", ()) and getattr(part, "distance", "equal") == "equal"
 
 
 def _alone(part: Requirement, codes: Sequence[int], published: Sequence[int], table: Table) -> bool:
@@ -181,13 +204,29 @@ def _alone(part: Requirement, codes: Sequence[int], published: Sequence[int], ta
     return bool(part.holds(counts)[0])
 
 
+def _most(codes: Sequence[int]) -> list[int]:
+    """Counts of the values, largest first."""
+    return [number for _, number in Counter(codes).most_common()]
+
+
 def _entropy(part: Any, codes: Sequence[int], _: Sequence[int]) -> bool:
     shares = [number / len(codes) for number in Counter(codes).values()]
     return -sum(share * math.log(share) for share in shares) >= math.log(part.l) - 1e-9
+
+
+def _closeness(part: Any, codes: Sequence[int], published: Sequence[int]) -> bool:
+    """Equal distance: half the sum of absolute differences, in exact fractions."""
+    group, whole = Counter(codes), Counter(published)
+    differences = [abs(Fraction(group[v], len(codes)) - Fraction(n, len(published))) for v, n in whole.items()]
+    return bool(float(sum(differences) / 2) <= part.t + 1e-9)
 
 
 _JUDGES: dict[str, Judge] = {
     "k": lambda part, codes, _: len(codes) >= part.k,
     "l": lambda part, codes, _: len(set(codes)) >= part.l,
     "entropy-l": _entropy,
+    "recursive": lambda part, codes, _: _most(codes)[0] < part.c * sum(_most(codes)[part.l - 1 :]),
+    "simple-l": lambda part, codes, _: _most(codes)[0] * part.l <= len(codes),
+    "m-unique": lambda part, codes, _: len(set(codes)) == len(codes) >= part.m,
+    "t": _closeness,
 }

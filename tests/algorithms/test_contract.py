@@ -11,8 +11,9 @@ from reissue.algorithms import Algorithm, Job, _base
 from reissue.errors import InternalError
 from reissue.hierarchies import Hierarchy
 from reissue.release import Draft
+from reissue.requirements import parse, registered
 from reissue.schema import Schema
-from tests.algorithms.contract import check_contract, lies_under
+from tests.algorithms.contract import SAMPLES, check_contract, lies_under, samples
 from tests.strategies import Case, tables
 
 
@@ -47,10 +48,15 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @settings(deadline=None, max_examples=40)
-@given(tables(), st.sampled_from(["k=2", "l=2", "k=3 & l=2"]))
+@given(tables(), st.sampled_from([text for text in samples() if parse(text).monotone]))
 @pytest.mark.parametrize("method", ["one_group", "buckets"])
 def test_the_simplest_methods_keep_the_contract(method: str, case: Case, requirement: str) -> None:
     check_contract(method, case.frame, case.schema, requirement)
+
+
+def test_every_requirement_has_samples() -> None:
+    assert set(SAMPLES) >= set(registered()), "add the new requirement to SAMPLES"
+    assert set(samples()) == {text for texts in SAMPLES.values() for text in texts}
 
 
 CASE = Case(

@@ -33,6 +33,7 @@ from reissue.algorithms._measures import MEASURES
 from reissue.cells import pack, rank
 from reissue.errors import InputError, RequirementError
 from reissue.release import Draft
+from reissue.requirements import KAnonymity, Requirement
 
 __all__ = ["incognito"]
 
@@ -87,11 +88,7 @@ class _Search:
         self.ladders = ladders
         self.base = whole(job.table, sensitive=job.requirement.sensitive)
         self.measure = MEASURES[job.options["loss"]](ladders, self.base)
-        parts = job.requirement.parts()
-        binding = [part for part in parts if (part.growing if job.spare else part.monotone)]
-        self.binding = joined(binding)
-        """The part of the requirement that rules out all finer nodes where it fails."""
-        self.whole_requirement = len(binding) == len(parts)
+        self.binding, self.binds_all = _binding(job)
         shape = tuple(len(ladder) for ladder in ladders)
         self.floor = self.measure.lowest.copy()
         """Lower bounds of the loss without suppression."""
@@ -119,7 +116,7 @@ class _Search:
             bad = ~self.binding.holds(counts)
             if not self._binds(rolled, counts.sizes, bad):
                 return rolled
-        if not self.whole_requirement:
+        if not self.binds_all:
             bad = failing(self.job.requirement, rolled.entries, rolled.groups, rolled.total, self.job.spare)
         self._settle(rolled, counts.sizes, bad)
         return None
@@ -209,6 +206,20 @@ class _Search:
             else:
                 counts = self.judge(base, node)
                 base = counts or base
+
+
+def _binding(job: Job) -> tuple[Requirement | None, bool]:
+    """What of the requirement rules out all finer nodes where it fails, and whether that is all of it.
+
+    Of a part that rules out nothing, the number of rows that a group needs at least still does.
+    """
+    parts = job.requirement.parts()
+    binding = [part for part in parts if (part.growing if job.spare else part.monotone)]
+    binds_all = len(binding) == len(parts)
+    least = max(part.least for part in parts)
+    if not binds_all and least > 1:
+        binding.append(KAnonymity(least))
+    return joined(binding), binds_all
 
 
 def _box(levels: Levels) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
