@@ -1,0 +1,34 @@
+"""attack: what releases give away together."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reissue.attacks import Knowledge, Series, find, registered
+from reissue.findings import Findings
+from reissue.schema import Schema
+
+__all__ = ["attack"]
+
+
+def attack(
+    releases: Sequence[Any],
+    schema: Schema,
+    *,
+    only: str | Sequence[str] | None = None,
+    exact: bool = False,
+    knowledge: Knowledge | None = None,
+    limits: Mapping[str, float] | None = None,
+    delimiter: str = ",",
+) -> Findings:
+    """Attack releases the way someone who holds them would.
+
+    `releases` are paths, dataframes or Release objects, in the order they were published; anyone's files will do.
+    `only` names the attacks to run (all by default), `exact` asks for the slower exact way of those that have one,
+    `limits` sets an attack's limit, by its name, where the schema's policy does not.
+    """
+    names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
+    chosen = [find(name) for name in names]
+    for name in limits or {}:
+        find(name)
+    series = Series.read(releases, schema, exact=exact, limits=limits, delimiter=delimiter)
+    return Findings(tuple(one(series, knowledge or Knowledge()) for one in chosen))

@@ -1,0 +1,88 @@
+"""How attacks are registered and found, the built-in ones the same way as anyone's, and what an adversary knows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+
+from reissue import attacks
+from reissue.attacks._series import Series
+from reissue.errors import InputError, ReissueError, nearest
+from reissue.findings import Finding, not_run
+
+__all__ = ["Attack", "CannotRunError", "Knowledge", "Run", "attack", "find", "registered"]
+
+
+class CannotRunError(ReissueError):
+    """An attack does not apply to these releases; the message, a whole sentence, becomes the finding's reason."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What an adversary has: always the target's quasi-identifiers and when the target arrived, and this."""
+
+    holds: tuple[int, ...] | None = None
+    """The releases at hand, numbered from 1; all of them by default."""
+
+    def __post_init__(self) -> None:
+        if self.holds is not None and (not self.holds or min(self.holds) < 1 or len(set(self.holds)) < len(self.holds)):
+            raise InputError("`holds` must list different numbers of releases, counted from 1.")
+
+    def held(self, total: int) -> tuple[int, ...]:
+        """The numbers of the releases at hand, in order of publication."""
+        if self.holds is None:
+            return tuple(range(1, total + 1))
+        if max(self.holds) > total:
+            raise InputError(f"`holds` names release {max(self.holds)}, but there are only {total}.")
+        return tuple(sorted(self.holds))
+
+
+Run = Callable[[Series, Knowledge], Finding]
+"""An attack: releases and knowledge to what it found. Where it does not apply it raises CannotRunError."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A registered attack."""
+
+    name: str
+    run: Run
+    summary: str
+    """One sentence for people who read a list of attacks."""
+
+    def __call__(self, series: Series, knowledge: Knowledge) -> Finding:
+        """Run it on the releases that the adversary holds."""
+        held = knowledge.held(len(series))
+        try:
+            return self.run(series if len(held) == len(series) else series.of(held), knowledge)
+        except CannotRunError as obstacle:
+            return not_run(self.name, held, str(obstacle))
+
+
+_REGISTRY: dict[str, Attack] = {}
+
+
+def attack(name: str, summary: str) -> Callable[[Run], Run]:
+    """Register a function as an attack: `reissue.attack(...)` and the command line find it."""
+
+    def keep(run: Run) -> Run:
+        _REGISTRY[name] = Attack(name, run, summary)
+        return run
+
+    return keep
+
+
+def registered() -> dict[str, Attack]:
+    """All attacks by name."""
+    for module in iter_modules(attacks.__path__):
+        if not module.name.startswith("_"):
+            import_module(f"reissue.attacks.{module.name}")
+    return dict(_REGISTRY)
+
+
+def find(name: str) -> Attack:
+    """The attack of this name."""
+    known = registered()
+    if name not in known:
+        raise InputError(f"There is no attack '{name}'." + nearest(name, known))
+    return known[name]

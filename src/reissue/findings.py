@@ -1,0 +1,124 @@
+"""Findings: what attacks found, one Finding each, and the gate that turns a finding into an error when asked.
+
+An attack ends in *succeeded* (somebody is worse off than the limit allows), *failed* (it ran, and nobody is), or
+*not run*, with a reason. What was not run has shown nothing: it is never counted as failed.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from reissue.errors import InputError, RiskError, nearest
+
+__all__ = ["Finding", "Findings", "Status", "Verdict", "not_run"]
+
+
+class Status(StrEnum):
+    """How an attack ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    NOT_RUN = "not_run"
+
+
+class Verdict(StrEnum):
+    """What all findings say together."""
+
+    EXPOSED = "exposed"
+    """At least one attack succeeded."""
+    WITHSTOOD = "withstood"
+    """Every attack ran, and none succeeded."""
+    INCOMPLETE = "incomplete"
+    """None succeeded, but at least one could not be run."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One attack's outcome."""
+
+    attack: str
+    status: Status
+    sentence: str
+    """The outcome in one plain sentence, without any person's values."""
+    releases: tuple[int, ...]
+    """Which releases were used, numbered from 1 in the order given."""
+    reason: str | None = None
+    """Why it was not run."""
+    people: int = 0
+    """How many people it exposes, at most."""
+    population: int = 0
+    """Out of how many."""
+    measure: str | None = None
+    """What `worst` and `limit` count."""
+    worst: float | None = None
+    """The measure for the person who is worst off."""
+    limit: float | None = None
+    """What the measure must keep to."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What is particular to the attack; see docs/reference/attacks.md."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "status", Status(self.status))
+        if (self.status == Status.NOT_RUN) != (self.reason is not None):
+            raise InputError("A finding needs a `reason` exactly when its attack was not run.")
+
+    def as_dict(self) -> dict[str, Any]:
+        """As the JSON of `reissue attack --json` has it."""
+        return {**asdict(self), "status": str(self.status), "releases": list(self.releases)}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What all attacks found."""
+
+    findings: tuple[Finding, ...] = ()
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __getitem__(self, attack: str) -> Finding:
+        """The finding of the attack of this name."""
+        for finding in self.findings:
+            if finding.attack == attack:
+                return finding
+        raise InputError(f"No attack '{attack}' was asked for." + nearest(attack, [f.attack for f in self.findings]))
+
+    def of(self, status: Status) -> tuple[Finding, ...]:
+        """The findings that ended in this way."""
+        return tuple(finding for finding in self.findings if finding.status == status)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Exposed if any attack succeeded; incomplete if any was not run; else withstood."""
+        if self.of(Status.SUCCEEDED):
+            return Verdict.EXPOSED
+        return Verdict.INCOMPLETE if self.of(Status.NOT_RUN) else Verdict.WITHSTOOD
+
+    def raise_for_risk(self, *, allow_not_run: bool | Sequence[str] = False) -> None:
+        """Raise RiskError if an attack succeeded, or was not run and is not allowed to be (True allows all)."""
+        blocking = list(self.of(Status.SUCCEEDED))
+        if allow_not_run is not True:
+            allowed = set(allow_not_run or ())
+            blocking += [finding for finding in self.of(Status.NOT_RUN) if finding.attack not in allowed]
+        if blocking:
+            raise RiskError("\n".join(f"{finding.attack}: {finding.sentence}" for finding in blocking))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The contract of DESIGN.md: `verdict` and `findings`."""
+        return {"verdict": str(self.verdict), "findings": [finding.as_dict() for finding in self.findings]}
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def not_run(attack: str, releases: Sequence[int], reason: str, details: Mapping[str, Any] | None = None) -> Finding:
+    """The finding of an attack that could not be run; `reason` is a whole sentence."""
+    return Finding(
+        attack, Status.NOT_RUN, f"Not run: {reason}", tuple(releases), reason=reason, details=dict(details or {})
+    )
