@@ -48,8 +48,11 @@ class TCloseness(Requirement):
 
     def holds(self, counts: Counts) -> Bools:
         """Groups whose distribution is at most t away from the table's."""
-        measure = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}[self.distance]
-        return measure(counts) <= self.t + _SLACK
+        return self.away(counts) <= self.t + _SLACK
+
+    def away(self, counts: Counts) -> Floats:
+        """How far each group's distribution is from the table's."""
+        return {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}[self.distance](counts)
 
     def fits(self, domain: Domain) -> None:
         """Refuse an ordered distance without an order, a hierarchical one without a tree."""
