@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from reissue import algorithms
+from reissue._arrays import Ints
 from reissue.errors import InputError, nearest
 from reissue.release import Draft
 from reissue.requirements import Requirement
@@ -34,6 +35,12 @@ class Job:
     """The method's own options, by name; all of them, with defaults filled in."""
     progress: Callable[[float], None] = _silent
     """Told the share of the work that is done, from 0 to 1."""
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    """What the method remembered after the release before; empty for a first release."""
+    people: Ints | None = None
+    """Row to its person's number, which lasts over a series; for methods that remember."""
+    lasting: Ints | None = None
+    """Sensitive code to its value's number, which lasts over a series; for methods that remember."""
 
     @property
     def spare(self) -> int:
@@ -61,6 +68,8 @@ class Algorithm:
     options: Mapping[str, Option] = field(default_factory=dict)
     suppresses: bool = False
     """Whether it makes use of rows that may be left out."""
+    remembers: bool = False
+    """Whether it follows people through a series, and so needs identifiers and its memory."""
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The given options checked, with defaults for the others."""
@@ -77,12 +86,17 @@ _REGISTRY: dict[str, Algorithm] = {}
 
 
 def algorithm(
-    name: str, summary: str, *, options: Mapping[str, Option] | None = None, suppresses: bool = False
+    name: str,
+    summary: str,
+    *,
+    options: Mapping[str, Option] | None = None,
+    suppresses: bool = False,
+    remembers: bool = False,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
 
     def keep(run: Callable[[Job], Draft]) -> Callable[[Job], Draft]:
-        _REGISTRY[name] = Algorithm(name, run, summary, dict(options or {}), suppresses)
+        _REGISTRY[name] = Algorithm(name, run, summary, dict(options or {}), suppresses, remembers)
         return run
 
     return keep

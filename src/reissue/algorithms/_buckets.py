@@ -1,0 +1,164 @@
+"""Buckets: all records with one signature, and who of the new ones goes where (m-invariance, paper 000 section III).
+
+Everything is decided on counts by signature and value. Survivors stand in the bucket of their signature. What a
+bucket lacks, so that each of its values has equally many records, is drawn from the new records; how many of each
+value may be drawn so that the rest stays m-eligible (no value in more than 1/m of it) is settled at once, not record
+by record, because drawing one value can make room for another. The rest goes to buckets, a batch for each signature:
+one that exists where that places about as many as the m most frequent values would, else a new one.
+
+O(signatures x values) for a batch, and about as many batches as there are values.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.errors import InternalError
+
+__all__ = ["Ineligible", "Places", "Signatures", "assign", "drawable", "fill", "lacks", "place_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class Signatures:
+    """All signatures of a series."""
+
+    member: Bools
+    """Signatures x values: which values each has."""
+
+    @property
+    def sizes(self) -> Ints:
+        """How many values each has."""
+        return self.member.sum(axis=1)
+
+    def widen(self, values: int) -> "Signatures":
+        """The same, where more values are known."""
+        return Signatures(np.pad(self.member, ((0, 0), (0, values - self.member.shape[1]))))
+
+    def add(self, mask: Bools) -> "tuple[Signatures, int]":
+        """With this signature, and its number."""
+        same = np.flatnonzero((self.member == mask).all(axis=1))
+        if len(same):
+            return self, int(same[0])
+        return Signatures(np.vstack([self.member, mask])), len(self.member)
+
+
+class Ineligible(Exception):  # noqa: N818
+    """New records that are not m-eligible: which value, how many records have it, and how many may."""
+
+    def __init__(self, value: int, number: int, most: int) -> None:
+        super().__init__()
+        self.value, self.number, self.most = value, number, most
+
+
+def lacks(have: Ints, signatures: Signatures) -> Ints:
+    """What each bucket lacks of each of its values (signatures x values), to have all of them equally often."""
+    return np.where(signatures.member, have.max(axis=1, keepdims=True, initial=0) - have, 0)
+
+
+def drawable(new: Ints, wanted: Ints, m: int) -> Ints:
+    """How many new records of each value to draw: as many as wanted, but so that the rest is m-eligible.
+
+    With u = min(new, wanted), the rest's largest count is at least M = max(new - u), so the rest must have m M
+    records; drawing u is best, and where that leaves fewer, some are given back to values below M. If even giving
+    all of those back is not enough then nothing is: sum(min(new, M)) - m M is concave in M and 0 at M = 0.
+    """
+    drawn = np.minimum(new, wanted)
+    rest = new - drawn
+    most = int(rest.max(initial=0))
+    short = m * most - int(rest.sum())
+    if short <= 0:
+        return drawn
+    room = np.minimum(most - rest, drawn)
+    if int(room.sum()) < short:
+        value = int(rest.argmax())
+        raise Ineligible(value, most, int((rest + room).sum()) // m)
+    # Given back where most stay drawn, so that no value loses all its records for counterfeits.
+    back = np.minimum(room, short * room // max(int(room.sum()), 1))
+    for value in np.argsort(-(room - back), kind="stable"):
+        more = min(int(room[value] - back[value]), short - int(back.sum()))
+        back[value] += more
+    return drawn - back
+
+
+def fill(wanted: Ints, drawn: Ints) -> Ints:
+    """How many of the drawn records each bucket gets of what it wants (signatures x values), first come first served."""
+    before = np.cumsum(wanted, axis=0) - wanted
+    return np.clip(drawn - before, 0, wanted)
+
+
+def assign(rest: Ints, signatures: Signatures, m: int) -> tuple[Signatures, Ints]:
+    """Place m-eligible records in batches: how many of each of its values each signature gets."""
+    rest = rest.copy()
+    batches = np.zeros(len(signatures.member), np.int64)
+    while rest.any():
+        mask, most = _frequent(rest, m)
+        fresh = most * int(mask.sum())
+        number, most_known = _known(rest, signatures, m)
+        if number >= 0 and 4 * most_known * int(signatures.member[number].sum()) >= fresh:
+            mask, most = signatures.member[number], most_known
+        else:
+            signatures, number = signatures.add(mask)
+            batches = np.pad(batches, (0, len(signatures.member) - len(batches)))
+        batches[number] += most
+        rest -= most * mask
+    return signatures, batches
+
+
+def _frequent(rest: Ints, m: int) -> tuple[Bools, int]:
+    """The most frequent values, m of them if possible, and how often they can all be taken."""
+    order = np.argsort(-rest, kind="stable")
+    count, total = rest[order].tolist(), int(rest.sum())
+    for width in range(m, len(count) + 1):
+        after = count[width] if width < len(count) else 0
+        most = min(count[width - 1], (total - m * after) // width)
+        if width > m:
+            most = min(most, (total - m * count[0]) // (width - m))
+        if most > 0:
+            mask = np.zeros(len(rest), np.bool_)
+            mask[order[:width]] = True
+            return mask, most
+    raise InternalError("The remaining records are not m-eligible. Please report this.")
+
+
+def _known(rest: Ints, signatures: Signatures, m: int) -> tuple[int, int]:
+    """The signature in use that places most records, and how often it can be taken; -1 if none can."""
+    if not len(signatures.member):
+        return -1, 0
+    total, sizes = int(rest.sum()), signatures.sizes
+    inside = np.where(signatures.member, rest, total + 1)
+    most = np.minimum(inside.min(axis=1), (total - m * np.where(signatures.member, 0, rest).max(axis=1)) // sizes)
+    largest = np.where(signatures.member, rest, 0).max(axis=1)
+    wide = sizes > m
+    most[wide] = np.minimum(most[wide], (total - m * largest[wide]) // (sizes[wide] - m))
+    most[sizes < m] = 0
+    best = int((most * sizes).argmax())
+    return (best, int(most[best])) if most[best] > 0 else (-1, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where new records go, real ones and counterfeits."""
+
+    rows: Ints
+    """New rows, -1 for a counterfeit."""
+    signature: Codes
+    value: Codes
+
+
+def place_rows(rows: Ints, values: Codes, takes: Ints) -> Places:
+    """Give every new row its bucket: `takes` says how many (stages x signatures x values), rows are taken in order.
+
+    Where more is taken of a value than there are rows, the last ones taken are counterfeits.
+    """
+    stages, signatures, width = takes.shape
+    flat = takes.transpose(2, 0, 1).reshape(-1)
+    signature = np.repeat(np.tile(np.arange(signatures, dtype=np.int32), stages * width), flat)
+    value = np.repeat(np.arange(width, dtype=np.int32), takes.sum(axis=(0, 1)))
+    placed = np.full(len(value), -1, np.int64)
+    order = np.argsort(values[rows], kind="stable")
+    number = np.bincount(values[rows], minlength=width)
+    starts = np.cumsum(takes.sum(axis=(0, 1))) - takes.sum(axis=(0, 1))
+    shift = starts - (np.cumsum(number) - number)
+    placed[np.arange(len(rows)) + np.repeat(shift, number)] = rows[order]
+    return Places(placed, signature, value)

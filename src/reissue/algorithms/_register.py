@@ -1,0 +1,138 @@
+"""Who has been published, with which signature: the private memory of methods that follow people through a series.
+
+People are numbers (keyed hashes of their identifiers), kept sorted. Those in the last release and those who have left
+are kept apart, so a release costs as much as the table and its updates, not as much as the whole past.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.errors import DataError
+
+__all__ = ["People", "Recall", "Register"]
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Some people, sorted by number."""
+
+    people: Ints
+    signature: Codes
+    value: Codes
+    """The sensitive value, as a number that lasts over the series."""
+    since: Codes
+    """The release in which each of them came (came back)."""
+
+    @classmethod
+    def none(cls) -> "People":
+        """Nobody."""
+        return cls(np.empty(0, np.int64), *(np.empty(0, np.int32) for _ in range(3)))
+
+    def pick(self, chosen: Bools | Ints) -> "People":
+        """Some of them, in the given order."""
+        return People(self.people[chosen], self.signature[chosen], self.value[chosen], self.since[chosen])
+
+    def merge(self, others: "People") -> "People":
+        """Both together; nobody may be in both."""
+        place = np.searchsorted(self.people, others.people)
+        pairs = ((getattr(self, name), getattr(others, name)) for name in ("people", "signature", "value", "since"))
+        return People(*(np.insert(mine, place, theirs) for mine, theirs in pairs))
+
+    def find(self, people: Ints) -> Ints:
+        """The place of each of the sorted numbers, -1 for those who are not here."""
+        place = np.searchsorted(self.people, people)
+        place[place == len(self.people)] = -1
+        if len(self.people):
+            place[self.people[place] != people] = -1
+        return place
+
+
+@dataclass(frozen=True, eq=False)
+class Recall:
+    """What is known about the rows of a new table; row -1 never occurs."""
+
+    signature: Codes
+    """Row to the signature it had, -1 for somebody new."""
+    since: Codes
+    """Row to the release in which it came; for the returned and the new this one."""
+    returned: Bools
+    """Row to whether it had left and is back."""
+    left: People
+    """Who was in the last release and is not in this one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Register:
+    """Everyone who was ever published."""
+
+    live: People
+    gone: People
+    release: int = 0
+    """How many releases there have been."""
+
+    @classmethod
+    def of(cls, memory: Mapping[str, Any]) -> "Register":
+        """From a method's memory; empty for a first release."""
+        if not memory:
+            return cls(People.none(), People.none())
+        live, gone = (People(*(memory[f"{kind}_{name}"] for name in _COLUMNS)) for kind in _KINDS)
+        return cls(live, gone, int(memory["release"]))
+
+    def as_memory(self) -> dict[str, Any]:
+        """For a method's memory; `of` reads it."""
+        blocks = zip(_KINDS, (self.live, self.gone), strict=True)
+        kept = {f"{kind}_{name}": getattr(block, name) for kind, block in blocks for name in _COLUMNS}
+        return {**kept, "release": self.release}
+
+    def recall(self, people: Ints, values: Codes) -> Recall:
+        """What is known about the people of a new table; refuses a sensitive value that changed."""
+        order = np.argsort(people)
+        seen = people[order]
+        place = self.live.find(seen)
+        signature, since = np.full(len(people), -1, np.int32), np.full(len(people), self.release + 1, np.int32)
+        stays = place >= 0
+        back = np.flatnonzero(~stays)
+        former = self.gone.find(seen[back])
+        back, former = back[former >= 0], former[former >= 0]
+        signature[order[stays]] = self.live.signature[place[stays]]
+        since[order[stays]] = self.live.since[place[stays]]
+        signature[order[back]] = self.gone.signature[former]
+        changed = np.concatenate(
+            [
+                order[stays][self.live.value[place[stays]] != values[order[stays]]],
+                order[back][self.gone.value[former] != values[order[back]]],
+            ]
+        )
+        if len(changed):
+            _refuse_changed(changed)
+        returned = np.zeros(len(people), np.bool_)
+        returned[order[back]] = True
+        absent = np.ones(len(self.live.people), np.bool_)
+        absent[place[stays]] = False
+        return Recall(signature, since, returned, self.live.pick(absent))
+
+    def publish(self, people: Ints, signature: Codes, values: Codes, recall: Recall) -> "Register":
+        """The register after a release of these people."""
+        order = np.argsort(people)
+        live = People(people, signature, values.astype(np.int32), recall.since).pick(order)
+        back = np.sort(people[recall.returned])
+        kept = np.ones(len(self.gone.people), np.bool_)
+        kept[self.gone.find(back)] = False
+        return Register(live, self.gone.pick(kept).merge(recall.left), self.release + 1)
+
+
+_KINDS = ("live", "gone")
+_COLUMNS = ("people", "signature", "value", "since")
+
+
+def _refuse_changed(rows: Ints) -> None:
+    first = ", ".join(str(row + 1) for row in np.sort(rows)[:5].tolist())
+    raise DataError(
+        f"{len(rows)} people have another sensitive value than in earlier releases (first rows: {first}). This method is "
+        "for values that last as long as the record does. Values that change are for the method 'distinct': see "
+        "'Values that change' in docs/concepts/updates.md. If it is a correction, the person needs a new identifier."
+    )
