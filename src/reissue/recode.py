@@ -26,7 +26,7 @@ def make_release(
     apart = draft.bucketized or draft.permuted
     tables = _bucketized(table, draft, boxes, rng) if apart else _generalized(table, draft, boxes, rng)
     release = Release(tables, table, draft, boxes, requirement, method)
-    if not meets(tables, table.schema, requirement, table.domain):
+    if not meets(tables, table.schema, requirement, table.secrets):
         raise InternalError(
             f"The release that '{method}' made does not meet {requirement} when counted again from its published "
             "columns. Nothing was published. Please report this."
@@ -59,12 +59,18 @@ def _generalized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Genera
     order = _order(draft, rng)
     texts = [_texts(table, boxes, place) for place in range(len(table.codes))]
     recoded = [names.gather(of_group[draft.groups[order]]) for names, of_group in texts]
-    tables = {"release": _published(table, draft, order, recoded)}
-    if draft.counterfeits is not None:
-        fakes = [names.gather(of_group[draft.counterfeits.groups]) for names, of_group in texts]
-        tables["release"] = _mixed(tables["release"], _fakes(table, draft, fakes), rng)
-        tables["counterfeits"] = pl.DataFrame(fakes).group_by(pl.all()).len("counterfeits").sort(pl.all())
-    return tables
+    number = pl.Series(GROUP, rng.permutation(boxes.lo.shape[1]) + 1 if draft.numbered else [], dtype=pl.Int64)
+    whole = _published(table, draft, order, recoded)
+    whole = whole.insert_column(0, number.gather(draft.groups[order])) if draft.numbered else whole
+    if draft.counterfeits is None:
+        return {"release": whole}
+    fakes = [names.gather(of_group[draft.counterfeits.groups]) for names, of_group in texts]
+    added, marks = _fakes(table, draft, fakes), pl.DataFrame(fakes)
+    if draft.numbered:
+        marks = number.gather(draft.counterfeits.groups).to_frame()
+        added = added.insert_column(0, marks[GROUP])
+    counted = marks.group_by(pl.all()).len("counterfeits").sort(pl.all())
+    return {"release": _mixed(whole, added, rng), "counterfeits": counted}
 
 
 def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
