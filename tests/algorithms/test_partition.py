@@ -130,6 +130,19 @@ def test_compact_is_unique(keys: list[int], bound: int) -> None:
     assert distinct[locate()].tolist() == keys
 
 
+@settings(deadline=None, max_examples=60)
+@given(case=tables(max_rows=6), requirement=st.sampled_from(samples()))
+def test_no_group_of_fewer_rows_than_the_least_holds(case: Case, requirement: str) -> None:
+    table = Table.read(case.frame, case.schema)
+    for part in parse(requirement).parts():
+        try:
+            part.fits(table.domain)
+        except RequirementError:
+            continue
+        if part.least > table.rows:
+            assert not part.holds(table.whole())[0]
+
+
 def test_a_pool_that_is_too_small_borrows_from_the_largest_child() -> None:
     frame = pl.DataFrame({"q": ["a"] * 7 + ["b"] * 2})
     table = Table.read(frame, Schema.of_columns(quasi=["q"]))

@@ -24,6 +24,11 @@ class KAnonymity(Requirement):
     def __post_init__(self) -> None:
         number(type(self), str(self.k), int, 1)
 
+    @property
+    def least(self) -> int:
+        """At least k rows."""
+        return self.k
+
     def holds(self, counts: Counts) -> Bools:
         """Groups of at least k rows."""
         return counts.sizes >= self.k

@@ -102,6 +102,11 @@ class AlphaK(_Bounded):
         number(type(self), repr(float(self.alpha)), float, 0, 1)
         number(type(self), str(self.k), int, 1)
 
+    @property
+    def least(self) -> int:
+        """At least k rows."""
+        return self.k
+
     def holds(self, counts: Counts) -> Bools:
         """Groups of at least k rows in which no value's share is above alpha."""
         return (counts.sizes >= self.k) & (self.share(counts) <= self.alpha)

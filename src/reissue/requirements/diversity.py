@@ -35,6 +35,11 @@ class LDiversity(Requirement):
     def __post_init__(self) -> None:
         number(type(self), str(self.l), int, 1)
 
+    @property
+    def least(self) -> int:
+        """At least as many rows as values."""
+        return self.l
+
     def holds(self, counts: Counts) -> Bools:
         """Groups of at least l distinct values."""
         return counts.distinct >= self.l
@@ -64,6 +69,11 @@ class EntropyLDiversity(Requirement):
 
     def __post_init__(self) -> None:
         number(type(self), repr(float(self.l)), float, 1)
+
+    @property
+    def least(self) -> int:
+        """The entropy of n rows is at most log n."""
+        return int(np.ceil(self.l - 1e-6))
 
     def holds(self, counts: Counts) -> Bools:
         """Groups with entropy log n - sum(c log c) / n of at least log l."""
@@ -96,6 +106,11 @@ class RecursiveLDiversity(Requirement):
     def __post_init__(self) -> None:
         number(type(self), repr(float(self.c)), float, 0)
         number(type(self), str(self.l), int, 2)
+
+    @property
+    def least(self) -> int:
+        """The tail begins at the l-th value."""
+        return self.l
 
     def holds(self, counts: Counts) -> Bools:
         """Groups with r_1 < c (r_l + ... + r_m)."""

@@ -36,6 +36,11 @@ class KE(Requirement):
         number(type(self), str(self.k), int, 1)
         number(type(self), repr(float(self.e)), float, 0)
 
+    @property
+    def least(self) -> int:
+        """At least as many rows as values."""
+        return self.k
+
     def holds(self, counts: Counts) -> Bools:
         """Groups of at least k different numbers with a range of at least e."""
         distinct, low, high = _numbers(counts)

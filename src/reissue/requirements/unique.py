@@ -28,6 +28,11 @@ class MUnique(Requirement):
     def __post_init__(self) -> None:
         number(type(self), str(self.m), int, 1)
 
+    @property
+    def least(self) -> int:
+        """At least m rows."""
+        return self.m
+
     def holds(self, counts: Counts) -> Bools:
         """Groups of at least m rows with as many values as rows."""
         return np.asarray((counts.sizes >= self.m) & (counts.distinct == counts.sizes), np.bool_)
