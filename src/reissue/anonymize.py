@@ -1,12 +1,14 @@
 """anonymize: one table, one release."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from reissue.algorithms import Job, find
+from reissue.algorithms import Algorithm, Job, find
 from reissue.errors import InputError, SchemaError
+from reissue.memory import Memory, enter, keep
 from reissue.recode import make_release
 from reissue.release import Release
 from reissue.requirements import Requirement, parse
@@ -27,13 +29,15 @@ def anonymize(
     suppress: float = 0.0,
     seed: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
+    memory: Memory | None = None,
     **options: Any,
 ) -> Release:
     """Make one release of a table that meets a requirement.
 
     `data` is a dataframe, a path, or a Table. `suppress` is the share of rows that may be left out (methods that can
     do without leave nothing out). The same data, options and seed give the same release; whoever knows the seed can
-    undo the shuffling of rows, so without one a secret is drawn and forgotten.
+    undo the shuffling of rows, so without one a secret is drawn and forgotten. Methods that follow people through a
+    series take the `memory` that the release before left in its draft, none for the first.
     """
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     chosen = find(method)
@@ -45,8 +49,24 @@ def anonymize(
         raise SchemaError(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
         )
-    requirement.refuse_impossible(table.whole())
     rng = np.random.default_rng(seed)
-    draft = chosen.run(Job(table, requirement, rng, suppress, settled, progress))
+    job = Job(table, requirement, rng, suppress, settled, progress)
+    if chosen.remembers:
+        return _continue(job, chosen, memory or {})
+    if memory:
+        raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
+    requirement.refuse_impossible(table.whole())
+    draft = chosen.run(job)
     progress(1.0)
     return make_release(table, draft, requirement, method, rng)
+
+
+def _continue(job: Job, chosen: Algorithm, memory: Memory) -> Release:
+    """The next release of a series; its draft carries the memory for the one after."""
+    entry = enter(job.table, memory, chosen.name)
+    draft = chosen.run(
+        replace(job, table=entry.table, memory=entry.state, people=entry.people, lasting=entry.lasting)
+    )
+    job.progress(1.0)
+    draft = replace(draft, memory=keep(entry, draft.memory, chosen.name))
+    return make_release(entry.table, draft, job.requirement, chosen.name, job.rng)

@@ -15,7 +15,7 @@ import polars as pl
 
 from reissue.errors import DataError, InputError
 
-__all__ = ["FORMATS", "disarm", "read_file", "refuse_existing", "second_path", "write_file", "write_text"]
+__all__ = ["FORMATS", "disarm", "read_file", "refuse_existing", "second_path", "write_file", "write_private", "write_text"]
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
 _FORMULA = r"^'*[=+\-@\t\r]"
@@ -107,7 +107,13 @@ def write_text(text: str, path: str | Path, *, force: bool = False) -> None:
     _write_whole(Path(path), lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
-def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
+def write_private(content: bytes, path: str | Path, *, force: bool = False) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    refuse_existing(path, force=force, table=False)
+    _write_whole(Path(path), lambda beside: beside.write_bytes(content), mode=0o600)
+
+
+def _write_whole(path: Path, write: Callable[[Path], object], mode: int = 0o644) -> None:
     """Write beside the path, then move there."""
     beside = None
     try:
@@ -115,7 +121,7 @@ def _write_whole(path: Path, write: Callable[[Path], object]) -> None:
         os.close(handle)
         beside = Path(name)
         write(beside)
-        beside.chmod(0o644)
+        beside.chmod(mode)
         beside.replace(path)
     except OSError as problem:
         raise InputError(f"'{path}' cannot be written: {problem.strerror or 'input/output error'}.") from None

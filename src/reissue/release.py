@@ -30,6 +30,8 @@ class Draft:
     """Exact quasi-identifiers, and the sensitive values of a group apart from them: two tables, joined by a number."""
     permuted: bool = False
     """Bucketized in one table: the sensitive values are permuted inside each group."""
+    numbered: bool = False
+    """Generalized groups that are numbered, because two of them may look the same and must not be taken for one."""
     sensitive: Codes | None = None
     """Row to the sensitive code that is published, where a method changes or permutes the values."""
     counterfeits: "Counterfeits | None" = None

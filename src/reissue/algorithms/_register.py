@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.errors import DataError
+from reissue.errors import DataError, InternalError
 
 __all__ = ["People", "Recall", "Register"]
 
@@ -61,6 +61,8 @@ class Recall:
     """Row to the release in which it came; for the returned and the new this one."""
     returned: Bools
     """Row to whether it had left and is back."""
+    order: Ints
+    """The rows sorted by person."""
     left: People
     """Who was in the last release and is not in this one."""
 
@@ -92,6 +94,8 @@ class Register:
         """What is known about the people of a new table; refuses a sensitive value that changed."""
         order = np.argsort(people)
         seen = people[order]
+        if (seen[1:] == seen[:-1]).any():
+            raise InternalError("Two people got the same number. Begin the series anew, and please report this.")
         place = self.live.find(seen)
         signature, since = np.full(len(people), -1, np.int32), np.full(len(people), self.release + 1, np.int32)
         stays = place >= 0
@@ -113,12 +117,11 @@ class Register:
         returned[order[back]] = True
         absent = np.ones(len(self.live.people), np.bool_)
         absent[place[stays]] = False
-        return Recall(signature, since, returned, self.live.pick(absent))
+        return Recall(signature, since, returned, order, self.live.pick(absent))
 
     def publish(self, people: Ints, signature: Codes, values: Codes, recall: Recall) -> "Register":
         """The register after a release of these people."""
-        order = np.argsort(people)
-        live = People(people, signature, values.astype(np.int32), recall.since).pick(order)
+        live = People(people, signature, values.astype(np.int32), recall.since).pick(recall.order)
         back = np.sort(people[recall.returned])
         kept = np.ones(len(self.gone.people), np.bool_)
         kept[self.gone.find(back)] = False

@@ -1,0 +1,195 @@
+"""1/m association and e-equivalence together (He, Barman and Naughton, "Preventing equivalence attacks in updated,
+anonymized data", ICDE 2011, algorithms 2 and 3).
+
+m-invariant groups give away who has the same value as whom: what two groups of one signature do not share cancels out.
+So whole buckets are published, all records of one signature together: exact quasi-identifiers, sensitive values apart
+(permuted inside the bucket, or in a second table). And a bucket changes only in ways that leave no e'-equivalence
+attack with e' < e, judged on its history graph (see `_cuts`): after balancing, the minimum cut between the new
+release and the end must exceed 2(e - 1). Where it falls short by d, ceil(d / size) full sets of the bucket's values are
+added, new records while there are any, else counterfeits. Counterfeits are all taken out first, and stay only where
+balance needs them again.
+
+With `exact` (the default), the attack itself is computed before a counterfeit is spent: often the cut is small and
+there is no attack. That is sound while e <= m: an attack over several buckets that balances only in all of them
+together takes m people or more. Beyond that the cut alone decides.
+
+**People who come back** stand in a bucket, leave it and stand in it again: no single edge of the graph, and attacks
+could make use of that. From the first return on, a bucket that changes takes in 2(e - 1) + 1 records that are no
+returners: every attack that tells the new release from the end costs as much as there are of these.
+
+O(records) and a small flow per changed bucket; the exact program is asked only where the cut falls short.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.algorithms._base import Job, Option, algorithm
+from reissue.algorithms._graphs import Graphs
+from reissue.algorithms._plan import INELIGIBLE, Plan, Situation, codes_of, m_of, near, same_parameters
+from reissue.errors import InputError
+from reissue.release import Counterfeits, Draft
+
+__all__ = ["equivalence"]
+
+_FORMS = ("permuted", "two tables")
+
+
+@algorithm(
+    "equivalence",
+    "Like m-invariance, and nobody learns that fewer than e people share values with as many others.",
+    options={
+        "e": Option(default=5, help="No two sets of fewer than e people may be shown to have the same values."),
+        "form": Option(default="permuted", help="One table with values permuted, or two tables.", choices=_FORMS),
+        "exact": Option(
+            default=True, help="Ask whether an attack is real before spending counterfeits.", choices=(True, False)
+        ),
+        "ineligible": INELIGIBLE,
+    },
+    remembers=True,
+)
+def equivalence(job: Job) -> Draft:
+    """Group the rows of the next table of a series; see the module's docstring."""
+    m, e = m_of(job, "equivalence"), job.options["e"]
+    if not isinstance(e, int) or isinstance(e, bool) or e < 1:
+        raise InputError("The option 'e' must be a whole number, 1 or more.")
+    same_parameters(job, m=m, e=e)
+    work = _Work(job, Situation.of(job), m, e)
+    work.balance()
+    work.raise_cuts()
+    work.plan.assign()
+    work.spend()
+    return work.draft()
+
+
+@dataclass
+class _Work:
+    """One release in the making."""
+
+    job: Job
+    situation: Situation
+    m: int
+    e: int
+    plan: Plan = field(init=False)
+    old: "_Fakes" = field(init=False)
+    graphs: Graphs = field(init=False)
+    fresh: Ints = field(init=False)
+    """New counterfeits by signature and value."""
+    kept: Bools = field(init=False)
+    """Which of the old counterfeits stay."""
+
+    def __post_init__(self) -> None:
+        self.plan = Plan(self.situation, self.m)
+        self.old = _Fakes.of(self.job.memory, len(self.job.table.codes))
+        exact = self.job.options["exact"] is True and self.e <= self.m
+        release = self.situation.register.release + 1
+        self.graphs = Graphs.of(self.job.memory, release, 2 * (self.e - 1) + 1, exact=exact)
+
+    def balance(self) -> None:
+        """All values of a bucket equally often: by new records, then counterfeits that are there already, then others."""
+        policy = self.job.options["ineligible"] == "counterfeits"
+        lacking = self.plan.balance(self.situation.survivors(), counterfeits=policy)
+        cell = self.old.signature.astype(np.int64) * self.situation.width + self.old.value
+        self.kept = _rank(cell) < lacking.reshape(-1)[cell]
+        self.fresh = lacking - self.situation.count(self.old.signature[self.kept], self.old.value[self.kept])
+        recall = self.situation.recall
+        gone = (np.concatenate([recall.left.signature, self.old.signature[~self.kept]]),)
+        since = np.concatenate([recall.left.since, self.old.since[~self.kept]])
+        self.graphs.leave(gone[0], since)
+        self.graphs.mark_returns(recall.signature[recall.returned])
+
+    def raise_cuts(self) -> None:
+        """Draw further sets of new records for buckets whose cut is too small."""
+        came = self._came()
+        wanted = np.zeros_like(self.fresh)
+        for bucket in self.graphs.changed(came):
+            size = int(self.situation.signatures.sizes[bucket])
+            sets = self.graphs.sets(bucket, int(came[bucket]), size)
+            wanted[bucket] = sets * self.situation.signatures.member[bucket]
+        if wanted.any():
+            self.fresh += self.plan.draw(wanted)
+
+    def spend(self) -> None:
+        """Add sets of counterfeits where a cut, or an attack, is still too small; then write the histories."""
+        grown = len(self.plan.signatures.member) - len(self.fresh)
+        self.fresh = np.pad(self.fresh, ((0, grown), (0, 0)))
+        came = self._came()
+        for bucket in self.graphs.changed(came):
+            member = self.plan.signatures.member[bucket]
+            sets = self.graphs.sets(bucket, int(came[bucket]), int(member.sum()))
+            self.fresh[bucket] += sets * member
+            self.graphs.close(bucket, int(came[bucket]) + sets * int(member.sum()))
+
+    def _came(self) -> Ints:
+        """How many records came to each bucket so far that were not in it before."""
+        return np.asarray((self.plan.drawn() + self.fresh).sum(axis=1))
+
+    def draft(self) -> Draft:
+        """The buckets as groups, with old and new counterfeits."""
+        situation, places = self.situation, self.plan.places()
+        added = places.rows >= 0
+        signature = situation.recall.signature.copy()
+        signature[places.rows[added]] = places.signature[added]
+        cell = np.repeat(np.arange(self.fresh.size), self.fresh.reshape(-1))
+        new_signature = np.concatenate([places.signature[~added], cell // situation.width]).astype(np.int32)
+        new_value = np.concatenate([places.value[~added], cell % situation.width]).astype(np.int32)
+        models = near(self.job.rng, new_signature, signature)
+        release = np.full(len(new_value), situation.register.release + 1, np.int32)
+        fakes = self.old.pick(self.kept).join(
+            _Fakes(new_signature, new_value, release, self.job.table.codes[:, models])
+        )
+        used, groups = np.unique(np.concatenate([signature, fakes.signature]), return_inverse=True)
+        groups = groups.astype(np.int32)
+        added_records = Counterfeits(groups[len(signature) :], fakes.codes, codes_of(self.job, fakes.value))
+        return Draft(
+            groups[: len(signature)],
+            bucketized=self.job.options["form"] == "two tables",
+            permuted=self.job.options["form"] == "permuted",
+            counterfeits=added_records if len(fakes.value) else None,
+            memory=self._memory(signature, fakes),
+            notes={"signatures": len(used), "new": len(situation.new), "left": len(situation.recall.left.people)},
+        )
+
+    def _memory(self, signature: Codes, fakes: "_Fakes") -> dict[str, object]:
+        register = self.situation.publish(signature).as_memory()
+        parameters = {"m": self.m, "e": self.e, "signatures": self.plan.signatures.member}
+        return {**register, **parameters, **fakes.as_memory(), **self.graphs.as_memory()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Fakes:
+    """Counterfeits, which live from release to release like people."""
+
+    signature: Codes
+    value: Codes
+    since: Codes
+    codes: Codes
+    """Quasi-identifiers x counterfeits."""
+
+    @classmethod
+    def of(cls, memory: Mapping[str, object], attributes: int) -> "_Fakes":
+        none = np.empty(0, np.int32)
+        flat = [np.asarray(memory.get(f"fake_{name}", none)) for name in ("signature", "value", "since")]
+        return cls(*flat, np.asarray(memory.get("codes", np.empty((attributes, 0), np.int32))))
+
+    def as_memory(self) -> dict[str, object]:
+        named = {"fake_signature": self.signature, "fake_value": self.value, "fake_since": self.since}
+        return {**named, "codes": self.codes}
+
+    def pick(self, chosen: Bools) -> "_Fakes":
+        return _Fakes(self.signature[chosen], self.value[chosen], self.since[chosen], self.codes[:, chosen])
+
+    def join(self, others: "_Fakes") -> "_Fakes":
+        pairs = zip((self.signature, self.value, self.since), (others.signature, others.value, others.since), strict=True)
+        return _Fakes(*(np.concatenate(pair) for pair in pairs), np.hstack([self.codes, others.codes]))
+
+
+def _rank(cells: Ints) -> Ints:
+    """The place of each record among those of the same cell, in order."""
+    order = np.argsort(cells, kind="stable")
+    ordered = cells[order]
+    rank = np.empty(len(cells), np.int64)
+    rank[order] = np.arange(len(cells)) - np.searchsorted(ordered, ordered)
+    return rank
