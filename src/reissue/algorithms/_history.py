@@ -1,236 +1,179 @@
-"""The history graph of a bucket, and the cuts and equivalence attacks in it (paper 000, section VI).
+"""A table and the releases that were made before it: what they hold against the next one, and why there may be none."""
 
-A node for each release in which the bucket changed, an end node for "still there", and for every record an edge from
-the release where it came to the one where it was gone. An attack is an integer potential X on the nodes: the records
-of an edge count X(gone) - X(came) times, for or against, and all of them together must cancel. It shows two sets of e
-people to have the same values, 2e being the sum of |X(gone) - X(came)| over records. So an attack costs at least the
-minimum cut between any two nodes that it tells apart (theorem 2).
-
-**What must be looked at.** Potentials with X(new) = X(end) are those of the release before, with the same cost and the
-same balance. So only cuts, or attacks, that tell the new node from the end are new: `cut` and `attack`.
-
-**What need not be kept.** An edge that does not end at the end node never changes. Nodes that such edges connect by
-`limit` or more are told apart by no cut and no attack below the limit, ever: `contract` makes them one.
-"""
-
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import rustworkx as rx
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
+import polars as pl
 
-from reissue._arrays import Ints
+from reissue._arrays import Codes, Ints
+from reissue.algorithms._earlier import Arrived, Chained, Cover
+from reissue.attacks import CannotRunError, Published
+from reissue.attacks._chains import Targets, targets
+from reissue.attacks._pairs import Histograms
+from reissue.attacks._recodings import refuse_other_recodings
+from reissue.attacks._views import View, Views, read_codes
+from reissue.cells import pack
+from reissue.errors import DataError, NotMetError
+from reissue.table import Table
+from reissue.taxonomy import ROOT
 
-__all__ = ["END", "History"]
-
-END = 0
-"""The node of what has not ended; releases are numbered from 1."""
-Edges = Mapping[tuple[int, int], int]
+__all__ = ["Cells", "History", "read_history"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The distinct rows of a table: leaf codes, sensitive value, number of rows."""
+
+    leaves: tuple[Codes, ...]
+    value: Ints
+    weight: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class History:
-    """One bucket's releases: how many records came at one node and were gone at another."""
+    """The next table's cells in common codes with all earlier releases, and what those hold against it."""
 
-    edges: Edges = field(default_factory=dict)
-    """(node where they came, node where they were gone) to the number of records."""
-    nodes: Mapping[int, int] = field(default_factory=dict)
-    """Release to its node; contracted releases share the first one's."""
-
-    def step(self, release: int, left: Mapping[int, int], came: int) -> "History":
-        """The history after a release: `left` says how many left, by the release in which they had come."""
-        edges = defaultdict(int, self.edges)
-        for since, number in left.items():
-            node = self.nodes[since]
-            edges[node, END] -= number
-            edges[node, release] += number
-        edges[release, END] += came
-        return History({ends: number for ends, number in edges.items() if number}, {**self.nodes, release: release})
-
-    def raised(self, release: int, more: int) -> "History":
-        """With more records that came in this release."""
-        return self.step(release, {}, more)
+    cells: Cells
+    code: Ints
+    """Sensitive value in common codes to the table's own code."""
+    views: Views
+    """The earlier releases, and at the end the table with everything generalized to the root."""
+    chained: tuple[Chained, ...]
+    """By arrival time: the chains of groups on which a target may stand."""
+    arrived: tuple[Arrived, ...]
+    """By earlier release: what came after it."""
 
     @property
-    def alive(self) -> bool:
-        """Whether any record is still there."""
-        return any(gone == END for _, gone in self.edges)
-
-    def cut(self, release: int, limit: int) -> int:
-        """The minimum cut between a release and the end, or `limit` if that is smaller."""
-        if self.edges.get((release, END), 0) >= limit:
-            return limit
-        places, capacity = self._weights()
-        if release not in places or END not in places:
-            return 0
-        rows, columns = np.array([ends for ends in capacity], np.int32).T
-        weight = np.array(list(capacity.values()), np.int32)
-        both = csr_array(
-            (np.tile(weight, 2), (np.concatenate([rows, columns]), np.concatenate([columns, rows]))),
-            shape=(len(places), len(places)),
-        )
-        return min(int(maximum_flow(both, places[release], places[END]).flow_value), limit)
-
-    def minimum_cut(self) -> int | None:
-        """The smallest minimum cut of a connected component with two nodes or more; None if there is none."""
-        cuts = [_global_cut(part)[0] for part in _components(self.edges)]
-        return min(cuts, default=None)
-
-    def attack(self, release: int, limit: int) -> int | None:
-        """The least |W.S| below `limit` of a balanced attack that tells a release from the end; None if there is none.
-
-        An integer program over the nodes that edges below the limit still tell apart. Where the solver gives up, the
-        answer is 1: there may be an attack.
-        """
-        merged = _relabel(self.edges, _heavy(self.edges, limit))
-        new, end = merged.label(release), merged.label(END)
-        if new == end or not any(new in ends for ends in merged.edges) or not any(end in e for e in merged.edges):
-            return None
-        return _cheapest(merged.edges, new, end, limit)
-
-    def contract(self, limit: int, *, beyond: int = 1) -> "History":
-        """The same history with one node for all that no cut or attack below the limit tells apart.
-
-        Nodes with a heavy edge are always joined; where more than `beyond` nodes remain, also those that many light
-        edges connect.
-        """
-        lasting = {ends: number for ends, number in self.edges.items() if ends[1] != END}
-        merged = _relabel(self.edges, _heavy(lasting, limit))
-        if len({node for ends in merged.edges for node in ends}) > beyond:
-            lasting = {ends: number for ends, number in merged.edges.items() if END not in ends}
-            merged = merged.then(_connected(lasting, limit))
-        return History(merged.edges, {release: merged.label(node) for release, node in self.nodes.items()})
-
-    def _weights(self) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
-        """Nodes numbered from 0, and the undirected weight between any two of them."""
-        places: dict[int, int] = {}
-        weight: dict[tuple[int, int], int] = defaultdict(int)
-        for (came, gone), number in self.edges.items():
-            a, b = (places.setdefault(node, len(places)) for node in (came, gone))
-            weight[min(a, b), max(a, b)] += number
-        return places, weight
+    def covers(self) -> list[tuple[Cover, ...]]:
+        """The cuts of every earlier release."""
+        return [some.covers for some in self.arrived]
 
 
-@dataclass(frozen=True)
-class _Merged:
-    """Edges after some nodes became one, and which."""
-
-    edges: Edges
-    labels: Mapping[int, int]
-
-    def label(self, node: int) -> int:
-        return self.labels.get(node, node)
-
-    def then(self, classes: Iterable[Iterable[int]]) -> "_Merged":
-        further = _relabel(self.edges, classes)
-        labels = {node: further.label(label) for node, label in self.labels.items()}
-        return _Merged(further.edges, {**further.labels, **labels})
-
-
-def _relabel(edges: Edges, classes: Iterable[Iterable[int]]) -> _Merged:
-    """One node for each class, its smallest; edges inside a class are gone. The end node keeps its name."""
-    labels = {node: min(members) for members in map(set, classes) for node in members}
-    merged: dict[tuple[int, int], int] = defaultdict(int)
-    for (came, gone), number in edges.items():
-        a, b = labels.get(came, came), labels.get(gone, gone)
-        if a != b:
-            merged[a, b] += number
-    return _Merged(merged, labels)
+def read_history(table: Table, after: Sequence[Any]) -> History:
+    """Read the earlier releases with the table's own codings."""
+    schema = table.schema
+    frames = []
+    for number, data in enumerate(after, start=1):
+        frame = Published.read(data, schema).generalized(schema)
+        if frame is None:
+            raise DataError(f"Release {number} publishes quasi-identifiers and sensitive values apart, in groups.")
+        frames.append(frame)
+    codes = np.flatnonzero(table.domain.totals).astype(np.int32)
+    coded = read_codes([*frames, _tops(table, codes)], schema, table.codings)
+    common = np.zeros(table.domain.size, np.int64)
+    common[codes] = coded.sensitive[-1]
+    cells = _cells(table, common[table.sensitive], len(coded.values))
+    root = coded.view(len(frames))
+    totals = np.bincount(cells.value, cells.weight, len(coded.values)).astype(np.int64)
+    root = View(root.nodes, root.group, root.value, totals[root.value])
+    views = Views(coded.quasi, (*(coded.view(number) for number in range(len(frames))), root), coded.values)
+    own = np.zeros(len(coded.values), np.int64)
+    own[coded.sensitive[-1]] = codes
+    return History(cells, own, views, *_followed(table, cells, views))
 
 
-def _heavy(edges: Edges, limit: int) -> list[set[int]]:
-    """Classes of nodes that single edges of `limit` or more connect."""
-    weight: dict[tuple[int, int], int] = defaultdict(int)
-    for (came, gone), number in edges.items():
-        weight[min(came, gone), max(came, gone)] += number
-    classes: dict[int, set[int]] = {}
-    for (a, b), number in weight.items():
-        if number >= limit:
-            both = classes.get(a, {a}) | classes.get(b, {b})
-            classes.update(dict.fromkeys(both, both))
-    return list({id(members): members for members in classes.values()}.values())
+def _tops(table: Table, codes: Codes) -> pl.DataFrame:
+    """A table of all sensitive values with every quasi-identifier generalized to the root."""
+    secret = table.decode(codes) if table.schema.sensitive else pl.DataFrame({ROOT: [ROOT] * len(codes)})
+    return secret.with_columns(pl.lit(ROOT).alias(name) for name in table.schema.quasi)
 
 
-def _components(edges: Edges) -> list[dict[tuple[int, int], int]]:
-    """The edges of each connected component."""
-    classes = _heavy(dict.fromkeys(edges, 1), 1)
-    of_node = {node: number for number, members in enumerate(classes) for node in members}
-    parts: list[dict[tuple[int, int], int]] = [{} for _ in classes]
-    for ends, number in edges.items():
-        parts[of_node[ends[0]]][ends] = number
-    return parts
+def _cells(table: Table, value: Ints, values: int) -> Cells:
+    keys, _ = pack([*table.codes, value], [*table.sizes, values])
+    _, first, weight = np.unique(keys, return_index=True, return_counts=True)
+    return Cells(tuple(codes[first] for codes in table.codes), value[first], weight)
 
 
-def _global_cut(edges: Edges) -> tuple[int, set[int]]:
-    """The minimum cut of a connected graph with two nodes or more, and the nodes on one side."""
-    names = sorted({node for ends in edges for node in ends})
-    place = {node: number for number, node in enumerate(names)}
-    graph: rx.PyGraph[int, int] = rx.PyGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from([(place[a], place[b], number) for (a, b), number in edges.items()])
-    found = rx.stoer_wagner_min_cut(graph, weight_fn=float)
-    value, side = (0.0, []) if found is None else found
-    return round(value), {names[number] for number in side}
+def _followed(table: Table, cells: Cells, views: Views) -> tuple[tuple[Chained, ...], tuple[Arrived, ...]]:
+    earlier = Views(views.quasi, views.views[:-1], views.values)
+    if not earlier.views:
+        return (), ()
+    try:
+        refuse_other_recodings(views, range(1, len(views.views) + 1))
+        standing: list[list[Targets]] = [[] for _ in earlier.views]
+        for some in targets(earlier):
+            standing[some.arrived].append(some)
+    except CannotRunError as obstacle:
+        raise DataError(f"The earlier releases cannot be followed: {obstacle}") from None
+    arrived = tuple(_arrived(number, table, cells, earlier) for number in range(len(earlier.views)))
+    return tuple(_chained(parts, table, earlier) for parts in standing), arrived
 
 
-def _connected(edges: Edges, limit: int) -> list[set[int]]:
-    """Classes of nodes that stay connected by `limit` or more: cut at minimum cuts below it until there are none."""
-    classes, waiting = [], _components(edges)
-    while waiting:
-        part = waiting.pop()
-        value, side = _global_cut(part)
-        if value >= limit:
-            classes.append({node for ends in part for node in ends})
-            continue
-        inside = {ends: n for ends, n in part.items() if (ends[0] in side) == (ends[1] in side)}
-        waiting.extend(_components(inside))
-    return classes
-
-
-def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
-    """Minimize the sum of weight |X(gone) - X(came)| over balanced integer potentials with X(new) > X(end) = 0."""
-    names = sorted({node for ends in edges for node in ends})
-    place = {node: number for number, node in enumerate(names)}
-    came, gone = (np.array([place[ends[side]] for ends in edges], np.int64) for side in (0, 1))
-    weight = np.array(list(edges.values()), np.int64)
-    count, links = len(names), len(weight)
-    drops = np.zeros((links, count))
-    drops[np.arange(links), gone] += 1
-    drops[np.arange(links), came] -= 1
-    # Within a connected component an attack below the limit moves no potential further than that from its first node.
-    low, high = np.full(count, 1.0 - limit), np.full(count, limit - 1.0)
-    for part in _components(edges):
-        nodes = {node for ends in part for node in ends}
-        first = place[end if end in nodes else min(nodes)]
-        low[first] = high[first] = 0
-    low[place[new]] = max(low[place[new]], 1)
-    if low[place[new]] > high[place[new]]:  # pragma: no cover - a new node in another component than the end
-        return 1
-    each = np.eye(links)
-    found = milp(
-        np.concatenate([np.zeros(count), weight]),
-        constraints=[
-            LinearConstraint(np.hstack([weight @ drops, np.zeros(links)]), 0, 0),
-            LinearConstraint(np.hstack([-drops, each]), 0, np.inf),
-            LinearConstraint(np.hstack([drops, each]), 0, np.inf),
-        ],
-        integrality=np.concatenate([np.ones(count), np.zeros(links)]),
-        bounds=Bounds(np.concatenate([low, np.zeros(links)]), np.concatenate([high, np.full(links, np.inf)])),
+def _covers(table: Table, views: Views, nodes: Codes) -> tuple[Cover, ...]:
+    used = [np.unique(row) for row in nodes]
+    return tuple(
+        Cover(column.lo[some], column.hi[some], size)
+        for column, some, size in zip(views.quasi, used, table.sizes, strict=True)
     )
-    if found.status == 2:
-        return None
-    return _recheck(found.x, weight, came, gone, limit) if found.status == 0 else 1
 
 
-def _recheck(solution: object, weight: Ints, came: Ints, gone: Ints, limit: int) -> int | None:
-    """The solution's cost in whole numbers; 1 if the rounded solution is none."""
-    potential = np.rint(np.asarray(solution)[: max(int(came.max()), int(gone.max())) + 1]).astype(np.int64)
-    drop = potential[gone] - potential[came]
-    if int((weight * drop).sum()) != 0:
-        return 1
-    cost = int((weight * np.abs(drop)).sum())
-    return cost if cost < limit else None
+def _chained(parts: Sequence[Targets], table: Table, views: Views) -> Chained:
+    """The chains of one arrival time, without those on which nobody can stand, and values of which nothing is left."""
+    nodes = np.concatenate([part.nodes[:, part.left > 0] for part in parts], axis=1)
+    lengths, values, terms = [], [], []
+    for part in parts:
+        kept = part.term > 0
+        number = np.add.reduceat(kept, part.starts[:-1], dtype=np.int64)
+        lengths.append(number[part.left > 0])
+        values.append(part.value[kept])
+        terms.append(part.term[kept])
+    starts = np.append(0, np.cumsum(np.concatenate(lengths)))
+    held = Histograms(starts, np.concatenate(values), len(views.values))
+    leaves = [column.lo[row] for column, row in zip(views.quasi, nodes, strict=True)]
+    return Chained(leaves, _covers(table, views, nodes), held, np.concatenate(terms))
+
+
+def _arrived(number: int, table: Table, cells: Cells, views: Views) -> Arrived:
+    """What came after a release: the table's records less the release's, box by box and value by value."""
+    view, values = views.views[number], len(views.values)
+    covers = _covers(table, views, view.nodes)
+    boxes = [cover.lo[leaf] for cover, leaf in zip(covers, cells.leaves, strict=True)]
+    theirs = [column.lo[row][view.group] for column, row in zip(views.quasi, view.nodes, strict=True)]
+    columns = [np.concatenate(pair) for pair in zip(boxes, theirs, strict=True)]
+    value = np.concatenate([cells.value, view.value])
+    keys, _ = pack([*columns, value], [*table.sizes, values])
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    came = np.bincount(place, np.concatenate([cells.weight, -view.count])).astype(np.int64)
+    if came.min() < 0:
+        raise DataError(
+            f"The table lacks {int(-came[came < 0].sum()):,} records that release {number + 1} published. This method "
+            "is for tables that only grow: records may arrive, but not leave or change."
+        )
+    new = first[came > 0]
+    return Arrived([column[new] for column in columns], covers, value[new], came[came > 0], values)
+
+
+def refusal(history: History, least: int) -> NotMetError | None:
+    """Why not even the most general table would do, if it would not: which release binds, and by how much."""
+    total = len(history.views.views)
+    for last in range(1, total + 1):
+        releases = history.views.views[:last]
+        for some in targets(Views(history.views.quasi, releases, history.views.values)):
+            low = some.left[(some.left > 0) & (some.left < least)]
+            if len(low):
+                return NotMetError(_told(last, total, some.arrived, int(low.min()), least))
+    return None
+
+
+def _told(last: int, total: int, arrived: int, left: int, least: int) -> str:
+    """Which release binds, in words; releases count from 1, arrival times from 0."""
+    lacking = f"{left:,} of {least:,} records"
+    if last < total:
+        together = f"releases 1 to {last}" if last > 1 else "release 1"
+        return (
+            f"No next release can be safe: {together} by themselves already leave only {lacking} to someone who "
+            f"arrived with release {arrived + 1}. Release {last} binds. Start a new series, or ask for less."
+        )
+    if arrived == last - 1:
+        return (
+            f"No next release can be safe yet: even with everything generalized to the root, only {lacking} are left "
+            f"to someone who arrived after release {last - 1}. Release {last - 1} binds. Wait until at least "
+            f"{least - left:,} more have arrived, or ask for less."
+        )
+    return (
+        f"No next release can be safe: even with everything generalized to the root, only {lacking} are left to "
+        f"someone who arrived with release {arrived + 1}. Release {arrived} binds: too few have arrived since. Start a "
+        "new series, or ask for less."
+    )

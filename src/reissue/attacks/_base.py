@@ -1,14 +1,17 @@
 """How attacks are registered and found, the built-in ones the same way as anyone's, and what an adversary knows."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from reissue import attacks
 from reissue.attacks._series import Series
 from reissue.errors import InputError, ReissueError, nearest
 from reissue.findings import Finding, not_run
+from reissue.requirements import Requirement
+from reissue.requirements._values import Names
 
 __all__ = ["Attack", "CannotRunError", "Knowledge", "Run", "attack", "find", "registered"]
 
@@ -23,6 +26,16 @@ class Knowledge:
 
     holds: tuple[int, ...] | None = None
     """The releases at hand, numbered from 1; all of them by default."""
+    population: Any = None
+    """A table of everyone's quasi-identifiers (frame, path or Table); of our own releases the original by default."""
+    algorithm: str | Callable[..., Any] | None = None
+    """How the releases were made: a method's name or a function; of our own releases known by default."""
+    requirement: Requirement | str | None = None
+    """What the algorithm was asked to meet; of our own releases known by default."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The algorithm's options."""
+    values: Names = ()
+    """The sensitive value sets that nobody should be linked to; every value by default."""
 
     def __post_init__(self) -> None:
         if self.holds is not None and (not self.holds or min(self.holds) < 1 or len(set(self.holds)) < len(self.holds)):

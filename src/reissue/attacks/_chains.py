@@ -50,8 +50,10 @@ class Targets:
 
     arrived: int
     """The first release of the chains, from 0."""
+    nodes: Codes
+    """Quasi-identifiers x chains: the smallest node along the chain."""
     starts: Ints
-    """Where each chain's entries start."""
+    """Where each chain's entries start, and the number of entries at the end."""
     entries: tuple[Ints, ...]
     """For each release from `arrived` on, the entry there."""
     value: Ints
@@ -180,8 +182,11 @@ def _whole(parts: Sequence[Chains]) -> Chains:
 def targets(views: Views) -> Iterator[Targets]:
     """Every possible target of a series, by arrival time, with what is left of it."""
     releases, values = views.views, len(views.values)
-    chains = chains_of(views, releases[1:])
     ceilings = [view.count for view in releases]
+    if len(releases) == 1:
+        yield _judged(0, chains_of(views, releases), ceilings)
+        return
+    chains = chains_of(views, releases[1:])
     for first in extended(views.quasi, releases[0], chains[0], values):
         yield _judged(0, [first, *chains], ceilings)
     for arrived in range(1, len(releases)):
@@ -202,4 +207,4 @@ def _judged(arrived: int, chains: Sequence[Chains], ceilings: Sequence[Ints]) ->
         place = chain.rest[place] if len(chain.rest) else place
     starts = first.held.starts
     left = np.add.reduceat(term, starts[:-1]) if len(term) else term
-    return Targets(arrived, starts, tuple(entries), first.held.value, term, left)
+    return Targets(arrived, first.nodes, starts, tuple(entries), first.held.value, term, left)

@@ -25,6 +25,8 @@ class Published:
 
     tables: Mapping[str, pl.DataFrame]
     """One table called "release", or "quasi" and "sensitive" of a bucketized release; perhaps statistics."""
+    source: Release | None = None
+    """Of our own release: what stays with the holder, who attacks with all that an adversary could know."""
 
     @classmethod
     def read(cls, data: Any, schema: Schema, *, delimiter: str = ",") -> "Published":
@@ -32,7 +34,7 @@ class Published:
         if isinstance(data, cls):
             return data
         if isinstance(data, Release):
-            return cls(data.tables)
+            return cls(data.tables, data)
         if isinstance(data, Mapping):
             return cls({name: to_polars(frame)[0] for name, frame in data.items()})
         if not isinstance(data, str | Path):

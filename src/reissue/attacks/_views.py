@@ -15,11 +15,11 @@ import polars as pl
 from reissue._arrays import Codes, Ints
 from reissue.cells import pack, rank
 from reissue.errors import DataError, TaxonomyError
-from reissue.hierarchies import Hierarchy
+from reissue.hierarchies import Coding, Hierarchy
 from reissue.notation import coding_of, parse_column
 from reissue.schema import Schema
 
-__all__ = ["Nodes", "View", "Views", "read_views"]
+__all__ = ["Coded", "Nodes", "View", "Views", "read_codes", "read_views"]
 
 _LIMIT = 2**62
 
@@ -83,21 +83,41 @@ class Views:
         return {column.name: column.texts[node] for column, node in zip(self.quasi, nodes, strict=True)}
 
 
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Published tables as codes, row by row."""
+
+    quasi: tuple[Nodes, ...]
+    values: tuple[tuple[str | None, ...], ...]
+    nodes: tuple[tuple[Codes, ...], ...]
+    """For each table and each quasi-identifier the node of every row."""
+    sensitive: tuple[Codes, ...]
+    """For each table the sensitive code of every row."""
+
+    def view(self, table: int) -> View:
+        """One of the tables, counted."""
+        return _view(self.nodes[table], self.quasi, self.sensitive[table], len(self.values))
+
+
 def read_views(frames: Sequence[pl.DataFrame], schema: Schema) -> Views:
-    """Read published tables; one that has no rows cannot be attacked."""
+    """Read published tables."""
+    coded = read_codes(frames, schema)
+    return Views(coded.quasi, tuple(coded.view(table) for table in range(len(frames))), coded.values)
+
+
+def read_codes(frames: Sequence[pl.DataFrame], schema: Schema, codings: Sequence[Coding] = ()) -> Coded:
+    """Code published tables, by the holder's own codings or by what occurs in them; an empty one is refused."""
     for number, frame in enumerate(frames, start=1):
         if not frame.height:
             raise DataError(f"Release {number} has no rows.")
-    columns = []
-    coded: list[list[Codes]] = [[] for _ in frames]
-    for name in schema.quasi:
-        nodes, codes = _nodes([frame[name] for frame in frames], schema.hierarchy(name))
-        columns.append(nodes)
-        for release, code in zip(coded, codes, strict=True):
-            release.append(code)
+    known: Sequence[Coding | None] = codings or [None] * len(schema.quasi)
+    read = [
+        _nodes([frame[name] for frame in frames], schema.hierarchy(name), coding)
+        for name, coding in zip(schema.quasi, known, strict=True)
+    ]
     values, sensitive = _values(frames, schema.sensitive)
-    views = [_view(codes, columns, code, len(values)) for codes, code in zip(coded, sensitive, strict=True)]
-    return Views(tuple(columns), tuple(views), values)
+    nodes = tuple(tuple(codes[table] for _, codes in read) for table in range(len(frames)))
+    return Coded(tuple(column for column, _ in read), values, nodes, tuple(sensitive))
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -123,12 +143,12 @@ def _common_codes(columns: Sequence[pl.Series]) -> tuple[list[str | None], list[
     return texts, [code.to_numpy().view(np.int32) for code in coded]
 
 
-def _nodes(columns: Sequence[pl.Series], hierarchy: Hierarchy) -> tuple[Nodes, list[Codes]]:
+def _nodes(columns: Sequence[pl.Series], hierarchy: Hierarchy, coding: Coding | None) -> tuple[Nodes, list[Codes]]:
     name = columns[0].name
     texts, codes = _common_codes(columns)
     distinct = pl.Series(name, texts, dtype=pl.String)
     try:
-        intervals = parse_column(distinct, coding_of([distinct], hierarchy))
+        intervals = parse_column(distinct, coding or coding_of([distinct], hierarchy))
     except TaxonomyError:
         raise TaxonomyError(
             f"Column '{name}' holds published texts that its taxonomy cannot place. Add them to the hierarchy under "

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue._arrays import Ints
 from reissue.attacks._base import CannotRunError, Knowledge, attack
 from reissue.attacks._chains import Targets, targets
 from reissue.attacks._correspondence_exact import Solved, solve
+from reissue.attacks._recodings import refuse_other_recodings, varying
 from reissue.attacks._series import Series
-from reissue.attacks._views import Nodes, View, Views
+from reissue.attacks._views import View, Views
 from reissue.findings import Finding, Status
 
 __all__ = ["correspondence"]
@@ -33,9 +33,9 @@ NAME = "correspondence"
 def correspondence(series: Series, knowledge: Knowledge) -> Finding:
     """Take all releases together and see how many records are left for each possible target."""
     del knowledge
-    views = _recognized(series)
+    views = _readable(series)
     limit = int(series.limits.get(NAME) or series.k or min(int(view.sizes.min()) for view in views.views))
-    certain = len(views.views) == 2 or _varying(views) <= 1
+    certain = len(views.views) == 2 or varying(views) <= 1
     if series.exact and not certain:
         answer = solve(list(targets(views)), views.views)
         tally = _tally(answer.targets, views, limit)
@@ -44,52 +44,14 @@ def correspondence(series: Series, knowledge: Knowledge) -> Finding:
     return _finding(series, views, tally, limit, Solved([], 0, 0 if certain else -1))
 
 
-# --- recognizing -----------------------------------------------------------------------------------------------------
-
-
-def _recognized(series: Series) -> Views:
-    """The releases as global recodings of nested cuts, or the reason why they are not."""
+def _readable(series: Series) -> Views:
     if len(series) < 2:
         raise CannotRunError("it compares releases, and there is only one.")
     views = series.views
     if views is None:
         raise CannotRunError("a release publishes quasi-identifiers and sensitive values apart, in groups.")
-    for place, column in enumerate(views.quasi):
-        if not column.exact:
-            raise CannotRunError(f"column '{column.name}' was published as sets that are no interval of its taxonomy.")
-        for number, view in zip(series.numbers, views.views, strict=True):
-            if _overlapping(column, np.unique(view.nodes[place])):
-                raise CannotRunError(
-                    f"release {number} is no global recoding: published values of column '{column.name}' overlap."
-                )
-        if not _nested(column):
-            raise CannotRunError(
-                f"the releases' values of column '{column.name}' overlap without one lying inside the other, so they "
-                "are no cuts of one taxonomy."
-            )
+    refuse_other_recodings(views, series.numbers)
     return views
-
-
-def _overlapping(column: Nodes, used: Ints) -> bool:
-    """Whether two of the nodes (which are sorted by their first leaf) share a leaf."""
-    return bool((column.hi[used[:-1]] >= column.lo[used[1:]]).any())
-
-
-def _nested(column: Nodes) -> bool:
-    """Whether any two nodes lie inside each other or apart."""
-    open_ends: list[int] = []
-    for lo, hi in sorted(zip(column.lo.tolist(), (-column.hi).tolist(), strict=True)):
-        while open_ends and open_ends[-1] < lo:
-            open_ends.pop()
-        if open_ends and open_ends[-1] < -hi:
-            return False
-        open_ends.append(-hi)
-    return True
-
-
-def _varying(views: Views) -> int:
-    """How many attributes the releases cut differently where they meet."""
-    return sum(_overlapping(column, np.arange(len(column.lo))) for column in views.quasi)
 
 
 # --- counting --------------------------------------------------------------------------------------------------------
