@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Codes, Ints
-from reissue.algorithms._cuts import History
+from reissue.algorithms._mincut import History
 
 __all__ = ["Graphs"]
 

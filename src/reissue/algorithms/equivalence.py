@@ -4,7 +4,7 @@ anonymized data", ICDE 2011, algorithms 2 and 3).
 m-invariant groups give away who has the same value as whom: what two groups of one signature do not share cancels out.
 So whole buckets are published, all records of one signature together: exact quasi-identifiers, sensitive values apart
 (permuted inside the bucket, or in a second table). And a bucket changes only in ways that leave no e'-equivalence
-attack with e' < e, judged on its history graph (see `_cuts`): after balancing, the minimum cut between the new
+attack with e' < e, judged on its history graph (see `_mincut`): after balancing, the minimum cut between the new
 release and the end must exceed 2(e - 1). Where it falls short by d, ceil(d / size) full sets of the bucket's values are
 added, new records while there are any, else counterfeits. Counterfeits are all taken out first, and stay only where
 balance needs them again.
