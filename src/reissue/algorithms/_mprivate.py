@@ -1,0 +1,70 @@
+"""m-privacy as a requirement that any top-down method can take, provider-blind ones too.
+
+Counts know groups and sensitive codes, nothing of providers. So the table handed to the method has *joint* codes,
+provider times number of values plus value, and this requirement takes them apart again.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, NoReturn
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Floats
+from reissue.attacks._coalition_given import Given, private
+from reissue.cells import Counts, Domain
+from reissue.errors import InternalError
+from reissue.fitness import fitness
+from reissue.requirements import Requirement
+from reissue.table import Table
+
+__all__ = ["MPrivate", "with_providers"]
+
+
+@dataclass(frozen=True, eq=False)
+class MPrivate(Requirement):
+    """What remains of a group without records of any m of its providers still meets a requirement."""
+
+    name: ClassVar[str] = "m-private"
+    m: int
+    inner: Requirement
+    domain: Domain
+    """Of the sensitive values alone."""
+
+    @property
+    def growing(self) -> bool:  # type: ignore[override]
+        """Adding records never breaks it if that never breaks the requirement."""
+        return self.inner.growing
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """A union of private groups is private if the requirement is growing, else a member may own one of them."""
+        return self.inner.growing
+
+    @property
+    def least(self) -> int:
+        """What the requirement needs at least: one provider's own group may be as small."""
+        return max(part.least for part in self.inner.parts())
+
+    def holds(self, counts: Counts) -> Bools:
+        """Which groups are m-private."""
+        return private(Given.of_counts(counts, self.domain), self.inner, self.m)
+
+    def fitness(self, counts: Counts) -> Floats:
+        """How far each group is above the requirement, whoever gave the records."""
+        return fitness(self.inner, Given.of_counts(counts, self.domain).whole)
+
+    @classmethod
+    def parse(cls, argument: str) -> NoReturn:
+        """It belongs to one table, so it is never read from text."""
+        raise InternalError(f"m-privacy is asked for by an option, not as '{cls.name}={argument}'.")
+
+    def __str__(self) -> str:
+        """For messages."""
+        return f"{self.inner} against any {self.m} of its providers"
+
+
+def with_providers(table: Table, providers: Codes, total: int) -> Table:
+    """The same table with joint codes of provider and sensitive value."""
+    size = table.domain.size
+    joint = (providers.astype(np.int64) * size + table.sensitive).astype(np.int32)
+    return replace(table, sensitive=joint, domain=Domain(np.bincount(joint, minlength=total * size)))

@@ -1,0 +1,210 @@
+"""m-privacy of many groups at once: bounds in flat arrays decide most of them, the rest are answered one by one.
+
+For every group the coalition of its largest contributors is tried first: if that breaks the requirement, or the whole
+group does, the group is not private. For k that is the whole truth. Then what is surely left decides:
+
+- growing requirements: a value with more providers than the coalition has members stays;
+- shares: no value has more than `largest` of at least `rows - taken` records, taken being what the largest contributors
+  gave; so entropy is at least -log of that, and a distance at most what all values together could reach;
+- recursive (c,l): nothing shortens the tail by more than `taken`.
+
+What is still open goes to `worst_coalition`. Linear in the quadruples but for one sort of contributors.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.attacks._coalition_exact import Verdict, worst_coalition
+from reissue.attacks._coalition_group import Group
+from reissue.cells import Counts, Domain, pack
+from reissue.requirements import (
+    AlphaK,
+    Confidence,
+    EntropyLDiversity,
+    KAnonymity,
+    Personalized,
+    RecursiveLDiversity,
+    Requirement,
+    SimpleLDiversity,
+    TCloseness,
+)
+from reissue.requirements.diversity import most_frequent
+
+__all__ = ["Given", "answers", "private"]
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What each provider gave to each group: how many records of which value, sorted by group, provider, value."""
+
+    group: Ints
+    provider: Ints
+    value: Ints
+    count: Ints
+    total: int
+    """How many groups there are."""
+    domain: Domain
+    """Of the sensitive values, in the published table."""
+
+    @classmethod
+    def of_rows(cls, groups: Codes | Ints, providers: Codes | Ints, sensitive: Codes | Ints, domain: Domain) -> "Given":
+        """Counted from records; those of no group (-1) are left out."""
+        inside = groups >= 0
+        columns = [column[inside] for column in (groups, providers, sensitive)]
+        total = int(groups.max(initial=-1)) + 1
+        keys, _ = pack(columns, [total, int(providers.max(initial=0)) + 1, domain.size])
+        _, first, number = np.unique(keys, return_index=True, return_counts=True)
+        group, provider, value = (column[first].astype(np.int64) for column in columns)
+        return cls(group, provider, value, number, total, domain)
+
+    @classmethod
+    def of_counts(cls, counts: Counts, domain: Domain) -> "Given":
+        """From counts of joint codes: provider times number of values, plus value."""
+        provider, value = np.divmod(counts.value, max(domain.size, 1))
+        return cls(counts.group, provider, value, counts.count, counts.total, domain)
+
+    @cached_property
+    def whole(self) -> Counts:
+        """The groups' statistics, whoever gave the records."""
+        return Counts(self.group, self.value, self.domain, self.total, self.count)
+
+    @cached_property
+    def _pairs(self) -> tuple[Ints, Ints]:
+        """Where a new (group, provider) begins, and the place of each quadruple among these pairs."""
+        new = np.append(True, (np.diff(self.group) != 0) | (np.diff(self.provider) != 0))[: len(self.group)]
+        return np.flatnonzero(new), np.cumsum(new) - 1
+
+    @cached_property
+    def contributors(self) -> Ints:
+        """How many providers each group has."""
+        return np.bincount(self.group[self._pairs[0]], minlength=self.total)
+
+    def members(self, m: int) -> Ints:
+        """How many providers of each group can collude, the whole group's never."""
+        return np.clip(self.contributors - 1, 0, m)
+
+    def of_largest(self, m: int) -> Bools:
+        """Which quadruples belong to the m largest contributors of their group (fewer where there are no more)."""
+        starts, place = self._pairs
+        if not len(starts):
+            return np.zeros(0, np.bool_)
+        size = np.add.reduceat(self.count, starts)
+        group = self.group[starts]
+        order = np.lexsort((-size, group))
+        first = np.cumsum(self.contributors) - self.contributors
+        taken = np.empty(len(starts), np.bool_)
+        taken[order] = np.arange(len(starts)) - first[group[order]] < self.members(m)[group[order]]
+        return taken[place]
+
+    def without(self, gone: Bools) -> Counts:
+        """The groups' statistics without some quadruples."""
+        left = ~gone
+        return Counts(self.group[left], self.value[left], self.domain, self.total, self.count[left])
+
+    @cached_property
+    def _starts(self) -> Ints:
+        return np.searchsorted(self.group, np.arange(self.total + 1))
+
+    def one(self, number: int) -> tuple[Group, Ints]:
+        """One group by itself, and which providers its rows stand for."""
+        inside = slice(int(self._starts[number]), int(self._starts[number + 1]))
+        providers, row = np.unique(self.provider[inside], return_inverse=True)
+        values, column = np.unique(self.value[inside], return_inverse=True)
+        counts = np.zeros((len(providers), len(values)), np.int64)
+        counts[row, column] = self.count[inside]
+        return Group(counts, values, self.domain), providers
+
+
+def private(given: Given, requirement: Requirement, m: int) -> Bools:
+    """Which groups are m-private: cautiously no where that cannot be told."""
+    largest = given.of_largest(m)
+    left = given.without(largest)
+    taken = given.whole.sizes - left.sizes
+    broken = ~requirement.holds(left)
+    if not requirement.growing:
+        broken |= ~requirement.holds(given.whole)
+    broken &= given.contributors > 0
+    sure = np.ones(given.total, np.bool_)
+    for part in requirement.parts():
+        sure &= _surely(part, given, taken, m)
+    fine = ~broken
+    for number in np.flatnonzero(fine & ~sure).tolist():
+        fine[number] = worst_coalition(given.one(number)[0], requirement, m).coalition is None
+    return fine
+
+
+def answers(given: Given, requirement: Requirement, m: int) -> dict[int, Verdict]:
+    """For the groups that are not m-private a harmful coalition each, its members as bits of the group's providers."""
+    broken = np.flatnonzero(~private(given, requirement, m))
+    return {number: worst_coalition(given.one(number)[0], requirement, m) for number in broken.tolist()}
+
+
+def _surely(part: Requirement, given: Given, taken: Ints, m: int) -> Bools:
+    """Which groups keep a requirement whatever a coalition of at most m does: a bound, never wrong when it says yes.
+
+    For k it is not asked: the largest contributors decided.
+    """
+    if isinstance(part, KAnonymity):
+        return np.ones(given.total, np.bool_)
+    return _staying(part, given, m) if part.growing else np.asarray(_within(part, given.whole, taken), np.bool_)
+
+
+@singledispatch
+def _within(part: Requirement, whole: Counts, taken: Ints) -> Bools:
+    """The bound for a requirement that is not growing, from the group and what its largest contributors gave."""
+    del part, taken
+    return np.zeros(whole.total, np.bool_)
+
+
+@_within.register
+def _(part: Confidence, whole: Counts, taken: Ints) -> Bools:
+    return _share(whole, taken) <= (-1 if part.values else part.bound)
+
+
+@_within.register
+def _(part: Personalized, whole: Counts, taken: Ints) -> Bools:
+    return _share(whole, taken) <= (-1 if part.guards else part.bound)
+
+
+@_within.register
+def _(part: AlphaK, whole: Counts, taken: Ints) -> Bools:
+    return (_share(whole, taken) <= (-1 if part.values else part.alpha)) & (whole.sizes - taken >= part.k)
+
+
+@_within.register
+def _(part: SimpleLDiversity, whole: Counts, taken: Ints) -> Bools:
+    return (whole.largest * part.l <= whole.sizes - taken) & (not part.values)
+
+
+@_within.register
+def _(part: EntropyLDiversity, whole: Counts, taken: Ints) -> Bools:
+    return whole.largest * part.l <= whole.sizes - taken
+
+
+@_within.register
+def _(part: RecursiveLDiversity, whole: Counts, taken: Ints) -> Bools:
+    tail = whole.sizes - most_frequent(whole, part.l - 1)[-1] - taken
+    return (tail > 0) & (whole.largest / np.maximum(tail, 1) < part.c)
+
+
+@_within.register
+def _(part: TCloseness, whole: Counts, taken: Ints) -> Bools:
+    rows = np.maximum(whole.sizes - taken, 1)[whole.group]
+    over = np.maximum(whole.count / rows - whole.domain.shares[whole.value], 0)
+    return whole.sum(over) <= (part.t if part.distance == "equal" else -1)
+
+
+def _share(whole: Counts, taken: Ints) -> Floats:
+    """More than the share that any value can be given."""
+    return np.asarray(whole.largest / np.maximum(whole.sizes - taken, 1), np.float64)
+
+
+def _staying(part: Requirement, given: Given, m: int) -> Bools:
+    """Whether values that a coalition cannot take away are enough."""
+    providers = Counts(given.group, given.value, given.domain, given.total)
+    stays = providers.count > given.members(m)[providers.group]
+    staying = Counts(providers.group[stays], providers.value[stays], given.domain, given.total)
+    return part.holds(staying) & (staying.sizes > 0)
