@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reissue import anonymize
 from reissue._arrays import Codes
 from reissue.algorithms import Job, _frontier
-from reissue.algorithms._frontier import Frontier, Ranks, compact
+from reissue.algorithms._frontier import Frontier, Layout, Ranks, compact
 from reissue.algorithms.mondrian import mondrian
 from reissue.algorithms.pool import pool
 from reissue.cells import Counts
@@ -111,7 +111,7 @@ def test_ranks_are_those_of_sorting(groups: list[list[int]], stretched: bool) ->
     lo, hi = np.array([min(g) for g in groups], np.int32), np.array([max(g) for g in groups], np.int32)
     sizes = np.array([len(group) for group in groups])
     table = Table.read(pl.DataFrame({"q": codes}), Schema.of_columns(quasi=["q"]))
-    frontier = Frontier.whole(table).arrange(np.arange(len(codes)), sizes, np.zeros((1, len(groups)), np.bool_))
+    frontier = Frontier.whole(table).arrange(Layout(np.arange(len(codes)), sizes, np.zeros((1, len(groups)), np.bool_)))
     ranks, starts = Ranks(frontier, codes, lo, hi), np.cumsum(sizes) - sizes
     for place in range(max(sizes)):
         inside = np.minimum(place, sizes - 1)

@@ -104,15 +104,20 @@ def algorithm(
 
 def registered() -> dict[str, Algorithm]:
     """All methods by name."""
-    for module in iter_modules(algorithms.__path__):
-        if not module.name.startswith("_"):
-            import_module(f"reissue.algorithms.{module.name}")
+    for name in _built_in():
+        import_module(f"reissue.algorithms.{name}")
     return dict(_REGISTRY)
 
 
 def find(name: str) -> Algorithm:
-    """The method of this name."""
-    known = registered()
-    if name not in known:
-        raise InputError(f"There is no method '{name}'." + nearest(name, known))
-    return known[name]
+    """The method of this name; a built-in one is imported when it is asked for."""
+    if name not in _REGISTRY and name in _built_in():
+        import_module(f"reissue.algorithms.{name}")
+    if name not in _REGISTRY:
+        raise InputError(f"There is no method '{name}'." + nearest(name, {*_REGISTRY, *_built_in()}))
+    return _REGISTRY[name]
+
+
+def _built_in() -> list[str]:
+    """Each built-in method has a module of its name."""
+    return [module.name for module in iter_modules(algorithms.__path__) if not module.name.startswith("_")]

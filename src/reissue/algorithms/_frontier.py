@@ -17,7 +17,7 @@ from reissue.errors import RequirementError
 from reissue.release import Draft
 from reissue.table import Table
 
-__all__ = ["Frontier", "Ranks", "compact", "work_off"]
+__all__ = ["Frontier", "Layout", "Ranks", "compact", "work_off"]
 
 _CHUNK = 1 << 16
 
@@ -54,6 +54,16 @@ class Frontier:
         """The group of each row."""
         return np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.sizes)
 
+    @property
+    def few(self) -> bool:
+        """Whether the groups are so large that a loop over them costs nothing, and saves arrays as long as the rows."""
+        return len(self.rows) > _CHUNK and len(self.sizes) < 1024
+
+    def slices(self) -> list[slice]:
+        """Where the rows of each group stand."""
+        ends = np.cumsum(self.sizes).tolist()
+        return [slice(end - size, end) for end, size in zip(ends, self.sizes.tolist(), strict=True)]
+
     def bounds(self, place: int) -> tuple[Codes, Codes]:
         """The smallest and largest code of each group on one attribute."""
         codes = self.codes[place]
@@ -63,22 +73,25 @@ class Frontier:
         """Statistics of the rows by label, for a requirement to judge."""
         return Counts(labels, self.sensitive if rows is None else self.sensitive[rows], self.domain, total)
 
-    def arrange(self, order: Ints, sizes: Ints, closed: Bools) -> "Frontier":
-        """Some of the rows laid out anew, in groups of the given sizes."""
-        rows, codes = self.rows.take(order), self.codes.take(order, axis=1)
-        return Frontier(rows, codes, self.sensitive.take(order), self.domain, sizes, closed)
+    def arrange(self, layout: "Layout") -> "Frontier":
+        """Some of the rows laid out anew."""
+        rows, codes = self.rows.take(layout.order), self.codes.take(layout.order, axis=1)
+        return Frontier(rows, codes, self.sensitive.take(layout.order), self.domain, layout.sizes, layout.closed)
+
+    def rearrange(self, layout: "Layout") -> "Frontier":
+        """The same in place, column by column: this frontier must not be used any more."""
+        for column in (self.rows, *self.codes, self.sensitive):
+            column[: len(layout.order)] = column.take(layout.order)
+        kept = slice(len(layout.order))
+        codes, sensitive = self.codes[:, kept], self.sensitive[kept]
+        return Frontier(self.rows[kept], codes, sensitive, self.domain, layout.sizes, layout.closed)
 
     def pick(self, chosen: Bools) -> "Frontier":
         """Only the chosen groups."""
         if chosen.all():
             return self
         inside = np.flatnonzero(np.repeat(chosen, self.sizes))
-        return self.arrange(inside, self.sizes[chosen], self.closed[:, chosen])
-
-    def regroup(self, labels: Ints, closed: Bools) -> "Frontier":
-        """The rows laid out anew by labels 0, 1, ..., keeping their order within a label."""
-        total = closed.shape[1]
-        return self.arrange(_stable_order(labels, total), np.bincount(labels, minlength=total), closed)
+        return self.arrange(Layout(inside, self.sizes[chosen], self.closed[:, chosen]))
 
     def chunks(self, rows: int) -> "Iterator[Frontier]":
         """The same groups in frontiers of about so many rows (or of one single group)."""
@@ -98,7 +111,23 @@ class Frontier:
             )
 
 
-def work_off(job: Job, advance: Callable[[Frontier], tuple[Frontier, Bools]]) -> Draft:
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How rows of a frontier are laid out anew."""
+
+    order: Ints
+    """New place to old place; rows that are not named are left out."""
+    sizes: Ints
+    closed: Bools
+
+    @classmethod
+    def by_label(cls, rows: Ints, labels: Ints, closed: Bools) -> "Layout":
+        """Rows by their labels 0, 1, ..., keeping their order within a label."""
+        total = closed.shape[1]
+        return cls(rows[_stable_order(labels, total)], np.bincount(labels, minlength=total), closed)
+
+
+def work_off(job: Job, advance: Callable[[Frontier], tuple[Layout, Bools]]) -> Draft:
     """Partition top-down: `advance` says how the groups of a frontier go on, and which of them are done."""
     if not job.requirement.holds(job.table.whole())[0]:
         raise RequirementError(
@@ -121,9 +150,11 @@ def work_off(job: Job, advance: Callable[[Frontier], tuple[Frontier, Bools]]) ->
         place(frontier.pick(~large))
         if large.any():
             frontier = frontier.pick(large)
-            following, done = advance(frontier)
+            layout, done = advance(frontier)
             place(frontier.pick(done))
-            waiting.extend(following.chunks(_CHUNK))
+            # Only the first frontier is the table's own memory.
+            frontier = frontier.rearrange(layout) if rounds else frontier.arrange(layout)
+            waiting.extend(frontier.chunks(_CHUNK))
             rounds += 1
         job.progress(placed / job.table.rows)
     return Draft(groups, notes={"rounds": rounds})
@@ -152,11 +183,17 @@ class Ranks:
         self._dense = int(widths.sum()) <= 4 * len(codes) + 1024
         if self._dense:
             self._base = np.cumsum(widths) - widths - lo
-            self._so_far = np.append(np.cumsum(np.bincount(np.repeat(self._base, frontier.sizes) + codes)), 0)
+            self._so_far = np.append(np.cumsum(self._histogram(frontier, codes, lo, widths)), 0)
         else:
             shift = int(hi.max()).bit_length()
             self._base = np.arange(len(lo), dtype=np.int64) << shift
             self._keys = np.sort(np.repeat(self._base, frontier.sizes) + codes)
+
+    def _histogram(self, frontier: Frontier, codes: Codes, lo: Codes, widths: Ints) -> Ints:
+        if frontier.few:
+            parts = zip(frontier.slices(), lo.tolist(), widths.tolist(), strict=True)
+            return np.concatenate([np.bincount(codes[part] - low, minlength=width) for part, low, width in parts])
+        return np.bincount(np.repeat(self._base, frontier.sizes) + codes)
 
     def at(self, position: Ints) -> Codes:
         """For each group the code at a position among all rows; the position must lie in the group."""

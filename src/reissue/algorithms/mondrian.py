@@ -13,7 +13,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms._base import Job, Option, algorithm
-from reissue.algorithms._frontier import Frontier, Ranks, work_off
+from reissue.algorithms._frontier import Frontier, Layout, Ranks, work_off
 from reissue.release import Draft
 from reissue.requirements import Requirement
 from reissue.taxonomy import Taxonomy
@@ -36,10 +36,10 @@ def mondrian(job: Job) -> Draft:
 
 def _advance(
     frontier: Frontier, taxonomies: tuple[Taxonomy, ...], requirement: Requirement, strict: bool
-) -> tuple[Frontier, Bools]:
+) -> tuple[Layout, Bools]:
     """Try every group on its widest open attribute.
 
-    Returns the groups that go on, halves and those that have attributes left to try; and which groups are done.
+    Returns the groups that go on: halves and those that have attributes left to try; and which groups are done.
     """
     bounds = [frontier.bounds(place) for place in range(len(taxonomies))]
     width = np.stack([t.loss(*t.snap(*bound)) for t, bound in zip(taxonomies, bounds, strict=True)])
@@ -67,6 +67,8 @@ def _both(frontier: Frontier, upper: Bools, requirement: Requirement) -> Bools:
 
 def _of_each(frontier: Frontier, place: Ints) -> Codes:
     """Each row's code on the attribute that its group chose."""
+    if frontier.few:
+        return np.concatenate([frontier.codes[p, s] for p, s in zip(place.tolist(), frontier.slices(), strict=True)])
     rows = len(frontier.rows)
     return frontier.codes.reshape(-1).take(np.repeat(place * rows, frontier.sizes) + np.arange(rows))
 
@@ -105,17 +107,17 @@ def _halves(frontier: Frontier, codes: Codes) -> Bools:
     return upper
 
 
-def _next(frontier: Frontier, widest: Ints, upper: Bools, works: Bools, again: Bools) -> Frontier:
+def _next(frontier: Frontier, widest: Ints, upper: Bools, works: Bools, again: Bools) -> Layout:
     """Lower halves, then upper halves, then the groups that try another attribute."""
     split = np.repeat(works, frontier.sizes)
     above = split & upper
     order = np.concatenate(
         [np.flatnonzero(split ^ above), np.flatnonzero(above), np.flatnonzero(np.repeat(again, frontier.sizes))]
     )
-    high = np.bincount(frontier.of_row, upper, len(works)).astype(np.int64)[works]
+    high = np.add.reduceat(upper, frontier.starts, dtype=np.int64)[works]
     sizes = np.concatenate([frontier.sizes[works] - high, high, frontier.sizes[again]])
     closed = np.zeros((len(frontier.codes), len(sizes)), np.bool_)
     tried = frontier.closed[:, again]
     tried[widest[again], np.arange(tried.shape[1])] = True
     closed[:, 2 * len(high) :] = tried
-    return frontier.arrange(order, sizes, closed)
+    return Layout(order, sizes, closed)

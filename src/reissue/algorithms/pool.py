@@ -18,7 +18,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms._base import Job, algorithm
-from reissue.algorithms._frontier import Frontier, Ranks, compact, work_off
+from reissue.algorithms._frontier import Frontier, Layout, Ranks, compact, work_off
 from reissue.cells import Counts
 from reissue.release import Draft
 from reissue.requirements import Requirement
@@ -238,7 +238,7 @@ def _least(requirement: Requirement) -> int:
     return max(part.least for part in requirement.parts())
 
 
-def _advance(frontier: Frontier, attributes: list[_Attribute], requirement: Requirement) -> tuple[Frontier, Bools]:
+def _advance(frontier: Frontier, attributes: list[_Attribute], requirement: Requirement) -> tuple[Layout, Bools]:
     """Split every group on its best attribute; returns the groups that go on, and which groups are done."""
     splits = [_split(frontier, place, attribute) for place, attribute in enumerate(attributes)]
     total = len(frontier.sizes)
@@ -265,10 +265,10 @@ def _advance(frontier: Frontier, attributes: list[_Attribute], requirement: Requ
     return _next(frontier, taken, labels, parents), taken < 0
 
 
-def _next(frontier: Frontier, taken: Ints, labels: Ints, parents: Ints) -> Frontier:
+def _next(frontier: Frontier, taken: Ints, labels: Ints, parents: Ints) -> Layout:
     """The groups that go on: children open where their parent was, pools closed on the attribute of the split."""
     split = taken >= 0
-    inside = split[frontier.of_row]
+    inside = np.flatnonzero(split[frontier.of_row])
     total = len(taken)
     distinct, _, locate = compact(labels[inside], total + len(parents))
     is_pool = distinct < total
@@ -276,4 +276,4 @@ def _next(frontier: Frontier, taken: Ints, labels: Ints, parents: Ints) -> Front
     closed = frontier.closed[:, parent]
     pools = np.flatnonzero(is_pool)
     closed[taken[parent[pools]], pools] = True
-    return frontier.pick(split).regroup(locate(), closed)
+    return Layout.by_label(inside, locate(), closed)
