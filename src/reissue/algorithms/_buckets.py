@@ -95,7 +95,7 @@ def assign(rest: Ints, signatures: Signatures, m: int) -> tuple[Signatures, Ints
         mask, most = _frequent(rest, m)
         fresh = most * int(mask.sum())
         number, most_known = _known(rest, signatures, m)
-        if number >= 0 and 4 * most_known * int(signatures.member[number].sum()) >= fresh:
+        if number >= 0 and 64 * most_known * int(signatures.member[number].sum()) >= fresh:
             mask, most = signatures.member[number], most_known
         else:
             signatures, number = signatures.add(mask)

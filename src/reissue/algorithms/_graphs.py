@@ -75,24 +75,20 @@ class Graphs:
         yield from sorted({*self.left, *np.flatnonzero(came).tolist()})
 
     def sets(self, bucket: int, came: int, size: int) -> int:
-        """How many sets of `size` records must be added, so that no cut or attack is too small."""
+        """How many sets of `size` records the cut asks for."""
         if bucket in self.returned:
             return -(-max(self.limit - came, 0) // size)
         after = self._after(bucket, came)
-        if not after.alive:
-            return 0
-        short = self.limit - after.cut(self.release, self.limit)
-        enough = -(-short // size)
-        if not self.exact:
+        return -(-(self.limit - after.cut(self.release, self.limit)) // size) if after.alive else 0
+
+    def least(self, bucket: int, came: int, size: int) -> int:
+        """The same, but where it is allowed no more sets than it takes to leave no attack."""
+        enough = self.sets(bucket, came, size)
+        if not self.exact or bucket in self.returned:
             return enough
-        return next(
-            (
-                sets
-                for sets in range(enough)
-                if after.raised(self.release, sets * size).attack(self.release, self.limit) is None
-            ),
-            enough,
-        )
+        after = self._after(bucket, came)
+        fewer = (after.raised(self.release, sets * size) for sets in range(enough))
+        return next((n for n, raised in enumerate(fewer) if raised.attack(self.release, self.limit) is None), enough)
 
     def close(self, bucket: int, came: int) -> None:
         """Make the step: so many records came."""

@@ -121,6 +121,10 @@ class Plan:
             self.left = self.left + self._makeweight(self.left - drawn)
         return self._draw(wanted, drawn)
 
+    def lacking(self, wanted: Ints) -> Ints:
+        """What drawing would leave lacking."""
+        return wanted - fill(wanted, drawable(self.left, wanted.sum(axis=0), self.m))
+
     def draw(self, wanted: Ints) -> Ints:
         """Draw what is wanted, while what remains is m-eligible; returns what is lacking."""
         return self._draw(wanted, drawable(self.left, wanted.sum(axis=0), self.m))

@@ -95,21 +95,24 @@ class _Work:
         self.kept = _rank(cell) < lacking.reshape(-1)[cell]
         self.fresh = lacking - self.situation.count(self.old.signature[self.kept], self.old.value[self.kept])
         recall = self.situation.recall
-        gone = (np.concatenate([recall.left.signature, self.old.signature[~self.kept]]),)
+        gone = np.concatenate([recall.left.signature, self.old.signature[~self.kept]])
         since = np.concatenate([recall.left.since, self.old.since[~self.kept]])
-        self.graphs.leave(gone[0], since)
+        self.graphs.leave(gone, since)
         self.graphs.mark_returns(recall.signature[recall.returned])
 
     def raise_cuts(self) -> None:
-        """Draw further sets of new records for buckets whose cut is too small."""
-        came = self._came()
+        """Draw further sets of new records for buckets whose cut is too small; ask before counterfeits are needed."""
+        signatures, came = self.situation.signatures, self._came()
         wanted = np.zeros_like(self.fresh)
         for bucket in self.graphs.changed(came):
-            size = int(self.situation.signatures.sizes[bucket])
-            sets = self.graphs.sets(bucket, int(came[bucket]), size)
-            wanted[bucket] = sets * self.situation.signatures.member[bucket]
-        if wanted.any():
-            self.fresh += self.plan.draw(wanted)
+            sets = self.graphs.sets(bucket, int(came[bucket]), int(signatures.sizes[bucket]))
+            wanted[bucket] = sets * signatures.member[bucket]
+        if not wanted.any():
+            return
+        for bucket in np.flatnonzero(self.plan.lacking(wanted).any(axis=1)).tolist():
+            sets = self.graphs.least(bucket, int(came[bucket]), int(signatures.sizes[bucket]))
+            wanted[bucket] = sets * signatures.member[bucket]
+        self.fresh += self.plan.draw(wanted)
 
     def spend(self) -> None:
         """Add sets of counterfeits where a cut, or an attack, is still too small; then write the histories."""
@@ -118,7 +121,7 @@ class _Work:
         came = self._came()
         for bucket in self.graphs.changed(came):
             member = self.plan.signatures.member[bucket]
-            sets = self.graphs.sets(bucket, int(came[bucket]), int(member.sum()))
+            sets = self.graphs.least(bucket, int(came[bucket]), int(member.sum()))
             self.fresh[bucket] += sets * member
             self.graphs.close(bucket, int(came[bucket]) + sets * int(member.sum()))
 

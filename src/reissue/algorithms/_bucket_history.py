@@ -1,0 +1,244 @@
+"""The history graph of a bucket, and the cuts and equivalence attacks in it (paper 000, section VI).
+
+A node for each release in which the bucket changed, an end node for "still there", and for every record an edge from
+the release where it came to the one where it was gone. An attack is an integer potential X on the nodes: the records
+of an edge count X(gone) - X(came) times, for or against, and all of them together must cancel. It shows two sets of e
+people to have the same values, 2e being the sum of |X(gone) - X(came)| over records. So an attack costs at least the
+minimum cut between any two nodes that it tells apart (theorem 2).
+
+**What must be looked at.** Potentials with X(new) = X(end) are those of the release before, with the same cost and the
+same balance. So only cuts, or attacks, that tell the new node from the end are new: `cut` and `attack`.
+
+**What need not be kept.** An edge that does not end at the end node never changes. Nodes that such edges connect by
+`limit` or more are told apart by no cut and no attack below the limit, ever: `contract` makes them one.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import rustworkx as rx
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from reissue._arrays import Ints
+
+__all__ = ["END", "History"]
+
+END = 0
+"""The node of what has not ended; releases are numbered from 1."""
+Edges = Mapping[tuple[int, int], int]
+
+
+@dataclass(frozen=True)
+class History:
+    """One bucket's releases: how many records came at one node and were gone at another."""
+
+    edges: Edges = field(default_factory=dict)
+    """(node where they came, node where they were gone) to the number of records."""
+    nodes: Mapping[int, int] = field(default_factory=dict)
+    """Release to its node; contracted releases share the first one's."""
+
+    def step(self, release: int, left: Mapping[int, int], came: int) -> "History":
+        """The history after a release: `left` says how many left, by the release in which they had come."""
+        edges = defaultdict(int, self.edges)
+        for since, number in left.items():
+            node = self.nodes[since]
+            edges[node, END] -= number
+            edges[node, release] += number
+        edges[release, END] += came
+        return History({ends: number for ends, number in edges.items() if number}, {**self.nodes, release: release})
+
+    def raised(self, release: int, more: int) -> "History":
+        """With more records that came in this release."""
+        return self.step(release, {}, more)
+
+    @property
+    def alive(self) -> bool:
+        """Whether any record is still there."""
+        return any(gone == END for _, gone in self.edges)
+
+    def cut(self, release: int, limit: int) -> int:
+        """The minimum cut between a release and the end, or `limit` if that is smaller."""
+        weight = _between(self.edges)
+        direct, here, there = weight.get((END, release), 0), _beside(weight, release), _beside(weight, END)
+        # Paths over one node each share no edge, so the cut is at least this; and it is at most what leaves either end.
+        least = direct + sum(min(number, there.get(node, 0)) for node, number in here.items() if node != END)
+        most = min(sum(here.values()), sum(there.values()), limit)
+        return most if least >= most else min(_flow(weight, release), limit)
+
+    def minimum_cut(self) -> int | None:
+        """The smallest minimum cut of a connected component with two nodes or more; None if there is none."""
+        cuts = [_global_cut(part)[0] for part in _components(self.edges)]
+        return min(cuts, default=None)
+
+    def attack(self, release: int, limit: int) -> int | None:
+        """The least |W.S| below `limit` of a balanced attack that tells a release from the end; None if there is none.
+
+        An integer program over the nodes that edges below the limit still tell apart. Where the solver gives up, the
+        answer is 1: there may be an attack.
+        """
+        merged = _relabel(self.edges, _heavy(self.edges, limit))
+        new, end = merged.label(release), merged.label(END)
+        if new == end or not any(new in ends for ends in merged.edges) or not any(end in e for e in merged.edges):
+            return None
+        return _cheapest(merged.edges, new, end, limit)
+
+    def contract(self, limit: int, *, beyond: int = 1) -> "History":
+        """The same history with one node for all that no cut or attack below the limit tells apart.
+
+        Nodes with a heavy edge are always joined; where more than `beyond` nodes remain, also those that many light
+        edges connect.
+        """
+        lasting = {ends: number for ends, number in self.edges.items() if ends[1] != END}
+        merged = _relabel(self.edges, _heavy(lasting, limit))
+        if len({node for ends in merged.edges for node in ends}) > beyond:
+            lasting = {ends: number for ends, number in merged.edges.items() if END not in ends}
+            merged = merged.then(_connected(lasting, limit))
+        return History(merged.edges, {release: merged.label(node) for release, node in self.nodes.items()})
+
+
+@dataclass(frozen=True)
+class _Merged:
+    """Edges after some nodes became one, and which."""
+
+    edges: Edges
+    labels: Mapping[int, int]
+
+    def label(self, node: int) -> int:
+        return self.labels.get(node, node)
+
+    def then(self, classes: Iterable[Iterable[int]]) -> "_Merged":
+        further = _relabel(self.edges, classes)
+        labels = {node: further.label(label) for node, label in self.labels.items()}
+        return _Merged(further.edges, {**further.labels, **labels})
+
+
+def _relabel(edges: Edges, classes: Iterable[Iterable[int]]) -> _Merged:
+    """One node for each class, its smallest; edges inside a class are gone. The end node keeps its name."""
+    labels = {node: min(members) for members in map(set, classes) for node in members}
+    merged: dict[tuple[int, int], int] = defaultdict(int)
+    for (came, gone), number in edges.items():
+        a, b = labels.get(came, came), labels.get(gone, gone)
+        if a != b:
+            merged[a, b] += number
+    return _Merged(merged, labels)
+
+
+def _between(edges: Edges) -> dict[tuple[int, int], int]:
+    """The records between any two nodes, in whatever direction; the smaller node comes first."""
+    weight: dict[tuple[int, int], int] = defaultdict(int)
+    for (came, gone), number in edges.items():
+        weight[(came, gone) if came < gone else (gone, came)] += number
+    return weight
+
+
+def _beside(weight: Edges, node: int) -> dict[int, int]:
+    """The nodes beside a node, and the weight between."""
+    return {a if b == node else b: number for (a, b), number in weight.items() if node in {a, b}}
+
+
+def _flow(weight: Edges, release: int) -> int:
+    """The minimum cut between a release and the end."""
+    places = {node: place for place, node in enumerate(sorted({node for ends in weight for node in ends}))}
+    rows, columns = np.array([(places[a], places[b]) for a, b in weight], np.int32).T
+    capacity = np.array(list(weight.values()), np.int32)
+    both = csr_array(
+        (np.tile(capacity, 2), (np.concatenate([rows, columns]), np.concatenate([columns, rows]))),
+        shape=(len(places), len(places)),
+    )
+    return int(maximum_flow(both, places[release], places[END]).flow_value)
+
+
+def _heavy(edges: Edges, limit: int) -> list[set[int]]:
+    """Classes of nodes that single edges of `limit` or more connect."""
+    weight = _between(edges)
+    classes: dict[int, set[int]] = {}
+    for (a, b), number in weight.items():
+        if number >= limit:
+            both = classes.get(a, {a}) | classes.get(b, {b})
+            classes.update(dict.fromkeys(both, both))
+    return list({id(members): members for members in classes.values()}.values())
+
+
+def _components(edges: Edges) -> list[dict[tuple[int, int], int]]:
+    """The edges of each connected component."""
+    classes = _heavy(dict.fromkeys(edges, 1), 1)
+    of_node = {node: number for number, members in enumerate(classes) for node in members}
+    parts: list[dict[tuple[int, int], int]] = [{} for _ in classes]
+    for ends, number in edges.items():
+        parts[of_node[ends[0]]][ends] = number
+    return parts
+
+
+def _global_cut(edges: Edges) -> tuple[int, set[int]]:
+    """The minimum cut of a connected graph with two nodes or more, and the nodes on one side."""
+    names = sorted({node for ends in edges for node in ends})
+    place = {node: number for number, node in enumerate(names)}
+    graph: rx.PyGraph[int, int] = rx.PyGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from([(place[a], place[b], number) for (a, b), number in edges.items()])
+    found = rx.stoer_wagner_min_cut(graph, weight_fn=float)
+    value, side = (0.0, []) if found is None else found
+    return round(value), {names[number] for number in side}
+
+
+def _connected(edges: Edges, limit: int) -> list[set[int]]:
+    """Classes of nodes that stay connected by `limit` or more: cut at minimum cuts below it until there are none."""
+    classes, waiting = [], _components(edges)
+    while waiting:
+        part = waiting.pop()
+        value, side = _global_cut(part)
+        if value >= limit:
+            classes.append({node for ends in part for node in ends})
+            continue
+        inside = {ends: n for ends, n in part.items() if (ends[0] in side) == (ends[1] in side)}
+        waiting.extend(_components(inside))
+    return classes
+
+
+def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
+    """Minimize the sum of weight |X(gone) - X(came)| over balanced integer potentials with X(new) > X(end) = 0."""
+    names = sorted({node for ends in edges for node in ends})
+    place = {node: number for number, node in enumerate(names)}
+    came, gone = (np.array([place[ends[side]] for ends in edges], np.int64) for side in (0, 1))
+    weight = np.array(list(edges.values()), np.int64)
+    count, links = len(names), len(weight)
+    drops = np.zeros((links, count))
+    drops[np.arange(links), gone] += 1
+    drops[np.arange(links), came] -= 1
+    # Within a connected component an attack below the limit moves no potential further than that from its first node.
+    low, high = np.full(count, 1.0 - limit), np.full(count, limit - 1.0)
+    for part in _components(edges):
+        nodes = {node for ends in part for node in ends}
+        first = place[end if end in nodes else min(nodes)]
+        low[first] = high[first] = 0
+    low[place[new]] = max(low[place[new]], 1)
+    if low[place[new]] > high[place[new]]:  # pragma: no cover - a new node in another component than the end
+        return 1
+    each = np.eye(links)
+    found = milp(
+        np.concatenate([np.zeros(count), weight]),
+        constraints=[
+            LinearConstraint(np.hstack([weight @ drops, np.zeros(links)]), 0, 0),
+            LinearConstraint(np.hstack([-drops, each]), 0, np.inf),
+            LinearConstraint(np.hstack([drops, each]), 0, np.inf),
+        ],
+        integrality=np.concatenate([np.ones(count), np.zeros(links)]),
+        bounds=Bounds(np.concatenate([low, np.zeros(links)]), np.concatenate([high, np.full(links, np.inf)])),
+    )
+    if found.status == 2:
+        return None
+    return _recheck(found.x, weight, came, gone, limit) if found.status == 0 else 1
+
+
+def _recheck(solution: object, weight: Ints, came: Ints, gone: Ints, limit: int) -> int | None:
+    """The solution's cost in whole numbers; 1 if the rounded solution is none."""
+    potential = np.rint(np.asarray(solution)[: max(int(came.max()), int(gone.max())) + 1]).astype(np.int64)
+    drop = potential[gone] - potential[came]
+    if int((weight * drop).sum()) != 0:
+        return 1
+    cost = int((weight * np.abs(drop)).sum())
+    return cost if cost < limit else None
