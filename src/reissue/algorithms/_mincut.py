@@ -62,18 +62,12 @@ class History:
 
     def cut(self, release: int, limit: int) -> int:
         """The minimum cut between a release and the end, or `limit` if that is smaller."""
-        if self.edges.get((release, END), 0) >= limit:
-            return limit
-        places, capacity = self._weights()
-        if release not in places or END not in places:
-            return 0
-        rows, columns = np.array([ends for ends in capacity], np.int32).T
-        weight = np.array(list(capacity.values()), np.int32)
-        both = csr_array(
-            (np.tile(weight, 2), (np.concatenate([rows, columns]), np.concatenate([columns, rows]))),
-            shape=(len(places), len(places)),
-        )
-        return min(int(maximum_flow(both, places[release], places[END]).flow_value), limit)
+        weight = _between(self.edges)
+        direct, here, there = weight.get((END, release), 0), _beside(weight, release), _beside(weight, END)
+        # Paths over one node each share no edge, so the cut is at least this; and it is at most what leaves either end.
+        least = direct + sum(min(number, there.get(node, 0)) for node, number in here.items() if node != END)
+        most = min(sum(here.values()), sum(there.values()), limit)
+        return most if least >= most else min(_flow(weight, release), limit)
 
     def minimum_cut(self) -> int | None:
         """The smallest minimum cut of a connected component with two nodes or more; None if there is none."""
@@ -105,15 +99,6 @@ class History:
             merged = merged.then(_connected(lasting, limit))
         return History(merged.edges, {release: merged.label(node) for release, node in self.nodes.items()})
 
-    def _weights(self) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
-        """Nodes numbered from 0, and the undirected weight between any two of them."""
-        places: dict[int, int] = {}
-        weight: dict[tuple[int, int], int] = defaultdict(int)
-        for (came, gone), number in self.edges.items():
-            a, b = (places.setdefault(node, len(places)) for node in (came, gone))
-            weight[min(a, b), max(a, b)] += number
-        return places, weight
-
 
 @dataclass(frozen=True)
 class _Merged:
@@ -142,11 +127,34 @@ def _relabel(edges: Edges, classes: Iterable[Iterable[int]]) -> _Merged:
     return _Merged(merged, labels)
 
 
-def _heavy(edges: Edges, limit: int) -> list[set[int]]:
-    """Classes of nodes that single edges of `limit` or more connect."""
+def _between(edges: Edges) -> dict[tuple[int, int], int]:
+    """The records between any two nodes, in whatever direction; the smaller node comes first."""
     weight: dict[tuple[int, int], int] = defaultdict(int)
     for (came, gone), number in edges.items():
-        weight[min(came, gone), max(came, gone)] += number
+        weight[(came, gone) if came < gone else (gone, came)] += number
+    return weight
+
+
+def _beside(weight: Edges, node: int) -> dict[int, int]:
+    """The nodes beside a node, and the weight between."""
+    return {a if b == node else b: number for (a, b), number in weight.items() if node in {a, b}}
+
+
+def _flow(weight: Edges, release: int) -> int:
+    """The minimum cut between a release and the end."""
+    places = {node: place for place, node in enumerate(sorted({node for ends in weight for node in ends}))}
+    rows, columns = np.array([(places[a], places[b]) for a, b in weight], np.int32).T
+    capacity = np.array(list(weight.values()), np.int32)
+    both = csr_array(
+        (np.tile(capacity, 2), (np.concatenate([rows, columns]), np.concatenate([columns, rows]))),
+        shape=(len(places), len(places)),
+    )
+    return int(maximum_flow(both, places[release], places[END]).flow_value)
+
+
+def _heavy(edges: Edges, limit: int) -> list[set[int]]:
+    """Classes of nodes that single edges of `limit` or more connect."""
+    weight = _between(edges)
     classes: dict[int, set[int]] = {}
     for (a, b), number in weight.items():
         if number >= limit:
