@@ -23,8 +23,8 @@ For k = 0 and k = 1 it is exactly (c,k)-safety. For k >= 2 it may refuse a group
 table's other groups, and never accepts a table that is not safe (`reissue.check` computes the exact maximum of a whole
 table). Merging groups never raises the disclosure (Martin et al. prove it; a property test here), so it is monotone.
 
-Below c is strict, as Martin et al. have it. Paper 004's table XIV (a) calls a group with HIV once in three rows
-(0.6,2)-safe; with two implications that HIV is certain, with one it is 1/2: its k counts one more than this one.
+Below c is strict, and all values count, as Martin et al. have it. Paper 004's table XIV (a) calls a group with HIV once
+in three rows (0.6,2)-safe: there only HIV is a value, and even so two implications make it certain, one makes it 1/2.
 
 One vector operation per partition of a number up to k + 1: 3 for k = 1, 11 for k = 3, 194 for k = 10.
 """
