@@ -1,236 +1,123 @@
-"""The history graph of a bucket, and the cuts and equivalence attacks in it (paper 000, section VI).
+"""Global cuts from the roots down, and the groups that they make: for methods that specialize top-down.
 
-A node for each release in which the bucket changed, an end node for "still there", and for every record an edge from
-the release where it came to the one where it was gone. An attack is an integer potential X on the nodes: the records
-of an edge count X(gone) - X(came) times, for or against, and all of them together must cancel. It shows two sets of e
-people to have the same values, 2e being the sum of |X(gone) - X(came)| over records. So an attack costs at least the
-minimum cut between any two nodes that it tells apart (theorem 2).
-
-**What must be looked at.** Potentials with X(new) = X(end) are those of the release before, with the same cost and the
-same balance. So only cuts, or attacks, that tell the new node from the end are new: `cut` and `attack`.
-
-**What need not be kept.** An edge that does not end at the end node never changes. Nodes that such edges connect by
-`limit` or more are told apart by no cut and no attack below the limit, ever: `contract` makes them one.
+A node of a taxonomy is an interval of leaf codes, so, with the entries of each attribute once sorted by code, those
+under a node are a slice: splitting a node touches what lies under it and nothing else. Since each entry lies under one
+node of every level, trying every node once costs O(entries x heights), whatever the number of nodes.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import rustworkx as rx
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
-from reissue._arrays import Ints
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.taxonomy import Taxonomy
 
-__all__ = ["END", "History"]
-
-END = 0
-"""The node of what has not ended; releases are numbered from 1."""
-Edges = Mapping[tuple[int, int], int]
+__all__ = ["Cuts", "Node", "Split"]
 
 
-@dataclass(frozen=True)
-class History:
-    """One bucket's releases: how many records came at one node and were gone at another."""
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node of a cut that has children."""
 
-    edges: Edges = field(default_factory=dict)
-    """(node where they came, node where they were gone) to the number of records."""
-    nodes: Mapping[int, int] = field(default_factory=dict)
-    """Release to its node; contracted releases share the first one's."""
+    attribute: int
+    starts: Codes
+    """The first leaf of each child, and the one after the last child."""
 
-    def step(self, release: int, left: Mapping[int, int], came: int) -> "History":
-        """The history after a release: `left` says how many left, by the release in which they had come."""
-        edges = defaultdict(int, self.edges)
-        for since, number in left.items():
-            node = self.nodes[since]
-            edges[node, END] -= number
-            edges[node, release] += number
-        edges[release, END] += came
-        return History({ends: number for ends, number in edges.items() if number}, {**self.nodes, release: release})
 
-    def raised(self, release: int, more: int) -> "History":
-        """With more records that came in this release."""
-        return self.step(release, {}, more)
+@dataclass(frozen=True, eq=False)
+class Split:
+    """What specializing a node would make of the groups that it touches."""
+
+    node: Node
+    members: Ints
+    """The entries under the node, without those left out."""
+    child: Ints
+    """Member to the number of its child."""
+    part: Ints
+    """Member to the number of its new group, 0 <= number < total."""
+    parent: Ints
+    """New group to the group that it is a part of; parts of one group stand together."""
 
     @property
-    def alive(self) -> bool:
-        """Whether any record is still there."""
-        return any(gone == END for _, gone in self.edges)
-
-    def cut(self, release: int, limit: int) -> int:
-        """The minimum cut between a release and the end, or `limit` if that is smaller."""
-        if self.edges.get((release, END), 0) >= limit:
-            return limit
-        places, capacity = self._weights()
-        if release not in places or END not in places:
-            return 0
-        rows, columns = np.array([ends for ends in capacity], np.int32).T
-        weight = np.array(list(capacity.values()), np.int32)
-        both = csr_array(
-            (np.tile(weight, 2), (np.concatenate([rows, columns]), np.concatenate([columns, rows]))),
-            shape=(len(places), len(places)),
-        )
-        return min(int(maximum_flow(both, places[release], places[END]).flow_value), limit)
-
-    def minimum_cut(self) -> int | None:
-        """The smallest minimum cut of a connected component with two nodes or more; None if there is none."""
-        cuts = [_global_cut(part)[0] for part in _components(self.edges)]
-        return min(cuts, default=None)
-
-    def attack(self, release: int, limit: int) -> int | None:
-        """The least |W.S| below `limit` of a balanced attack that tells a release from the end; None if there is none.
-
-        An integer program over the nodes that edges below the limit still tell apart. Where the solver gives up, the
-        answer is 1: there may be an attack.
-        """
-        merged = _relabel(self.edges, _heavy(self.edges, limit))
-        new, end = merged.label(release), merged.label(END)
-        if new == end or not any(new in ends for ends in merged.edges) or not any(end in e for e in merged.edges):
-            return None
-        return _cheapest(merged.edges, new, end, limit)
-
-    def contract(self, limit: int, *, beyond: int = 1) -> "History":
-        """The same history with one node for all that no cut or attack below the limit tells apart.
-
-        Nodes with a heavy edge are always joined; where more than `beyond` nodes remain, also those that many light
-        edges connect.
-        """
-        lasting = {ends: number for ends, number in self.edges.items() if ends[1] != END}
-        merged = _relabel(self.edges, _heavy(lasting, limit))
-        if len({node for ends in merged.edges for node in ends}) > beyond:
-            lasting = {ends: number for ends, number in merged.edges.items() if END not in ends}
-            merged = merged.then(_connected(lasting, limit))
-        return History(merged.edges, {release: merged.label(node) for release, node in self.nodes.items()})
-
-    def _weights(self) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
-        """Nodes numbered from 0, and the undirected weight between any two of them."""
-        places: dict[int, int] = {}
-        weight: dict[tuple[int, int], int] = defaultdict(int)
-        for (came, gone), number in self.edges.items():
-            a, b = (places.setdefault(node, len(places)) for node in (came, gone))
-            weight[min(a, b), max(a, b)] += number
-        return places, weight
+    def total(self) -> int:
+        """How many groups the touched ones would become."""
+        return len(self.parent)
 
 
-@dataclass(frozen=True)
-class _Merged:
-    """Edges after some nodes became one, and which."""
+class Cuts:
+    """One cut per attribute, all roots at first, and the group of every entry; entries may be left out."""
 
-    edges: Edges
-    labels: Mapping[int, int]
+    def __init__(self, codes: Sequence[Codes], taxonomies: Sequence[Taxonomy]) -> None:
+        """`codes` are the entries' leaf codes, one array per attribute."""
+        self.taxonomies = taxonomies
+        self.cuts: list[Codes] = [np.zeros(taxonomy.size, np.int32) for taxonomy in taxonomies]
+        """Leaf to the first leaf of its node, by attribute."""
+        self.groups = np.zeros(len(codes[0]), np.int64)
+        """Entry to group number, -1 if left out; numbers of groups that are left out are not used again."""
+        self.total = 1
+        """A number above all group numbers."""
+        self._order = [_order(column, taxonomy.size) for column, taxonomy in zip(codes, taxonomies, strict=True)]
+        rows = [np.bincount(column, minlength=tax.size) for column, tax in zip(codes, taxonomies, strict=True)]
+        self._from = [np.append(0, np.cumsum(number)) for number in rows]
+        self._all = True
 
-    def label(self, node: int) -> int:
-        return self.labels.get(node, node)
+    def roots(self) -> list[Node]:
+        """The nodes to start with."""
+        whole = [self._node(place, 0, taxonomy.size - 1) for place, taxonomy in enumerate(self.taxonomies)]
+        return [node for node in whole if node is not None]
 
-    def then(self, classes: Iterable[Iterable[int]]) -> "_Merged":
-        further = _relabel(self.edges, classes)
-        labels = {node: further.label(label) for node, label in self.labels.items()}
-        return _Merged(further.edges, {**further.labels, **labels})
+    def _node(self, attribute: int, lo: int, hi: int) -> Node | None:
+        children = self.taxonomies[attribute].children(lo, hi)
+        return Node(attribute, np.array([*(low for low, _ in children), hi + 1], np.int32)) if children else None
 
+    def losses(self, node: Node) -> Floats:
+        """How much less of the domain each child covers than the node."""
+        taxonomy, starts = self.taxonomies[node.attribute], node.starts
+        ends = starts[1:] - np.int32(1)
+        return taxonomy.loss(starts[:1], ends[-1:]) - taxonomy.loss(starts[:-1], ends)
 
-def _relabel(edges: Edges, classes: Iterable[Iterable[int]]) -> _Merged:
-    """One node for each class, its smallest; edges inside a class are gone. The end node keeps its name."""
-    labels = {node: min(members) for members in map(set, classes) for node in members}
-    merged: dict[tuple[int, int], int] = defaultdict(int)
-    for (came, gone), number in edges.items():
-        a, b = labels.get(came, came), labels.get(gone, gone)
-        if a != b:
-            merged[a, b] += number
-    return _Merged(merged, labels)
+    def split(self, node: Node) -> Split:
+        """What specializing a node would do; nothing changes yet."""
+        bounds = self._from[node.attribute][node.starts]
+        members: Ints = self._order[node.attribute][bounds[0] : bounds[-1]]
+        child = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        groups = self.groups[members]
+        if not self._all:
+            present = groups >= 0
+            members, child, groups = members[present], child[present], groups[present]
+        width = len(bounds) - 1
+        distinct, part = _numbers(groups * width + child, self.total * width)
+        return Split(node, members, child, part, distinct // width)
 
-
-def _heavy(edges: Edges, limit: int) -> list[set[int]]:
-    """Classes of nodes that single edges of `limit` or more connect."""
-    weight: dict[tuple[int, int], int] = defaultdict(int)
-    for (came, gone), number in edges.items():
-        weight[min(came, gone), max(came, gone)] += number
-    classes: dict[int, set[int]] = {}
-    for (a, b), number in weight.items():
-        if number >= limit:
-            both = classes.get(a, {a}) | classes.get(b, {b})
-            classes.update(dict.fromkeys(both, both))
-    return list({id(members): members for members in classes.values()}.values())
-
-
-def _components(edges: Edges) -> list[dict[tuple[int, int], int]]:
-    """The edges of each connected component."""
-    classes = _heavy(dict.fromkeys(edges, 1), 1)
-    of_node = {node: number for number, members in enumerate(classes) for node in members}
-    parts: list[dict[tuple[int, int], int]] = [{} for _ in classes]
-    for ends, number in edges.items():
-        parts[of_node[ends[0]]][ends] = number
-    return parts
-
-
-def _global_cut(edges: Edges) -> tuple[int, set[int]]:
-    """The minimum cut of a connected graph with two nodes or more, and the nodes on one side."""
-    names = sorted({node for ends in edges for node in ends})
-    place = {node: number for number, node in enumerate(names)}
-    graph: rx.PyGraph[int, int] = rx.PyGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from([(place[a], place[b], number) for (a, b), number in edges.items()])
-    found = rx.stoer_wagner_min_cut(graph, weight_fn=float)
-    value, side = (0.0, []) if found is None else found
-    return round(value), {names[number] for number in side}
-
-
-def _connected(edges: Edges, limit: int) -> list[set[int]]:
-    """Classes of nodes that stay connected by `limit` or more: cut at minimum cuts below it until there are none."""
-    classes, waiting = [], _components(edges)
-    while waiting:
-        part = waiting.pop()
-        value, side = _global_cut(part)
-        if value >= limit:
-            classes.append({node for ends in part for node in ends})
-            continue
-        inside = {ends: n for ends, n in part.items() if (ends[0] in side) == (ends[1] in side)}
-        waiting.extend(_components(inside))
-    return classes
+    def apply(self, split: Split, bad: Bools | None = None) -> list[Node]:
+        """Specialize a node, leave out the new groups that are `bad`, and return its children that have children."""
+        first = np.append(True, split.parent[1:] != split.parent[:-1])[: split.total]
+        number = split.parent.copy()
+        fresh = int(split.total - first.sum())
+        number[~first] = np.arange(self.total, self.total + fresh)
+        self.total += fresh
+        if bad is not None and bad.any():
+            number[bad] = -1
+            self._all = False
+        self.groups[split.members] = number[split.part]
+        starts = split.node.starts
+        self.cuts[split.node.attribute][starts[0] : starts[-1]] = np.repeat(starts[:-1], np.diff(starts))
+        wide = np.flatnonzero(np.diff(starts) > 1).tolist()
+        nodes = [self._node(split.node.attribute, int(starts[c]), int(starts[c + 1]) - 1) for c in wide]
+        return [node for node in nodes if node is not None]
 
 
-def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
-    """Minimize the sum of weight |X(gone) - X(came)| over balanced integer potentials with X(new) > X(end) = 0."""
-    names = sorted({node for ends in edges for node in ends})
-    place = {node: number for number, node in enumerate(names)}
-    came, gone = (np.array([place[ends[side]] for ends in edges], np.int64) for side in (0, 1))
-    weight = np.array(list(edges.values()), np.int64)
-    count, links = len(names), len(weight)
-    drops = np.zeros((links, count))
-    drops[np.arange(links), gone] += 1
-    drops[np.arange(links), came] -= 1
-    # Within a connected component an attack below the limit moves no potential further than that from its first node.
-    low, high = np.full(count, 1.0 - limit), np.full(count, limit - 1.0)
-    for part in _components(edges):
-        nodes = {node for ends in part for node in ends}
-        first = place[end if end in nodes else min(nodes)]
-        low[first] = high[first] = 0
-    low[place[new]] = max(low[place[new]], 1)
-    if low[place[new]] > high[place[new]]:  # pragma: no cover - a new node in another component than the end
-        return 1
-    each = np.eye(links)
-    found = milp(
-        np.concatenate([np.zeros(count), weight]),
-        constraints=[
-            LinearConstraint(np.hstack([weight @ drops, np.zeros(links)]), 0, 0),
-            LinearConstraint(np.hstack([-drops, each]), 0, np.inf),
-            LinearConstraint(np.hstack([drops, each]), 0, np.inf),
-        ],
-        integrality=np.concatenate([np.ones(count), np.zeros(links)]),
-        bounds=Bounds(np.concatenate([low, np.zeros(links)]), np.concatenate([high, np.full(links, np.inf)])),
-    )
-    if found.status == 2:
-        return None
-    return _recheck(found.x, weight, came, gone, limit) if found.status == 0 else 1
+def _order(column: Codes, size: int) -> Ints:
+    """Entries by code; small codes sort in linear time as 16-bit integers."""
+    small = column.astype(np.uint16) if size <= 2**16 else column
+    return np.argsort(small, kind="stable")
 
 
-def _recheck(solution: object, weight: Ints, came: Ints, gone: Ints, limit: int) -> int | None:
-    """The solution's cost in whole numbers; 1 if the rounded solution is none."""
-    potential = np.rint(np.asarray(solution)[: max(int(came.max()), int(gone.max())) + 1]).astype(np.int64)
-    drop = potential[gone] - potential[came]
-    if int((weight * drop).sum()) != 0:
-        return 1
-    cost = int((weight * np.abs(drop)).sum())
-    return cost if cost < limit else None
+def _numbers(keys: Ints, bound: int) -> tuple[Ints, Ints]:
+    """The distinct keys in order, and each key's place among them."""
+    if bound > 4 * len(keys) + 1024:
+        return np.unique(keys, return_inverse=True)
+    seen = np.zeros(bound, np.bool_)
+    seen[keys] = True
+    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.cells import Counts, Domain
+from reissue.cells import Counts, Domain, cells_of
 from reissue.requirements import Requirement
 from reissue.requirements._base import All
+from reissue.table import Table
 
 __all__ = ["Entries", "failing", "joined", "number_groups"]
 
@@ -20,6 +21,22 @@ class Entries:
         self.values = values
         self.domain = domain
         self.weights = weights
+
+    @classmethod
+    def distinct(cls, table: Table, *, sensitive: bool) -> "tuple[Codes, Entries, Ints]":
+        """The distinct combinations of a table, told apart by sensitive value only if asked.
+
+        Their codes (attributes x entries) in lexicographic order, the entries, and row to entry.
+        """
+        values = table.sensitive if sensitive else np.zeros(table.rows, np.int32)
+        width = table.domain.size if sensitive else 1
+        cells = cells_of(np.vstack([table.codes, values[None]]), [*table.sizes, width])
+        return cells.codes[:-1], cls(cells.codes[-1], table.domain, cells.sizes), cells.of_row
+
+    @property
+    def rows(self) -> Ints:
+        """The rows of each entry."""
+        return np.ones(len(self.values), np.int64) if self.weights is None else self.weights
 
     def counts(self, groups: Codes | Ints, total: int) -> Counts:
         """The entries counted by group."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Floats, Ints
 from reissue.algorithms._judge import Entries
-from reissue.cells import cells_of, pack
+from reissue.cells import pack
 from reissue.table import Table
 from reissue.taxonomy import Level, Taxonomy
 
@@ -64,19 +64,14 @@ class Rolled:
     @property
     def weights(self) -> Ints:
         """Rows of each entry."""
-        assert self.entries.weights is not None  # noqa: S101 - rolled entries always have weights
-        return self.entries.weights
+        return self.entries.rows
 
 
 def whole(table: Table, *, sensitive: bool) -> Rolled:
     """The table's distinct combinations on the lowest rungs, told apart by sensitive value only if asked."""
-    values = table.sensitive if sensitive else np.zeros(table.rows, np.int32)
-    width = table.domain.size if sensitive else 1
-    cells = cells_of(np.vstack([table.codes, values[None]]), [*table.sizes, width])
-    keys, _ = pack(list(cells.codes[:-1]), table.sizes)
-    groups = _runs(keys)
-    entries = Entries(cells.codes[-1], table.domain, cells.sizes)
-    return Rolled((0,) * len(table.codes), tuple(cells.codes[:-1]), groups, int(groups[-1]) + 1, entries)
+    codes, entries, _ = Entries.distinct(table, sensitive=sensitive)
+    groups = _runs(pack(list(codes), table.sizes)[0])
+    return Rolled((0,) * len(codes), tuple(codes), groups, int(groups[-1]) + 1, entries)
 
 
 def roll(base: Rolled, ladders: Sequence[Ladder], levels: Levels) -> Rolled:
