@@ -1,28 +1,31 @@
-"""Building taxonomies: ARX hierarchy files, nested trees, numeric ranges, prefixes, dates, flat.
+"""Hierarchies and codings: what the schema says about a column, and what becomes of it with the column's values.
 
 A `Hierarchy` is what the schema says about a column; together with the values that occur it becomes a `Coding`: a
 Taxonomy and the typed leaf values that turn a column into leaf codes.
 """
 
-import csv
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from reissue._arrays import Codes, Floats
+from reissue._arrays import Codes
+from reissue._lines import EXACT, automatic_widths, check_widths, dates, prefixes, ranges, texts
+from reissue._trees import from_paths, read_hierarchy, tree_paths, with_unlisted
 from reissue.errors import TaxonomyError
-from reissue.taxonomy import ROOT, Level, Taxonomy
+from reissue.taxonomy import ROOT, Taxonomy, assemble, check_names
 
 __all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "automatic_widths", "prepare", "read_hierarchy"]
 
 KINDS = ("auto", "flat", "ranges", "prefix", "dates", "file", "tree")
 DATE_STEPS = ("month", "quarter", "year")
+_WIDE = (pl.Int128, pl.UInt128, pl.UInt64)
+_UNFIT = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary, pl.Duration, pl.datatypes.BaseExtension)
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Hierarchy:
     """How the values of one column are generalized, as the schema says it."""
 
     kind: str = "auto"
+    """One of KINDS; may be left out where `ranges`, `prefix`, `file` or `tree` says it."""
     ranges: tuple[float, ...] = ()
     """Widths of the ranges, each a multiple of the one before."""
     prefix: tuple[int, ...] = ()
@@ -47,17 +51,38 @@ class Hierarchy:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise TaxonomyError(f"A taxonomy's kind must be one of {', '.join(KINDS)}.")
+        given = [kind for kind in ("ranges", "prefix", "file", "tree") if getattr(self, kind)]
+        if self.kind == "auto" and len(given) == 1:
+            object.__setattr__(self, "kind", given[0])
+        if given not in ([], [self.kind]):
+            raise TaxonomyError(f"A taxonomy of kind '{self.kind}' cannot have {' and '.join(given)} too.")
+        if self.kind in {"file", "tree"} and not given:
+            raise TaxonomyError(f"A taxonomy of kind '{self.kind}' needs `{self.kind}`, and not an empty one.")
+        self._check_steps()
+        self._check_options()
+
+    def _check_steps(self) -> None:
+        check_widths(self.ranges)
+        steps = list(self.prefix)
+        if self.kind == "prefix" and (not steps or min(steps) < 1 or steps != sorted(set(steps), reverse=True)):
+            raise TaxonomyError("`prefix` must list how many characters to keep, fewer each time, for example [3, 1].")
+        if [step for step in DATE_STEPS if step in self.dates] != list(self.dates):
+            raise TaxonomyError(f"`dates` must list some of {', '.join(DATE_STEPS)}, in this order.")
+
+    def _check_options(self) -> None:
         if self.unlisted not in {"error", "root"}:
             raise TaxonomyError('`unlisted` must be "error" or "root".')
-        if self.kind == "ranges":
-            _check_widths(self.ranges)
-        if self.kind == "prefix" and (
-            not self.prefix or min(self.prefix) < 1 or list(self.prefix) != sorted(set(self.prefix), reverse=True)
-        ):
-            raise TaxonomyError("`prefix` must list how many characters to keep, fewer each time, for example [3, 1].")
-        unknown = [step for step in self.dates if step not in DATE_STEPS]
-        if unknown or [s for s in DATE_STEPS if s in self.dates] != list(self.dates):
-            raise TaxonomyError(f"`dates` must list some of {', '.join(DATE_STEPS)}, in this order.")
+        if not isinstance(self.header, bool) or not isinstance(self.ordered, bool | None):
+            raise TaxonomyError("`header` and `ordered` must be true or false.")
+        if self.delimiter is not None and (not isinstance(self.delimiter, str) or len(self.delimiter) != 1):
+            raise TaxonomyError("`delimiter` must be one single character.")
+        listed = self.kind in {"file", "tree"}
+        if not listed and (self.unlisted != "error" or self.ordered is not None):
+            raise TaxonomyError(
+                "`unlisted` and `ordered` are for taxonomies that list their values: `file` and `tree`."
+            )
+        if self.kind != "file" and (self.header or self.delimiter is not None):
+            raise TaxonomyError("`header` and `delimiter` are for taxonomies from a `file`.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,22 +95,18 @@ class Coding:
     """The leaves' values in code order, without the missing one."""
 
     @classmethod
-    def build(cls, hierarchy: Hierarchy, column: pl.Series) -> "Coding":
-        """The coding for a prepared column (see `prepare`): its own values, and all that the hierarchy lists."""
-        values = column.drop_nulls().unique().sort()
+    def build(cls, hierarchy: Hierarchy, column: pl.Series, *, published: bool = True) -> "Coding":
+        """The coding for a prepared column (see `prepare`): its own values, and all that the hierarchy lists.
+
+        `published` says that texts of the taxonomy go out, so each must have one meaning only.
+        """
+        values = _distinct(column)
         missing = len(values) == 0 or column.null_count() > 0
-        kind = _settle(hierarchy.kind, values)
-        if kind in {"file", "tree"}:
-            paths = _file_paths(hierarchy) if kind == "file" else list(_tree_paths(hierarchy.tree, ()))
-            return cls(hierarchy, *_from_paths(paths, hierarchy, values, missing))
-        if kind == "prefix":
-            return cls(hierarchy, _prefixes(values, hierarchy.prefix, missing), values)
-        if kind == "dates":
-            return cls(hierarchy, _dates(values, hierarchy.dates, missing), values)
-        if kind == "ranges":
-            widths = hierarchy.ranges or automatic_widths(values)
-            return cls(hierarchy, _ranges(values, widths, missing), values)
-        return cls(hierarchy, _assemble(_texts(values), [], _line(len(values)), ordered=False, missing=missing), values)
+        taxonomy, leaves = _build(hierarchy, values, missing)
+        if published:
+            _check_leaves(taxonomy, hierarchy, column.name)
+            check_names(taxonomy, column.name)
+        return cls(hierarchy, taxonomy, leaves)
 
     def decode(self, codes: Codes) -> pl.Series:
         """The typed values of leaf codes; the missing leaf is null."""
@@ -94,35 +115,118 @@ class Coding:
 
     def encode(self, column: pl.Series) -> tuple[Codes, Codes]:
         """Leaf codes of a prepared column (-1 where the taxonomy lacks the value), and the row numbers of those."""
-        column = _match(column, self.leaves)
-        known = pl.DataFrame({"value": self.leaves, "code": np.arange(len(self.leaves), dtype=np.int32)})
-        joined = column.alias("value").to_frame().join(known, on="value", how="left", maintain_order="left")
-        codes = joined["code"].fill_null(-1).to_numpy().copy()
-        if self.taxonomy.missing:
+        codes = _lookup(_match(column, self.leaves), self.leaves)
+        if self.taxonomy.missing and column.null_count():
             codes[column.is_null().to_numpy()] = self.taxonomy.size - 1
-        return codes, np.flatnonzero(codes < 0).astype(np.int32)
+        lacking = np.flatnonzero(codes < 0) if codes.min(initial=0) < 0 else np.empty(0, np.int32)
+        return codes, lacking.astype(np.int32)
+
+
+def _build(hierarchy: Hierarchy, values: pl.Series, missing: bool) -> tuple[Taxonomy, pl.Series]:
+    kind = _settle(hierarchy.kind, values)
+    if kind == "prefix":
+        return prefixes(values, hierarchy.prefix, missing=missing), values
+    if kind == "dates":
+        return dates(values, hierarchy.dates, missing=missing), values
+    if kind == "ranges":
+        return ranges(values, hierarchy.ranges or automatic_widths(values), missing=missing), values
+    if kind == "flat":
+        return assemble(texts(values), [], np.arange(len(values), dtype=np.float64), missing=missing), values
+    if hierarchy.file is not None:
+        paths = read_hierarchy(hierarchy.file, hierarchy.delimiter, header=hierarchy.header)
+    else:
+        paths = list(tree_paths(hierarchy.tree))
+    paths = with_unlisted(paths, texts(values)) if hierarchy.unlisted == "root" else paths
+    taxonomy, listed = from_paths(paths, values.name, ordered=hierarchy.ordered, missing=missing)
+    return taxonomy, _typed(pl.Series(values.name, listed, dtype=pl.String), values.dtype)
+
+
+def _typed(leaves: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """The listed leaves as numbers if the column holds numbers and every leaf is one."""
+    if not dtype.is_numeric():
+        return leaves
+    typed = leaves.cast(dtype, strict=False)
+    same = typed.null_count() == 0 and (typed.cast(pl.Float64) == leaves.cast(pl.Float64, strict=False)).all()
+    return typed if same and typed.n_unique() == len(typed) else leaves
+
+
+def _check_leaves(taxonomy: Taxonomy, hierarchy: Hierarchy, column: str) -> None:
+    """Refuse values that a reader of the release would take for something else."""
+    stars = ROOT if hierarchy.kind == "prefix" else None
+    bad = [
+        name
+        for name in taxonomy.names
+        if name and (not name.strip(ROOT) or (name[0] == "{" and name[-1] == "}") or (stars and name.endswith(stars)))
+    ]
+    if bad:
+        raise TaxonomyError(
+            f"Column '{column}' has {len(bad)} different values that read like generalized ones, such as '{ROOT}', "
+            "'{..., ...}' or a code that ends in asterisks; a release could not be told from them. Rename these values."
+        )
 
 
 def prepare(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
     """The column in the type its hierarchy works on: text for prefixes, dates for dates, numbers for ranges."""
+    if isinstance(column.dtype, _UNFIT):
+        raise TaxonomyError(
+            f"Column '{column.name}' has a type ({column.dtype.base_type()}) that cannot be generalized. Make it text, "
+            "numbers or dates, or leave it out."
+        )
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+    if isinstance(column.dtype, pl.Categorical | pl.Enum | pl.Null):
         column = column.cast(pl.String)
-    if column.dtype == pl.Datetime:
+    if column.dtype == pl.Datetime and hierarchy.kind != "flat":
         column = column.dt.date()
-    if column.dtype == pl.Null:
-        column = column.cast(pl.String)
+    if column.dtype.is_numeric():
+        return _plain_numbers(column, hierarchy.kind)
     if hierarchy.kind == "prefix":
         return column.cast(pl.String)
-    if hierarchy.kind == "dates" and column.dtype == pl.String:
-        return _strictly(column, column.str.to_date(strict=False), "dates such as 2024-03-31")
-    if hierarchy.kind == "ranges" and column.dtype == pl.String:
-        whole = column.cast(pl.Int64, strict=False)
-        if whole.null_count() == column.null_count():
-            return whole
-        return _strictly(column, column.cast(pl.Float64, strict=False), "numbers")
+    if column.dtype == pl.String and hierarchy.kind in {"dates", "ranges"}:
+        return _parsed(column, hierarchy.kind)
     return column
+
+
+def _plain_numbers(column: pl.Series, kind: str) -> pl.Series:
+    """Numbers as Int64 or smaller, or floats, without loss; text where the kind wants text."""
+    if column.dtype.is_float() and kind in {"prefix", "file", "tree"}:
+        whole = column.cast(pl.Int64, strict=False)
+        column = whole if (whole.cast(column.dtype) == column).all() else column
+    if column.dtype.is_decimal() and kind in {"auto", "ranges"}:
+        column = _undecimal(column)
+    if isinstance(column.dtype, _WIDE):
+        narrow = column.cast(pl.Int64, strict=False)
+        column = narrow if narrow.null_count() == column.null_count() else column.cast(pl.String)
+        if column.dtype == pl.String and kind == "ranges":
+            raise TaxonomyError(f"Column '{column.name}' holds whole numbers beyond 64 bits: too large for ranges.")
+    return column.cast(pl.String) if kind == "prefix" else column
+
+
+def _undecimal(column: pl.Series) -> pl.Series:
+    """Decimals as whole numbers or floats, if these tell them all apart."""
+    scale = getattr(column.dtype, "scale", 0)
+    if scale == 0:
+        return column.cast(pl.Int128)
+    largest: Any = column.abs().max() or 0
+    if int(largest * 10**scale) >= EXACT:
+        raise TaxonomyError(f"Column '{column.name}' holds decimals with more than 15 digits: too many for ranges.")
+    return column.cast(pl.Float64)
+
+
+def _parsed(column: pl.Series, kind: str) -> pl.Series:
+    """Text as dates or numbers."""
+    bare = column.str.strip_chars()
+    if kind == "dates":
+        return _strictly(column, bare.str.to_date("%Y-%m-%d", strict=False), "dates such as 2024-03-31")
+    whole = bare.cast(pl.Int64, strict=False)
+    if whole.null_count() == column.null_count():
+        return whole
+    real = _strictly(column, bare.cast(pl.Float64, strict=False).fill_nan(None), "numbers")
+    if (real.abs() >= EXACT).any():
+        raise TaxonomyError(
+            f"Column '{column.name}' holds numbers of more than 15 digits as text: too long for ranges."
+        )
+    return real
 
 
 def _strictly(raw: pl.Series, parsed: pl.Series, expected: str) -> pl.Series:
@@ -137,255 +241,91 @@ def _settle(kind: str, values: pl.Series) -> str:
     """What "auto" means for this column, and whether the kind fits it."""
     numeric, temporal = values.dtype.is_numeric(), values.dtype == pl.Date
     if kind == "auto":
-        return "ranges" if numeric and len(values) else "dates" if temporal else "flat"
+        kind = "ranges" if numeric and len(values) else "dates" if temporal else "flat"
     if kind == "ranges" and not numeric and len(values):
         raise TaxonomyError(f"Column '{values.name}' has ranges in the schema, but holds no numbers.")
     if kind == "dates" and not temporal and len(values):
         raise TaxonomyError(f"Column '{values.name}' has dates in the schema, but holds no dates.")
+    if kind == "ranges" and len(values) and not (math.isfinite(values[0]) and math.isfinite(values[-1])):
+        raise TaxonomyError(f"Column '{values.name}' holds infinite numbers. Make them missing, or large ones.")
     return kind if len(values) or kind in {"file", "tree"} else "flat"
 
 
+# --- from values to codes: the hot path ------------------------------------------------------------------------------
+
+
+def _countable(column: pl.Series) -> bool:
+    return column.dtype.is_integer() or column.dtype in {pl.Date, pl.Boolean}
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Integers, days or booleans as plain integers."""
+    return column.cast(pl.Int8) if column.dtype == pl.Boolean else column.to_physical()
+
+
+def _narrow(low: Any, high: Any, rows: int) -> bool:
+    """Whether a table of all integers from low to high is worth its memory."""
+    return low is not None and int(high) - int(low) < max(4 * rows, 2**16)
+
+
+def _distinct(column: pl.Series) -> pl.Series:
+    """The values that occur, sorted."""
+    if column.dtype.is_integer():
+        low, high = column.min(), column.max()
+        if _narrow(low, high, len(column)):
+            seen = np.zeros(int(high) - int(low) + 1, np.bool_)  # type: ignore[arg-type]
+            seen[_offsets(column.drop_nulls(), int(low))] = True  # type: ignore[arg-type]
+            present = np.flatnonzero(seen) + int(low)  # type: ignore[arg-type]
+            return pl.Series(column.name, present, dtype=column.dtype)
+    return column.drop_nulls().unique().sort()
+
+
+def _offsets(column: pl.Series, low: int) -> NDArray[np.signedinteger]:
+    """How far above `low` each integer is."""
+    wide = np.int64 if column.dtype in {pl.Int64, pl.UInt32} else np.int32
+    above: NDArray[np.signedinteger] = np.subtract(column.to_numpy(), low, dtype=wide)
+    return above
+
+
 def _match(column: pl.Series, leaves: pl.Series) -> pl.Series:
-    """The column in the leaves' type."""
-    return column if column.dtype == leaves.dtype else column.cast(leaves.dtype, strict=False)
-
-
-def _texts(values: pl.Series) -> list[str]:
-    return values.cast(pl.String).to_list()
-
-
-def _line(count: int) -> Floats:
-    return np.arange(count, dtype=np.float64)
-
-
-def _assemble(
-    leaves: Sequence[str],
-    groupings: Sequence[tuple[Codes, Sequence[str]]],
-    positions: Floats,
-    *,
-    ordered: bool,
-    missing: bool,
-) -> Taxonomy:
-    """Levels from groupings of the leaves (node numbers never decrease), with the root and the missing leaf added."""
-    size = len(leaves)
-    levels = [(np.arange(size, dtype=np.int32), tuple(leaves)), *((node, tuple(names)) for node, names in groupings)]
-    extra = np.array([0], np.int32)
-    built = [
-        Level(np.append(node, extra + len(names)), (*names, None)) if missing else Level(node, names)
-        for node, names in levels
-    ]
-    if missing:
-        positions = np.append(positions, positions[-1] + 1 if size else 0.0)
-    built.append(Level(np.zeros(len(positions), np.int32), (ROOT,)))
-    _check_names(built)
-    return Taxonomy(tuple(built), positions, ordered=ordered, missing=missing)
-
-
-def _check_names(levels: Sequence[Level]) -> None:
-    """One text must mean one set of values, or published groups that differ would look the same."""
-    meaning: dict[str | None, tuple[int, int]] = {}
-    for number, level in enumerate(levels):
-        bounds = zip(level.first[:-1].tolist(), level.first[1:].tolist(), strict=True)
-        for name, bound in zip(level.names, bounds, strict=True):
-            if meaning.setdefault(name, bound) != bound:
-                raise TaxonomyError(
-                    f"A taxonomy uses the same name for different sets of values (seen on level {number}). "
-                    f"Give every node a name of its own; '{ROOT}' is the root's."
-                )
-
-
-def _runs(keys: Sequence[Any]) -> tuple[Codes, list[Any]]:
-    """Node numbers for keys that stand together, and the distinct keys."""
-    node = np.empty(len(keys), np.int32)
-    distinct: list[Any] = []
-    for leaf, key in enumerate(keys):
-        if not distinct or distinct[-1] != key:
-            distinct.append(key)
-        node[leaf] = len(distinct) - 1
-    return node, distinct
-
-
-# --- files and trees -------------------------------------------------------------------------------------------------
-
-
-def read_hierarchy(path: Path, delimiter: str | None = None, *, header: bool = False) -> list[tuple[str, ...]]:
-    """The rows of an ARX hierarchy file: leaf, level 1, ..., root."""
+    """The column in the leaves' type; null where that would change the value."""
+    if column.dtype == leaves.dtype:
+        return column
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise TaxonomyError(f"The hierarchy file '{path}' does not exist.") from None
-    except (OSError, UnicodeDecodeError) as problem:
-        raise TaxonomyError(f"The hierarchy file '{path}' cannot be read as UTF-8 text.") from problem
-    lines = text.splitlines()
-    if delimiter is None:
-        delimiter = max(";,\t|", key=lines[0].count) if lines else ";"
-    rows = [tuple(cell.strip() for cell in row) for row in csv.reader(lines, delimiter=delimiter) if row]
-    rows = rows[1:] if header else rows
-    if not rows:
-        raise TaxonomyError(f"The hierarchy file '{path}' has no rows.")
-    uneven = [number for number, row in enumerate(rows, start=1 + header) if len(row) != len(rows[0])]
-    if uneven:
-        raise TaxonomyError(
-            f"The hierarchy file '{path}' has {len(rows[0])} columns in its first row, but another number in row "
-            f"{uneven[0]}. Every row must be leaf{delimiter}level1{delimiter}...{delimiter}{ROOT}"
-        )
-    return rows
+        matched = column.cast(leaves.dtype, strict=False)
+        if not (column.dtype.is_numeric() and leaves.dtype.is_numeric()):
+            return matched
+        same = (matched.cast(column.dtype, strict=False) == column).fill_null(value=False)
+    except pl.exceptions.PolarsError:
+        return pl.Series(column.name, [None], dtype=leaves.dtype).new_from_index(0, len(column))
+    return matched if same.all() else pl.select(pl.when(same).then(matched)).to_series()
 
 
-def _file_paths(hierarchy: Hierarchy) -> list[tuple[str, ...]]:
-    if hierarchy.file is None:
-        raise TaxonomyError("A taxonomy of kind 'file' needs `file`.")
-    return read_hierarchy(hierarchy.file, hierarchy.delimiter, header=hierarchy.header)
+def _lookup(column: pl.Series, leaves: pl.Series) -> Codes:
+    """The place of each value among the leaves; -1 where it is missing or none of them."""
+    if len(leaves) == 0:
+        return np.full(len(column), -1, np.int32)
+    if column.dtype == pl.String:
+        found = column.cast(pl.Enum(leaves), strict=False).to_physical()
+        return _signed(found)
+    if _countable(column) and _narrow(_whole(leaves).min(), _whole(leaves).max(), len(column)):
+        return _by_table(_whole(column), _whole(leaves))
+    known = pl.DataFrame({"value": leaves, "code": np.arange(len(leaves), dtype=np.int32)})
+    joined = column.alias("value").to_frame().join(known, on="value", how="left", maintain_order="left")
+    return _signed(joined["code"])
 
 
-def _tree_paths(tree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Paths leaf, parent, ..., below the root. An empty list or table makes its name a leaf."""
-    if isinstance(tree, Mapping):
-        for name, below in tree.items():
-            if below:
-                yield from _tree_paths(below, (name, *above))
-            else:
-                yield (name, *above)
-    elif isinstance(tree, list):
-        for leaf in tree:
-            if isinstance(leaf, Mapping):
-                yield from _tree_paths(leaf, above)
-            else:
-                yield (str(leaf), *above)
-    else:
-        raise TaxonomyError("A `tree` must be made of tables and lists of values.")
+def _signed(codes: pl.Series) -> Codes:
+    return codes.cast(pl.Int32).fill_null(-1).to_numpy(writable=True)
 
 
-def _from_paths(
-    paths: list[tuple[str, ...]], hierarchy: Hierarchy, values: pl.Series, missing: bool
-) -> tuple[Taxonomy, pl.Series]:
-    """Leaves in depth-first order (numeric order where the tree allows it), each level a grouping of them."""
-    paths = _level_paths(paths)
-    leaves = pl.Series(values.name, [path[0] for path in paths], dtype=pl.String)
-    if leaves.n_unique() < len(leaves):
-        raise TaxonomyError(f"The taxonomy of column '{values.name}' lists a value twice.")
-    paths, leaves = _with_unlisted(paths, leaves, hierarchy, values)
-    numbers = leaves.cast(pl.Float64, strict=False)
-    ordered = hierarchy.ordered is not False and numbers.null_count() == 0
-    if ordered:
-        order = numbers.arg_sort().to_list()
-        ordered = _contiguous([paths[leaf] for leaf in order])
-    if not ordered:
-        order = _depth_first(paths)
-    paths = [paths[leaf] for leaf in order]
-    if not _contiguous(paths):
-        raise TaxonomyError(f"The taxonomy of column '{values.name}' is no tree: a name stands under two parents.")
-    groupings = [_runs([path[level] for path in paths]) for level in range(1, len(paths[0]))]
-    if groupings and len(groupings[-1][1]) == 1:
-        groupings.pop()
-    positions = numbers.gather(order).to_numpy() if ordered else _line(len(paths))
-    taxonomy = _assemble([path[0] for path in paths], groupings, positions, ordered=ordered, missing=missing)
-    leaves = leaves.gather(order)
-    if values.dtype.is_numeric():
-        typed = leaves.cast(values.dtype, strict=False)
-        if typed.null_count() == 0 and typed.n_unique() == len(typed):
-            leaves = typed
-    return taxonomy, leaves
-
-
-def _level_paths(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """All paths made as long as the longest, by repeating the leaf."""
-    longest = max((len(path) for path in paths), default=1)
-    return [(path[0],) * (longest - len(path)) + path for path in paths]
-
-
-def _with_unlisted(
-    paths: list[tuple[str, ...]], leaves: pl.Series, hierarchy: Hierarchy, values: pl.Series
-) -> tuple[list[tuple[str, ...]], pl.Series]:
-    if hierarchy.unlisted == "error":
-        return paths, leaves
-    texts = values.cast(pl.String)
-    extra = texts.filter(~texts.is_in(leaves.implode()))
-    top = {path[-1] for path in paths}
-    below_root = len(paths[0]) - (1 if len(top) == 1 else 0)
-    paths = paths + [(text,) * below_root + paths[0][below_root:] for text in extra]
-    return paths, leaves.extend(extra.alias(leaves.name))
-
-
-def _depth_first(paths: list[tuple[str, ...]]) -> list[int]:
-    """An order that keeps each node's leaves together; siblings stay in the order of their first appearance."""
-    seen: dict[tuple[str, ...], int] = {}
-    keys = [tuple(seen.setdefault(path[level:], len(seen)) for level in range(len(path))[::-1]) for path in paths]
-    return sorted(range(len(paths)), key=keys.__getitem__)
-
-
-def _contiguous(paths: list[tuple[str, ...]]) -> bool:
-    """Whether every level's names stand together and the levels nest."""
-    for level in range(1, len(paths[0]) if paths else 0):
-        _, distinct = _runs([path[level] for path in paths])
-        _, chains = _runs([path[level:] for path in paths])
-        if len(set(distinct)) < len(distinct) or len(chains) > len(distinct):
-            return False
-    return True
-
-
-# --- numbers, codes, dates -------------------------------------------------------------------------------------------
-
-
-def _check_widths(widths: Sequence[float]) -> None:
-    good = all(math.isfinite(width) and width > 0 for width in widths)
-    pairs = itertools.pairwise(widths)
-    if not good or any(b <= a or abs(b / a - round(b / a)) > 1e-9 for a, b in pairs):
-        raise TaxonomyError("`ranges` must list positive widths, each a multiple of the one before, like [5, 10, 20].")
-
-
-def automatic_widths(values: pl.Series) -> tuple[float, ...]:
-    """A round width near a twentieth of the span, then doubled until one range would hold everything."""
-    span = float(values[-1]) - float(values[0])
-    if span == 0:
-        return ()
-    rough = span / 20
-    scale = 10.0 ** math.floor(math.log10(rough))
-    width = next(scale * step for step in (1, 2, 5, 10) if scale * step >= rough * 0.999)
-    width = max(width, 1.0) if values.dtype.is_integer() else width
-    widths = []
-    while width < span:
-        widths.append(width)
-        width *= 2
-    return tuple(widths)
-
-
-def _ranges(values: pl.Series, widths: Sequence[float], missing: bool) -> Taxonomy:
-    numbers = values.to_numpy().astype(np.float64)
-    whole = values.dtype.is_integer() and all(float(width).is_integer() for width in widths)
-    groupings = []
-    for width in widths:
-        bins = np.floor(numbers / width + 1e-12)
-        starts, node = np.unique(bins, return_inverse=True)
-        groupings.append((node.astype(np.int32), [_range_name(start, width, whole) for start in starts.tolist()]))
-    return _assemble(_texts(values), groupings, numbers, ordered=True, missing=missing)
-
-
-def _range_name(bin_number: float, width: float, whole: bool) -> str:
-    low = bin_number * width
-    if whole:
-        return f"[{int(low)}, {int(low + width) - 1}]" if width > 1 else str(int(low))
-    return f"[{low:.12g}, {low + width:.12g})"
-
-
-def _prefixes(values: pl.Series, keep: Sequence[int], missing: bool) -> Taxonomy:
-    texts = _texts(values)
-    groupings = []
-    for count in keep:
-        node, heads = _runs([text[:count] for text in texts])
-        length = np.zeros(len(heads), np.int64)
-        np.maximum.at(length, node, [len(text) for text in texts])
-        groupings.append((node, [h + "*" * int(n - len(h)) for h, n in zip(heads, length, strict=True)]))
-    return _assemble(texts, groupings, _line(len(texts)), ordered=False, missing=missing)
-
-
-def _dates(values: pl.Series, steps: Sequence[str], missing: bool) -> Taxonomy:
-    year = values.dt.year().cast(pl.String)
-    names = {
-        "month": values.dt.strftime("%Y-%m").to_list(),
-        "quarter": (year + "-Q" + values.dt.quarter().cast(pl.String)).to_list(),
-        "year": year.to_list(),
-    }
-    groupings = [_runs(names[step]) for step in steps]
-    positions = values.to_physical().to_numpy().astype(np.float64)
-    return _assemble(_texts(values), groupings, positions, ordered=True, missing=missing)
+def _by_table(column: pl.Series, leaves: pl.Series) -> Codes:
+    """Codes from a table of all integers between the smallest and the largest leaf."""
+    low, high = int(leaves.min()), int(leaves.max())  # type: ignore[arg-type]
+    table = np.full(high - low + 2, -1, np.int32)
+    table[leaves.to_numpy().astype(np.int64) - low] = np.arange(len(leaves), dtype=np.int32)
+    if column.null_count() or column.min() < low or column.max() > high:  # type: ignore[operator]
+        inside = column.is_between(low, high).fill_null(value=False)
+        # The table's last place stands for all that is no leaf.
+        column = pl.select(pl.when(inside).then(column.cast(pl.Int64)).otherwise(high + 1)).to_series()
+    return np.take(table, _offsets(column, low))

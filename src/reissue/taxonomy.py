@@ -14,12 +14,14 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from reissue._arrays import Codes, Floats
+from reissue.errors import TaxonomyError
 
-__all__ = ["ROOT", "Level", "Taxonomy"]
+__all__ = ["ROOT", "Grouping", "Level", "Taxonomy", "assemble"]
 
 ROOT = "*"
 """How the root is published, whatever the hierarchy calls it."""
@@ -61,6 +63,8 @@ class Taxonomy:
     ordered: bool
     missing: bool
     """Whether the last leaf is the missing value."""
+    root: str = ROOT
+    """What the hierarchy itself calls the root; others may publish it so."""
 
     @property
     def size(self) -> int:
@@ -141,3 +145,61 @@ class Taxonomy:
         below = next(level for level in reversed(self.levels) if level.hi[lo] < hi)
         starts = below.first[below.node[lo] : below.node[hi] + 2].tolist()
         return [(start, after - 1) for start, after in itertools.pairwise(starts)]
+
+
+Grouping: TypeAlias = tuple[Codes, Sequence[str]]
+"""One level to be: leaf to node number (never decreases), and the nodes' names."""
+
+
+def assemble(
+    leaves: Sequence[str],
+    groupings: Sequence[Grouping],
+    positions: Floats,
+    *,
+    ordered: bool = False,
+    missing: bool,
+    root: str = ROOT,
+) -> Taxonomy:
+    """A taxonomy from its leaves and the groupings above them; the root and the missing leaf are added here."""
+    size = len(leaves)
+    levels = [(np.arange(size, dtype=np.int32), tuple(leaves)), *((node, tuple(names)) for node, names in groupings)]
+    built = [
+        Level(np.append(node, np.int32(len(names))), (*names, None)) if missing else Level(node, names)
+        for node, names in levels
+    ]
+    if missing:
+        # One average step beyond the last value: missing weighs like any other leaf, on whatever scale the numbers are.
+        step = (positions[-1] - positions[0]) / (size - 1) if size > 1 else 1.0
+        positions = np.append(positions, positions[-1] + (step or 1.0) if size else 0.0)
+    built.append(Level(np.zeros(len(positions), np.int32), (ROOT,)))
+    return Taxonomy(tuple(built), positions, ordered=ordered, missing=missing, root=root)
+
+
+def check_names(taxonomy: Taxonomy, column: str) -> None:
+    """One text must mean one set of values, or published groups that differ would look the same."""
+    meaning: dict[str | None, tuple[int, int]] = {}
+    for number, level in enumerate(taxonomy.levels):
+        bounds = zip(level.first[:-1].tolist(), (level.first[1:] - 1).tolist(), strict=True)
+        for name, bound in zip(level.names, bounds, strict=True):
+            if meaning.setdefault(name, bound) != bound:
+                raise TaxonomyError(
+                    f"The taxonomy of column '{column}' uses the same name for different sets of values (seen on level "
+                    f"{number}). Give every node a name of its own; '{ROOT}' is the root's."
+                )
+    if taxonomy.ordered:
+        for name, bound in meaning.items():
+            if name and any(run != bound for run in _as_runs(name, meaning)):
+                raise TaxonomyError(
+                    f"The taxonomy of column '{column}' has a node that is named like a range of its leaves, but holds "
+                    "others. Give it another name."
+                )
+
+
+def _as_runs(name: str, meaning: dict[str | None, tuple[int, int]]) -> list[tuple[int, int]]:
+    """The intervals that a name would mean if it were read as `[leaf, leaf]`."""
+    if not (name.startswith("[") and name.endswith("]")):
+        return []
+    cuts = [place for place in range(1, len(name) - 1) if name.startswith(", ", place)]
+    ends = [(meaning.get(name[1:place]), meaning.get(name[place + 2 : -1])) for place in cuts]
+    leaves = [(low[0], high[0]) for low, high in ends if low and high and low[0] == low[1] and high[0] == high[1]]
+    return [(lo, hi) for lo, hi in leaves if lo < hi]

@@ -1,0 +1,144 @@
+"""Ranges as people write them: `[20, 34]`, `[20, 35)`, `[20, 35[`, `20-34`, `>= 60`, `2024-03`, `2024-Q1`.
+
+Whole numbers stay whole numbers, so that large ones are not merged; dates become days since 1970.
+"""
+
+import datetime as dt
+import math
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+__all__ = ["Number", "Span", "above", "below", "calendar_span", "is_dated", "last", "number_of", "span_of"]
+
+Number: TypeAlias = int | float
+
+_NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_DATE = r"\d{4}-\d{2}-\d{2}"
+_PERIOD = rf"{_DATE}|\d{{4}}-?Q[1-4]|\d{{4}}-\d{{2}}|\d{{4}}"
+_TO = r"\s*(?:-|–|\.\.|to)\s*"
+_BRACKETS = re.compile(r"([\[(\]])\s*([^,;\s]+)\s*[,;]\s*([^,;\s]+?)\s*([\])\[])")
+_DASH = re.compile(rf"({_DATE}|{_NUMBER}){_TO}({_DATE}|{_NUMBER})")
+_PERIODS = re.compile(rf"({_PERIOD}){_TO}({_PERIOD})")
+_ONE_SIDED = re.compile(r"(<=?|>=?|≤|≥)\s*(\S+)")
+_MONTH = re.compile(r"(\d{4})-(\d{2})")
+_QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
+
+
+@dataclass(frozen=True)
+class Span:
+    """A range between two positions on a line; `open` says that the upper end is not part of it."""
+
+    low: Number
+    high: Number
+    open: bool = False
+    days: bool = False
+    """Whether the line is one of days, not of numbers."""
+
+
+def span_of(text: str, *, dates: bool = False) -> Span | None:
+    """The range that a text denotes on the line of numbers or days, if it denotes one.
+
+    With `dates` every end is a day, month, quarter or year; without, a four-digit number is a number.
+    """
+    text = text.strip()
+    end = _end(text, dates)
+    if end is not None:
+        return end
+    brackets, one_sided = _BRACKETS.fullmatch(text), _ONE_SIDED.fullmatch(text)
+    if brackets:
+        left, low, high, right = brackets.groups()
+        return _between(_end(low, dates), _end(high, dates), left != "[", right != "]")
+    if one_sided:
+        return _beyond(one_sided[1], _end(one_sided[2], dates))
+    dash = (_PERIODS if dates else _DASH).fullmatch(text)
+    span = _between(_end(dash[1], dates), _end(dash[2], dates)) if dash else None
+    return span if span or dates else calendar_span(text)
+
+
+def is_dated(text: str) -> bool:
+    """Whether a text can only be about dates."""
+    span = span_of(text)
+    return span is not None and span.days
+
+
+def number_of(text: str) -> Number | None:
+    """The number that a text is."""
+    if re.fullmatch(r"[-+]?\d+", text):
+        return int(text)
+    if re.fullmatch(_NUMBER, text) or text in {"inf", "-inf"}:
+        return float(text)
+    return None
+
+
+def calendar_span(text: str) -> Span | None:
+    """A day, month (2024-03), quarter (2024-Q1) or year in days."""
+    if re.fullmatch(_DATE, text):
+        day = _day(text)
+        return None if day is None else Span(day, day, days=True)
+    month, quarter = _MONTH.fullmatch(text), _QUARTER.fullmatch(text)
+    if month:
+        return _months(int(month[1]), int(month[2]), 1)
+    if quarter:
+        return _months(int(quarter[1]), 3 * int(quarter[2]) - 2, 3)
+    return _months(int(text), 1, 12) if re.fullmatch(r"\d{4}", text) else None
+
+
+def below(number: Number, *, days: bool = False) -> Number:
+    """The last point before another: the day before, the next smaller number."""
+    if (days or abs(number) >= 2**53) and number - 1 < number:
+        return number - 1
+    return math.nextafter(number, -math.inf)
+
+
+def above(number: Number, *, days: bool = False) -> Number:
+    """The first point after another."""
+    return -below(-number, days=days)
+
+
+def last(span: Span) -> Number:
+    """The last point of a span."""
+    return below(span.high, days=span.days) if span.open else span.high
+
+
+def _end(text: str, dates: bool) -> Span | None:
+    """One end of a range as the points that it stands for."""
+    if text in {"inf", "-inf"}:
+        return Span(float(text), float(text), days=dates)
+    if dates or re.fullmatch(_DATE, text):
+        return calendar_span(text)
+    number = number_of(text)
+    return None if number is None else Span(number, number)
+
+
+def _between(low: Span | None, high: Span | None, after: bool = False, before: bool = False) -> Span | None:
+    if low is None or high is None:
+        return None
+    days = low.days or high.days
+    if days and not all(end.days or math.isinf(end.low) for end in (low, high)):
+        return None
+    start = above(low.high, days=days) if after else low.low
+    end = high.low if before else high.high
+    return Span(start, end, before, days) if start < end or (start == end and not before) else None
+
+
+def _beyond(sign: str, end: Span | None) -> Span | None:
+    if end is None:
+        return None
+    if sign in {"<", "<=", "≤"}:
+        return Span(-math.inf, end.low if sign == "<" else end.high, sign == "<", end.days)
+    return Span(above(end.high, days=end.days) if sign == ">" else end.low, math.inf, days=end.days)
+
+
+def _day(text: str) -> int | None:
+    try:
+        return (dt.date.fromisoformat(text) - dt.date(1970, 1, 1)).days
+    except ValueError:
+        return None
+
+
+def _months(year: int, first: int, count: int) -> Span | None:
+    after = first + count
+    start = _day(f"{year:04}-{first:02}-01")
+    end = _day(f"{year + (after - 1) // 12:04}-{(after - 1) % 12 + 1:02}-01")
+    return None if start is None or end is None else Span(start, end - 1, days=True)
