@@ -119,7 +119,7 @@ def test_the_holder_sees_what_an_adversary_with_the_whole_external_table_finds(t
 
 
 def test_a_class_in_two_generalized_groups_is_judged_over_the_worlds_of_both() -> None:
-    """Group 0: two of class 0, two of class 1; group 1: one of class 0, two of class 2. Exact, as they share one class."""
+    """Group 0: two of class 0, two of class 1; group 1: one of class 0, two of class 2."""
     first, second = ["x", "x", "y", "y"], ["x", "y", "z"]
     domain = Table.read(pl.DataFrame({"q": ["a1"] * 7, "s": first + second}), SCHEMA).domain
     codes = np.array([VALUES.index(value) for value in first + second])
