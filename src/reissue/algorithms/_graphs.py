@@ -1,4 +1,10 @@
-"""The history graphs of all buckets of a series: one step each release, and how many sets of records to add."""
+"""The history graphs of all buckets of a series: one step each release, and how many sets of records to add.
+
+Most buckets are large, and their whole past is one node (`OLD`): so many records leave each time that no cut or attack
+below the limit tells their releases apart. What such a bucket needs follows from three counts, for all at once: with
+`here` records before, `left` of them gone and `came` new ones, the cut between the new release and the end is
+came + min(left, here - left). Only the other buckets, small ones, have a history kept node by node.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -8,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Codes, Ints
-from reissue.algorithms._mincut import History
+from reissue.algorithms._mincut import OLD, History
 
 __all__ = ["Graphs"]
 
-_SMALL = 12
-"""Histories with so many nodes are contracted by heavy edges only: looking further would cost more than it saves."""
+_TURN = 8
+"""A bucket's light edges are looked through for nodes to join in one release out of so many."""
 
 
 @dataclass
@@ -25,10 +31,16 @@ class Graphs:
     """Cuts and attacks must reach it: 2(e - 1) + 1."""
     exact: bool
     histories: dict[int, History] = field(default_factory=dict)
+    """Of the buckets whose past is more than one node."""
     returned: set[int] = field(default_factory=set)
     """Signatures of buckets somebody came back to: they have no history, and take in `limit` records at each change."""
-    left: dict[int, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
-    """Signature to release of arrival to how many of those left now."""
+    here: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """Records that each bucket had in the release before."""
+    left: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """How many of those are gone."""
+    since: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Signature to release of arrival to how many of those left, for buckets with a history."""
+    _touched: set[int] = field(default_factory=set)
 
     @classmethod
     def of(cls, memory: Mapping[str, Any], release: int, limit: int, *, exact: bool) -> "Graphs":
@@ -42,7 +54,7 @@ class Graphs:
             edges[bucket][came, gone] = number
         for bucket, when, node in memory["nodes"].tolist():
             nodes[bucket][when] = node
-        graphs.histories = {bucket: History(edges[bucket], nodes[bucket]) for bucket in nodes}
+        graphs.histories = {bucket: History(edges[bucket], nodes.get(bucket, {})) for bucket in edges}
         graphs.returned = set(memory["returned"].tolist())
         return graphs
 
@@ -56,44 +68,72 @@ class Graphs:
             "returned": np.array(sorted(self.returned), np.int64),
         }
 
-    def leave(self, signature: Codes, since: Codes) -> None:
-        """Note who left: the signature of each, and when it came."""
-        pairs, number = np.unique(np.stack([signature, since]), axis=1, return_counts=True)
-        for bucket, when, count in zip(*pairs.tolist(), number.tolist(), strict=True):
-            self.left[bucket][when] = count
-
-    def mark_returns(self, signature: Codes) -> None:
-        """Note the buckets to which somebody came back."""
-        back = set(np.unique(signature).tolist())
-        self.returned |= back
-        for bucket in back:
+    def leave(self, here: Ints, signature: Codes, since: Codes, back: Codes) -> None:
+        """Note how many there were, the signature and arrival of each who left, and the signatures of returners."""
+        self.here, self.left = here, np.bincount(signature, minlength=len(here))
+        self._touched = set(np.unique(back).tolist())
+        self.returned |= self._touched
+        for bucket in self._touched:
             self.histories.pop(bucket, None)
-            self.left[bucket].setdefault(0, 0)
+        kept = np.isin(signature, np.array(list(self.histories), np.int64))
+        pairs = signature[kept].astype(np.int64) * (self.release + 1) + since[kept]
+        for pair, count in zip(*(part.tolist() for part in np.unique(pairs, return_counts=True)), strict=True):
+            self.since.setdefault(pair // (self.release + 1), {})[pair % (self.release + 1)] = count
 
-    def changed(self, came: Ints) -> Iterator[int]:
-        """The buckets that somebody left or came to."""
-        yield from sorted({*self.left, *np.flatnonzero(came).tolist()})
+    def wanting(self, came: Ints, sizes: Ints) -> Iterator[tuple[int, int]]:
+        """The changed buckets whose cut is too small, and how many sets of their size the cut asks for."""
+        self._grow(len(came))
+        cut = came + np.minimum(self.left, self.here - self.left)
+        cut[list(self._kept())] = 0
+        live = self.here - self.left + came > 0
+        changed = (came > 0) | (self.left > 0)
+        changed[list(self._touched)] = True
+        for bucket in np.flatnonzero(changed & live & (cut < self.limit) & (came < self.limit)).tolist():
+            sets = self.sets(bucket, int(came[bucket]), int(sizes[bucket]))
+            if sets:
+                yield bucket, sets
 
     def sets(self, bucket: int, came: int, size: int) -> int:
         """How many sets of `size` records the cut asks for."""
         if bucket in self.returned:
             return -(-max(self.limit - came, 0) // size)
-        after = self._after(bucket, came)
-        return -(-(self.limit - after.cut(self.release, self.limit)) // size) if after.alive else 0
+        cut = self._after(bucket, came).cut(self.release, self.limit)
+        return -(-(self.limit - cut) // size)
 
-    def least(self, bucket: int, came: int, size: int) -> int:
-        """The same, but where it is allowed no more sets than it takes to leave no attack."""
-        enough = self.sets(bucket, came, size)
+    def least(self, bucket: int, came: int, size: int, enough: int) -> int:
+        """No more than enough sets, and where it is allowed no more than it takes to leave no attack."""
         if not self.exact or bucket in self.returned:
             return enough
         after = self._after(bucket, came)
         fewer = (after.raised(self.release, sets * size) for sets in range(enough))
         return next((n for n, raised in enumerate(fewer) if raised.attack(self.release, self.limit) is None), enough)
 
-    def close(self, bucket: int, came: int) -> None:
-        """Make the step: so many records came."""
-        if bucket not in self.returned:
-            self.histories[bucket] = self._after(bucket, came).contract(self.limit, beyond=_SMALL)
+    def close(self, came: Ints) -> None:
+        """Make the step: so many records came to each bucket."""
+        self._grow(len(came))
+        changed = (came > 0) | (self.left > 0)
+        plain = changed & (self.left < self.limit) & (self.here > 0)
+        plain[list(self.returned)] = False
+        for bucket in {*np.flatnonzero(plain).tolist(), *(b for b in self.histories if changed[b])}:
+            thorough = (self.release + bucket) % _TURN == 0
+            after = self._after(bucket, int(came[bucket])).contract(self.limit, thorough=thorough)
+            if after.plain:
+                self.histories.pop(bucket, None)
+            else:
+                self.histories[bucket] = after
+
+    def _kept(self) -> set[int]:
+        return {*self.histories, *self.returned}
+
+    def _grow(self, total: int) -> None:
+        self.here, self.left = (np.pad(counts, (0, total - len(counts))) for counts in (self.here, self.left))
 
     def _after(self, bucket: int, came: int) -> History:
-        return self.histories.get(bucket, History()).step(self.release, self.left.get(bucket, {}), came)
+        """The history of a bucket after this release."""
+        before = self.histories.get(bucket)
+        if before is not None:
+            return before.step(self.release, self.since.get(bucket, {}), came)
+        here, left = int(self.here[bucket]), int(self.left[bucket])
+        if not here:
+            return History().step(self.release, {}, came)
+        return History({(OLD, 0): here}).step(self.release, {OLD: left}, came)

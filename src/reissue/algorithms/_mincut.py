@@ -25,10 +25,12 @@ from scipy.sparse.csgraph import maximum_flow
 
 from reissue._arrays import Ints
 
-__all__ = ["END", "History"]
+__all__ = ["END", "OLD", "History"]
 
 END = 0
 """The node of what has not ended; releases are numbered from 1."""
+OLD = -1
+"""The node of all releases that are not named: what was before a bucket's history had more than one node."""
 Edges = Mapping[tuple[int, int], int]
 
 
@@ -39,13 +41,13 @@ class History:
     edges: Edges = field(default_factory=dict)
     """(node where they came, node where they were gone) to the number of records."""
     nodes: Mapping[int, int] = field(default_factory=dict)
-    """Release to its node; contracted releases share the first one's."""
+    """Release to its node, where that is not `OLD`; contracted releases share one."""
 
     def step(self, release: int, left: Mapping[int, int], came: int) -> "History":
         """The history after a release: `left` says how many left, by the release in which they had come."""
         edges = defaultdict(int, self.edges)
         for since, number in left.items():
-            node = self.nodes[since]
+            node = self.nodes.get(since, OLD)
             edges[node, END] -= number
             edges[node, release] += number
         edges[release, END] += came
@@ -56,9 +58,9 @@ class History:
         return self.step(release, {}, more)
 
     @property
-    def alive(self) -> bool:
-        """Whether any record is still there."""
-        return any(gone == END for _, gone in self.edges)
+    def plain(self) -> bool:
+        """Whether all there is to know is how many records of one node are still there."""
+        return not self.edges or (len(self.edges) == 1 and END in next(iter(self.edges)))
 
     def cut(self, release: int, limit: int) -> int:
         """The minimum cut between a release and the end, or `limit` if that is smaller."""
@@ -86,18 +88,19 @@ class History:
             return None
         return _cheapest(merged.edges, new, end, limit)
 
-    def contract(self, limit: int, *, beyond: int = 1) -> "History":
+    def contract(self, limit: int, *, thorough: bool = True) -> "History":
         """The same history with one node for all that no cut or attack below the limit tells apart.
 
-        Nodes with a heavy edge are always joined; where more than `beyond` nodes remain, also those that many light
-        edges connect.
+        Nodes with a heavy edge between them are joined; if `thorough`, also those that many light edges connect.
         """
         lasting = {ends: number for ends, number in self.edges.items() if ends[1] != END}
         merged = _relabel(self.edges, _heavy(lasting, limit))
-        if len({node for ends in merged.edges for node in ends}) > beyond:
+        if thorough:
             lasting = {ends: number for ends, number in merged.edges.items() if END not in ends}
             merged = merged.then(_connected(lasting, limit))
-        return History(merged.edges, {release: merged.label(node) for release, node in self.nodes.items()})
+        used = {node for ends in merged.edges for node in ends}
+        nodes = {release: merged.label(node) for release, node in self.nodes.items()}
+        return History(merged.edges, {release: node for release, node in nodes.items() if node in used - {OLD}})
 
 
 @dataclass(frozen=True)

@@ -94,36 +94,37 @@ class _Work:
         cell = self.old.signature.astype(np.int64) * self.situation.width + self.old.value
         self.kept = _rank(cell) < lacking.reshape(-1)[cell]
         self.fresh = lacking - self.situation.count(self.old.signature[self.kept], self.old.value[self.kept])
-        recall = self.situation.recall
+        recall, register = self.situation.recall, self.situation.register
+        here = np.bincount(
+            np.concatenate([register.live.signature, self.old.signature]), minlength=len(self.situation.signatures.member)
+        )
         gone = np.concatenate([recall.left.signature, self.old.signature[~self.kept]])
         since = np.concatenate([recall.left.since, self.old.since[~self.kept]])
-        self.graphs.leave(gone, since)
-        self.graphs.mark_returns(recall.signature[recall.returned])
+        self.graphs.leave(here, gone, since, recall.signature[recall.returned])
 
     def raise_cuts(self) -> None:
         """Draw further sets of new records for buckets whose cut is too small; ask before counterfeits are needed."""
         signatures, came = self.situation.signatures, self._came()
         wanted = np.zeros_like(self.fresh)
-        for bucket in self.graphs.changed(came):
-            sets = self.graphs.sets(bucket, int(came[bucket]), int(signatures.sizes[bucket]))
+        asked = dict(self.graphs.wanting(came, signatures.sizes))
+        for bucket, sets in asked.items():
             wanted[bucket] = sets * signatures.member[bucket]
-        if not wanted.any():
+        if not asked:
             return
         for bucket in np.flatnonzero(self.plan.lacking(wanted).any(axis=1)).tolist():
-            sets = self.graphs.least(bucket, int(came[bucket]), int(signatures.sizes[bucket]))
+            sets = self.graphs.least(bucket, int(came[bucket]), int(signatures.sizes[bucket]), asked[bucket])
             wanted[bucket] = sets * signatures.member[bucket]
         self.fresh += self.plan.draw(wanted)
 
     def spend(self) -> None:
         """Add sets of counterfeits where a cut, or an attack, is still too small; then write the histories."""
-        grown = len(self.plan.signatures.member) - len(self.fresh)
-        self.fresh = np.pad(self.fresh, ((0, grown), (0, 0)))
+        signatures = self.plan.signatures
+        self.fresh = np.pad(self.fresh, ((0, len(signatures.member) - len(self.fresh)), (0, 0)))
         came = self._came()
-        for bucket in self.graphs.changed(came):
-            member = self.plan.signatures.member[bucket]
-            sets = self.graphs.least(bucket, int(came[bucket]), int(member.sum()))
-            self.fresh[bucket] += sets * member
-            self.graphs.close(bucket, int(came[bucket]) + sets * int(member.sum()))
+        for bucket, sets in list(self.graphs.wanting(came, signatures.sizes)):
+            needed = self.graphs.least(bucket, int(came[bucket]), int(signatures.sizes[bucket]), sets)
+            self.fresh[bucket] += needed * signatures.member[bucket]
+        self.graphs.close(self._came())
 
     def _came(self) -> Ints:
         """How many records came to each bucket so far that were not in it before."""
