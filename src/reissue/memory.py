@@ -158,14 +158,16 @@ def _with_pairs(table: Table, values: pl.DataFrame) -> Table:
 
 def _codes(codings: Sequence[Coding], frame: pl.DataFrame) -> Any:
     """The codes of a small frame's columns, in the codings' order."""
-    columns = [coding.encode(prepare(column, coding.hierarchy))[0] for coding, column in zip(codings, frame, strict=True)]
+    columns = [
+        coding.encode(prepare(column, coding.hierarchy))[0] for coding, column in zip(codings, frame, strict=True)
+    ]
     return np.stack(columns)
 
 
 def _lasting(table: Table, past: pl.DataFrame) -> tuple[Ints, pl.DataFrame]:
     """Sensitive code to lasting number, and all values in the order of their numbers: the past ones first."""
     now = table.decode(np.arange(table.domain.size, dtype=np.int32))
-    past = past.cast(dict(now.schema))
+    past = past.cast(now.schema)
     numbered = past.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
     found = now.join(numbered, on=now.columns, how="left", nulls_equal=True, maintain_order="left")["number"]
     new = found.is_null() & pl.Series(table.domain.totals > 0)
@@ -193,7 +195,7 @@ def save_memory(memory: Memory, path: str | Path, *, force: bool = False) -> Non
             memory[name].write_ipc(written)
             arrays[f"frame.{name}"] = np.frombuffer(written.getvalue(), np.uint8)
     packed = io.BytesIO()
-    np.savez(packed, **arrays)
+    np.savez(packed, allow_pickle=False, **arrays)
     write_private(packed.getvalue(), path, force=force)
 
 

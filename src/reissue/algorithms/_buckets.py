@@ -29,7 +29,7 @@ class Signatures:
     @property
     def sizes(self) -> Ints:
         """How many values each has."""
-        return self.member.sum(axis=1)
+        return np.asarray(self.member.sum(axis=1))
 
     def widen(self, values: int) -> "Signatures":
         """The same, where more values are known."""
@@ -78,11 +78,11 @@ def drawable(new: Ints, wanted: Ints, m: int) -> Ints:
     for value in np.argsort(-(room - back), kind="stable"):
         more = min(int(room[value] - back[value]), short - int(back.sum()))
         back[value] += more
-    return drawn - back
+    return np.asarray(drawn - back)
 
 
 def fill(wanted: Ints, drawn: Ints) -> Ints:
-    """How many of the drawn records each bucket gets of what it wants (signatures x values), first come first served."""
+    """How many of the drawn records each bucket gets of what it wants (signatures x values), in order."""
     before = np.cumsum(wanted, axis=0) - wanted
     return np.clip(drawn - before, 0, wanted)
 

@@ -24,7 +24,11 @@ INELIGIBLE = Option(
 def m_of(job: Job, method: str) -> int:
     """The m that the requirement asks for."""
     parts = job.requirement.parts()
-    m = [part.m if isinstance(part, MUnique) else part.l for part in parts if isinstance(part, MUnique | SimpleLDiversity)]
+    m = [
+        part.m if isinstance(part, MUnique) else part.l
+        for part in parts
+        if isinstance(part, MUnique | SimpleLDiversity)
+    ]
     if len(parts) != 1 or not m or (method == "equivalence" and isinstance(parts[0], MUnique)):
         wanted = "simple-l=10 (no value above 1/10)" if method == "equivalence" else "m-unique=10"
         raise RequirementError(f"The method '{method}' is made for one requirement, such as {wanted}, and no other.")
@@ -66,7 +70,7 @@ class Situation:
     @property
     def width(self) -> int:
         """How many sensitive values there have been."""
-        return self.signatures.member.shape[1]
+        return int(self.signatures.member.shape[1])
 
     @cached_property
     def new(self) -> Ints:
@@ -143,7 +147,7 @@ class Plan:
 
     def drawn(self) -> Ints:
         """All that has been placed so far, by signature and value."""
-        return np.sum([self._padded(stage) for stage in self.stages], axis=0)
+        return np.asarray(np.sum([self._padded(stage) for stage in self.stages], axis=0))
 
     def places(self) -> Places:
         """Every new row with its bucket, and the counterfeits that made the new records m-eligible."""
@@ -159,7 +163,7 @@ class Plan:
         short = m_short = self.m * most - int(rest.sum())
         if len(rest) < self.m:
             raise DataError(
-                f"There have been {len(rest)} different sensitive values in this series, and every group needs {self.m}."
+                f"This series has had {len(rest)} different sensitive values so far, and every group needs {self.m}."
             )
         extra = np.zeros_like(rest)
         for value in np.argsort(rest, kind="stable"):
@@ -176,9 +180,9 @@ class Plan:
         first = ", ".join(str(row + 1) for row in having[:5].tolist())
         return DataError(
             f"The new records are not {self.m}-eligible: besides what earlier buckets can take, {problem.number} of "
-            f"them have one and the same sensitive value (the one in rows {first}), {problem.number - problem.most} more "
-            f"than the {problem.most} that may be, 1/{self.m} of the others together. Publish them later, choose a "
-            'smaller m, or allow counterfeits with the option  ineligible = "counterfeits".'
+            f"them have one and the same sensitive value (the one in rows {first}), {problem.number - problem.most} "
+            f"more than the {problem.most} that may be, 1/{self.m} of the others together. Publish them later, choose "
+            'a smaller m, or allow counterfeits with the option  ineligible = "counterfeits".'
         )
 
 

@@ -135,7 +135,7 @@ _COLUMNS = ("people", "signature", "value", "since")
 def _refuse_changed(rows: Ints) -> None:
     first = ", ".join(str(row + 1) for row in np.sort(rows)[:5].tolist())
     raise DataError(
-        f"{len(rows)} people have another sensitive value than in earlier releases (first rows: {first}). This method is "
-        "for values that last as long as the record does. Values that change are for the method 'distinct': see "
+        f"{len(rows)} people have another sensitive value than in earlier releases (first rows: {first}). This method "
+        "is for values that last as long as the record does. Values that change are for the method 'distinct': see "
         "'Values that change' in docs/concepts/updates.md. If it is a correction, the person needs a new identifier."
     )

@@ -1,5 +1,6 @@
-"""1/m association and e-equivalence together (He, Barman and Naughton, "Preventing equivalence attacks in updated,
-anonymized data", ICDE 2011, algorithms 2 and 3).
+"""1/m association and e-equivalence together: series that stand equivalence attacks.
+
+He, Barman and Naughton, "Preventing equivalence attacks in updated, anonymized data", ICDE 2011, algorithms 2 and 3.
 
 m-invariant groups give away who has the same value as whom: what two groups of one signature do not share cancels out.
 So whole buckets are published, all records of one signature together: exact quasi-identifiers, sensitive values apart
@@ -88,7 +89,7 @@ class _Work:
         self.graphs = Graphs.of(self.job.memory, release, 2 * (self.e - 1) + 1, exact=exact)
 
     def balance(self) -> None:
-        """All values of a bucket equally often: by new records, then counterfeits that are there already, then others."""
+        """All values of a bucket equally often: by new records, else old counterfeits, else others."""
         policy = self.job.options["ineligible"] == "counterfeits"
         lacking = self.plan.balance(self.situation.survivors(), counterfeits=policy)
         cell = self.old.signature.astype(np.int64) * self.situation.width + self.old.value
@@ -96,7 +97,8 @@ class _Work:
         self.fresh = lacking - self.situation.count(self.old.signature[self.kept], self.old.value[self.kept])
         recall, register = self.situation.recall, self.situation.register
         here = np.bincount(
-            np.concatenate([register.live.signature, self.old.signature]), minlength=len(self.situation.signatures.member)
+            np.concatenate([register.live.signature, self.old.signature]),
+            minlength=len(self.situation.signatures.member),
         )
         gone = np.concatenate([recall.left.signature, self.old.signature[~self.kept]])
         since = np.concatenate([recall.left.since, self.old.since[~self.kept]])
@@ -145,10 +147,10 @@ class _Work:
             _Fakes(new_signature, new_value, release, self.job.table.codes[:, models])
         )
         used, groups = np.unique(np.concatenate([signature, fakes.signature]), return_inverse=True)
-        groups = groups.astype(np.int32)
-        added_records = Counterfeits(groups[len(signature) :], fakes.codes, codes_of(self.job, fakes.value))
+        numbers: Codes = groups.astype(np.int32)
+        added_records = Counterfeits(numbers[len(signature) :], fakes.codes, codes_of(self.job, fakes.value))
         return Draft(
-            groups[: len(signature)],
+            numbers[: len(signature)],
             bucketized=self.job.options["form"] == "two tables",
             permuted=self.job.options["form"] == "permuted",
             counterfeits=added_records if len(fakes.value) else None,
@@ -160,6 +162,9 @@ class _Work:
         register = self.situation.publish(signature).as_memory()
         parameters = {"m": self.m, "e": self.e, "signatures": self.plan.signatures.member}
         return {**register, **parameters, **fakes.as_memory(), **self.graphs.as_memory()}
+
+
+_NAMES = ("fake_signature", "fake_value", "fake_since")
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,19 +180,22 @@ class _Fakes:
     @classmethod
     def of(cls, memory: Mapping[str, object], attributes: int) -> "_Fakes":
         none = np.empty(0, np.int32)
-        flat = [np.asarray(memory.get(f"fake_{name}", none)) for name in ("signature", "value", "since")]
-        return cls(*flat, np.asarray(memory.get("codes", np.empty((attributes, 0), np.int32))))
+        signature, value, since = (np.asarray(memory.get(name, none)) for name in _NAMES)
+        return cls(signature, value, since, np.asarray(memory.get("codes", np.empty((attributes, 0), np.int32))))
 
     def as_memory(self) -> dict[str, object]:
-        named = {"fake_signature": self.signature, "fake_value": self.value, "fake_since": self.since}
-        return {**named, "codes": self.codes}
+        return {**dict(zip(_NAMES, (self.signature, self.value, self.since), strict=True)), "codes": self.codes}
 
     def pick(self, chosen: Bools) -> "_Fakes":
         return _Fakes(self.signature[chosen], self.value[chosen], self.since[chosen], self.codes[:, chosen])
 
     def join(self, others: "_Fakes") -> "_Fakes":
-        pairs = zip((self.signature, self.value, self.since), (others.signature, others.value, others.since), strict=True)
-        return _Fakes(*(np.concatenate(pair) for pair in pairs), np.hstack([self.codes, others.codes]))
+        return _Fakes(
+            np.concatenate([self.signature, others.signature]),
+            np.concatenate([self.value, others.value]),
+            np.concatenate([self.since, others.since]),
+            np.hstack([self.codes, others.codes]),
+        )
 
 
 def _rank(cells: Ints) -> Ints:

@@ -46,7 +46,11 @@ def invariance(job: Job) -> Draft:
     job.progress(0.3)
     draft = _split(situation, signature, fake_signature, fake_value)
     memory = {**situation.publish(signature).as_memory(), "signatures": plan.signatures.member, "m": m}
-    notes = {"signatures": int(len(np.unique(signature))), "new": len(situation.new), "left": len(situation.recall.left.people)}
+    notes = {
+        "signatures": len(np.unique(signature)),
+        "new": len(situation.new),
+        "left": len(situation.recall.left.people),
+    }
     return Draft(draft.groups, numbered=True, counterfeits=draft.counterfeits, memory=memory, notes=notes)
 
 
@@ -70,4 +74,3 @@ def _split(situation: Situation, signature: Codes, fake_signature: Codes, fake_v
     quasi = np.where(alone, codes[:, rows:], table.codes[:, mates])
     meaning = codes_of(job, fake_value)
     return Draft(groups[:rows], counterfeits=Counterfeits(groups[rows:], quasi, meaning))
-
