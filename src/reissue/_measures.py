@@ -112,9 +112,11 @@ def _ordered(groups: Groups) -> pl.Series:
     reached = count.cum_sum() - earlier
     size_of = groups.size.gather(groups.runs["group"])
     low, high = ((reached - count) / size_of).to_numpy(), (reached / size_of).to_numpy()
-    turn = np.clip(levels[value + 1], low, high)
-    area_high, area_turn = np.interp(high, levels, areas), np.interp(turn, levels, areas)
+    area_high = np.interp(high, levels, areas)
     area_low = np.where(low > 0, np.roll(area_high, 1), 0.0)
+    turn, area_turn = levels[value + 1], areas[value + 1]
+    area_turn = np.where(turn <= low, area_low, np.where(turn >= high, area_high, area_turn))
+    turn = np.clip(turn, low, high)
     moved = value * (2 * turn - low - high) + area_low + area_high - 2 * area_turn
     return groups.sum(pl.Series(moved)) / max(size - 1, 1)
 
