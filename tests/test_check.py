@@ -108,8 +108,10 @@ def test_two_tables_that_do_not_belong_together() -> None:
     assert not meets({"quasi": QUASI.head(6), "sensitive": SENSITIVE}, SCHEMA, parse("k=1"))
     with pytest.raises(DataError, match="whole numbers"):
         check((QUASI, SENSITIVE.cast({"count": pl.String})), SCHEMA)
-    with pytest.raises(DataError, match="Give one published table"):
-        check({"quasi": QUASI}, SCHEMA)
+    wrong: list[Any] = [{"quasi": QUASI}, [], [QUASI, SENSITIVE, QUASI]]
+    for tables in wrong:
+        with pytest.raises(DataError, match="Give one published table"):
+            check(tables, SCHEMA)
 
 
 def test_one_table_with_numbered_groups() -> None:

@@ -151,7 +151,7 @@ def _tables(published: Any, schema: Schema, delimiter: str) -> dict[str, pl.Data
     if isinstance(published, Release):
         published = published.tables
     if isinstance(published, tuple | list):
-        names = ("release",) if len(published) == 1 else ("quasi", "sensitive")
+        names = {1: ("release",), 2: ("quasi", "sensitive")}.get(len(published), ())
         published = dict(zip(names, published, strict=False))
     if not isinstance(published, Mapping):
         published = {"release": published}
