@@ -258,6 +258,22 @@ def test_table_xv_personalized_privacy() -> None:
         assert found == {"q1": 1.0, "q2": 0.0}
 
 
+# --- table XXI: MASK -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("under", ["pool", "topdown"])
+def test_table_xxi_mask(under: str) -> None:
+    tree = Hierarchy("tree", tree={"Q": ["q1", "q2"], "q3": {}, "q4": {}})
+    plan = Schema.of_columns(quasi=["QID"], sensitive=["Disease"], taxonomies={"QID": tree})
+    raw = rows(("q1", "HIV", 1), ("q2", "HIV", 1), ("q3", "HIV", 1), ("q3", NON, 1), ("q4", NON, 2))
+    release = ri.anonymize(raw, plan, "k=2 & simple-l=2:HIV", method="mask", under=under)
+    published = release.tables["release"].sort("QID", "Disease")
+    expected = rows(("Q", "HIV", 1), ("Q", NON, 1), ("q3", "HIV", 1), ("q3", NON, 1), ("q4", NON, 2))
+    assert published.equals(expected)
+    notes = release.draft.notes
+    assert (notes["breaking"], notes["alike"], notes["changed"]) == (1, 1, 1)
+
+
 # --- section 7.1: two cases found in Adult ---------------------------------------------------------------------------
 
 
