@@ -5,35 +5,61 @@ spreadsheet would run as formulas get an apostrophe in front, which reading take
 """
 
 import csv
-import gzip
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
+from reissue._csv import disarm, read_csv
 from reissue.errors import DataError, InputError
 
-__all__ = ["FORMATS", "disarm", "read_file", "refuse_existing", "second_path", "write_file", "write_private", "write_text"]
+__all__ = [
+    "FORMATS",
+    "disarm",
+    "read_file",
+    "refuse_existing",
+    "second_path",
+    "write_file",
+    "write_files",
+    "write_private",
+    "write_text",
+]
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
-_FORMULA = r"^'*[=+\-@\t\r]"
 
 
-def read_file(path: str | Path, *, text: tuple[str, ...] = (), delimiter: str = ",") -> pl.DataFrame:
-    """Read a table; columns named in `text` keep their characters (a zip code its leading zero)."""
+def read_file(
+    path: str | Path, *, text: Sequence[str] = (), delimiter: str = ",", only: Sequence[str] = ()
+) -> pl.DataFrame:
+    """Read a table; columns named in `text` keep their characters (a zip code its leading zero).
+
+    If all columns named in `only` are there, the others are left unread.
+    """
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file '{path}'.")
     kind = _format(path)
     try:
-        frame = pl.read_parquet(path) if kind == ".parquet" else _read_csv(path, text, delimiter)
-    except (pl.exceptions.PolarsError, OSError, EOFError) as problem:
+        if kind == ".parquet":
+            frame = _read_parquet(path, only)
+        else:
+            frame = read_csv(path, delimiter, packed=kind == ".csv.gz", text=text, only=only)
+    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, csv.Error) as problem:
         raise DataError(f"'{path}' cannot be read: {_reason(problem, kind)}") from None
     if not frame.width:
         raise DataError(f"'{path}' has no columns.")
     return frame
+
+
+def _read_parquet(path: Path, only: Sequence[str]) -> pl.DataFrame:
+    names = pl.read_parquet_schema(path)
+    wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else None
+    return pl.read_parquet(path, columns=wanted, glob=False)
 
 
 def _format(path: Path) -> str:
@@ -46,7 +72,7 @@ def _format(path: Path) -> str:
 def _reason(problem: Exception, kind: str) -> str:
     """Why reading failed, without the library's message: it quotes the data."""
     words = str(problem).lower()
-    if isinstance(problem, OSError) and not isinstance(problem, gzip.BadGzipFile):
+    if isinstance(problem, OSError) and problem.errno is not None:
         return "the system refused it (permissions?)."
     if kind == ".parquet":
         return "it is not a whole Parquet file."
@@ -57,29 +83,6 @@ def _reason(problem: Exception, kind: str) -> str:
     if "more fields" in words or "ragged" in words or "truncate" in words or "found more" in words:
         return "some rows have more cells than the header. Check quotes and the delimiter."
     return "it is not a regular CSV file (quotes, delimiter or compression are wrong)."
-
-
-def _read_csv(path: Path, text: tuple[str, ...], delimiter: str) -> pl.DataFrame:
-    header = _header(path, delimiter)
-    twice = {name for name in header if header.count(name) > 1}
-    if twice:
-        raise DataError(f"'{path}' has {len(twice)} column names that occur twice.")
-    overrides = {name: pl.String for name in text if name in header}
-    frame = pl.read_csv(path, separator=delimiter, infer_schema_length=None, schema_overrides=overrides)
-    strings = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    armed = [pl.col(name).str.replace(r"^'('*[=+\-@\t\r])", "${1}") for name in strings]
-    return frame.with_columns(armed) if armed else frame
-
-
-def _header(path: Path, delimiter: str) -> list[str]:
-    opened = gzip.open if path.name.endswith(".gz") else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
-            return next(csv.reader(lines, delimiter=delimiter), [])
-    except UnicodeDecodeError:
-        raise DataError(
-            f"'{path}' is not UTF-8 text. Convert it first, for example with iconv -f latin1 -t utf-8."
-        ) from None
 
 
 def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> None:
@@ -97,63 +100,60 @@ def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> Non
 
 def write_file(frame: pl.DataFrame, path: str | Path, *, force: bool = False) -> None:
     """Write a table whole or not at all."""
-    refuse_existing(path, force=force)
-    _write_whole(Path(path), lambda beside: _write(frame, beside, _format(Path(path))))
+    write_files([(frame, path)], force=force)
+
+
+def write_files(tables: Sequence[tuple[pl.DataFrame, str | Path]], *, force: bool = False) -> None:
+    """Write several tables, each whole, or none of them."""
+    for _, path in tables:
+        refuse_existing(path, force=force)
+    jobs = [(Path(path), partial(_write, frame, kind=_format(Path(path)))) for frame, path in tables]
+    _write_whole(jobs)
 
 
 def write_text(text: str, path: str | Path, *, force: bool = False) -> None:
     """Write a text file whole or not at all."""
     refuse_existing(path, force=force, table=False)
-    _write_whole(Path(path), lambda beside: beside.write_text(text, encoding="utf-8"))
+    _write_whole([(Path(path), lambda beside: beside.write_text(text, encoding="utf-8"))])
 
 
 def write_private(content: bytes, path: str | Path, *, force: bool = False) -> None:
     """Write a file that only its owner can read, whole or not at all."""
     refuse_existing(path, force=force, table=False)
-    _write_whole(Path(path), lambda beside: beside.write_bytes(content), mode=0o600)
+    _write_whole([(Path(path), lambda beside: beside.write_bytes(content))], mode=0o600)
 
 
-def _write_whole(path: Path, write: Callable[[Path], object], mode: int = 0o644) -> None:
-    """Write beside the path, then move there."""
-    beside = None
+def _write_whole(jobs: Sequence[tuple[Path, Callable[[Path], object]]], mode: int = 0o644) -> None:
+    """Write everything beside its place, then move it there."""
+    written: list[Path] = []
+    place = jobs[0][0]
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-        beside = Path(name)
-        write(beside)
-        beside.chmod(mode)
-        beside.replace(path)
+        for place, write in jobs:
+            handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+            os.close(handle)
+            written.append(Path(name))
+            write(written[-1])
+            written[-1].chmod(mode)
+        for beside, (place, _) in zip(written, jobs, strict=True):
+            beside.replace(place)
     except OSError as problem:
-        raise InputError(f"'{path}' cannot be written: {problem.strerror or 'input/output error'}.") from None
+        raise InputError(f"'{place}' cannot be written: {problem.strerror or 'input/output error'}.") from None
+    except pl.exceptions.PolarsError:
+        raise InputError(
+            f"'{place}' cannot be written: a column has a type that the format lacks, such as lists. Try .parquet, or "
+            "leave the column out."
+        ) from None
     finally:
-        if beside is not None:
+        for beside in written:
             beside.unlink(missing_ok=True)
 
 
 def _write(frame: pl.DataFrame, path: Path, kind: str) -> None:
     if kind == ".parquet":
         frame.write_parquet(path)
-        return
-    safe = disarm(frame)
-    if kind == ".csv":
-        safe.write_csv(path)
-        return
-    with gzip.GzipFile(path, "wb", mtime=0) as packed:
-        packed.write(safe.write_csv().encode())
-
-
-def disarm(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with an apostrophe before every text that a spreadsheet would take for a formula."""
-    strings = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    cells = [
-        pl.when(pl.col(name).str.contains(_FORMULA) & pl.col(name).cast(pl.Float64, strict=False).is_null())
-        .then(pl.lit("'") + pl.col(name))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in strings
-    ]
-    names: Mapping[str, str] = {name: f"'{name}" for name in frame.columns if name[:1] in set("=+-@\t\r")}
-    return frame.with_columns(cells).rename(names) if cells else frame.rename(names)
+    else:
+        packing: Literal["gzip", "uncompressed"] = "gzip" if kind == ".csv.gz" else "uncompressed"
+        disarm(frame).write_csv(path, compression=packing, check_extension=False)
 
 
 def second_path(path: str | Path, name: str) -> str:

@@ -25,7 +25,7 @@ __all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "automatic_widths", "pr
 KINDS = ("auto", "flat", "ranges", "prefix", "dates", "file", "tree")
 DATE_STEPS = ("month", "quarter", "year")
 _WIDE = (pl.Int128, pl.UInt128, pl.UInt64)
-_UNFIT = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary, pl.Duration, pl.datatypes.BaseExtension)
+_FIT = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean, pl.Date, pl.Datetime, pl.Time)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _check_leaves(taxonomy: Taxonomy, hierarchy: Hierarchy, column: str) -> None
 
 def prepare(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
     """The column in the type its hierarchy works on: text for prefixes, dates for dates, numbers for ranges."""
-    if isinstance(column.dtype, _UNFIT):
+    if not (column.dtype.is_numeric() or isinstance(column.dtype, _FIT)):
         raise TaxonomyError(
             f"Column '{column.name}' has a type ({column.dtype.base_type()}) that cannot be generalized. Make it text, "
             "numbers or dates, or leave it out."

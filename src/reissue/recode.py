@@ -38,20 +38,21 @@ def boxes_of(table: Table, draft: Draft) -> Boxes:
     """The published intervals of each group: its nodes in the cuts, else its tight box."""
     fakes = draft.counterfeits
     groups = draft.groups if fakes is None else np.concatenate([draft.groups, fakes.groups])
-    order = np.argsort(groups, kind="stable")[int((groups < 0).sum()) :]
-    sizes = np.bincount(groups[order]).astype(np.int64)
-    starts = np.cumsum(sizes) - sizes
-    lo = np.empty((len(table.codes), len(sizes)), np.int32)
-    hi = np.empty_like(lo)
-    for place, taxonomy in enumerate(table.taxonomies if len(sizes) else ()):
+    total = int(groups.max(initial=-1)) + 1
+    lo, hi = np.empty((2, len(table.codes), total), np.int32)
+    for place, taxonomy in enumerate(table.taxonomies):
         codes = table.codes[place] if fakes is None else np.concatenate([table.codes[place], fakes.codes[place]])
+        # One place more than there are groups: suppressed rows, number -1, write there.
+        low = np.full(total + 1, taxonomy.size, np.int32)
+        np.minimum.at(low, groups, codes)
         if draft.cuts is not None:
-            cut, first = draft.cuts[place], codes[order[starts]]
-            lo[place], hi[place] = cut[first], taxonomy.ends(cut)[first]
+            cut = draft.cuts[place]
+            lo[place], hi[place] = cut[low[:-1]], taxonomy.ends(cut)[low[:-1]]
         else:
-            codes = codes[order]
-            lo[place], hi[place] = taxonomy.snap(np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts))
-    return Boxes(lo, hi, sizes)
+            high = np.full(total + 1, -1, np.int32)
+            np.maximum.at(high, groups, codes)
+            lo[place], hi[place] = taxonomy.snap(low[:-1], high[:-1])
+    return Boxes(lo, hi, np.bincount(groups[groups >= 0], minlength=total).astype(np.int64))
 
 
 def _generalized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
@@ -106,12 +107,17 @@ def _order(draft: Draft, rng: np.random.Generator) -> Ints:
 
 
 def _texts(table: Table, boxes: Boxes, place: int) -> tuple[pl.Series, Ints]:
-    """The distinct published texts of one quasi-identifier, and which of them each group has."""
+    """The distinct published texts of one quasi-identifier, and which of them each group has.
+
+    As an Enum each row holds a small number and the texts are there once: a fraction of the memory, faster to group.
+    """
     taxonomy = table.taxonomies[place]
     keys = boxes.lo[place].astype(np.int64) * taxonomy.size + boxes.hi[place]
     distinct, of_group = np.unique(keys, return_inverse=True)
     low, high = (distinct // taxonomy.size).astype(np.int32), (distinct % taxonomy.size).astype(np.int32)
-    return pl.Series(table.schema.quasi[place], taxonomy.text(low, high), dtype=pl.String), of_group
+    texts = taxonomy.text(low, high)
+    kind = pl.Enum([text for text in texts if text is not None])
+    return pl.Series(table.schema.quasi[place], texts, dtype=kind), of_group
 
 
 def _published(table: Table, draft: Draft, order: Ints, quasi: list[pl.Series]) -> pl.DataFrame:

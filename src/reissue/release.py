@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.files import refuse_existing, second_path, write_file
+from reissue.files import second_path, write_files
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.table import Table
@@ -67,7 +67,10 @@ class Release:
     """What goes out, and beside it what stays with the holder."""
 
     tables: Mapping[str, pl.DataFrame]
-    """Published tables: "release", or "quasi" and "sensitive" of a bucketized one; "counterfeits" per group if any."""
+    """Published tables: "release", or "quasi" and "sensitive" of a bucketized one; "counterfeits" per group if any.
+
+    Generalized columns are Enums: texts stand once, rows hold small numbers. `frames` has them as plain text.
+    """
     table: Table
     """Private: the original."""
     draft: Draft
@@ -84,12 +87,18 @@ class Release:
     @property
     def frame(self) -> Any:
         """The published table, as the kind of frame the user gave; of a bucketized release the one with the QI."""
-        return self.table.back(next(iter(self.tables.values())))
+        return self._handed(next(iter(self.tables.values())))
 
     @property
     def frames(self) -> dict[str, Any]:
         """All published tables, as the kind of frame the user gave."""
-        return {name: self.table.back(frame) for name, frame in self.tables.items()}
+        return {name: self._handed(frame) for name, frame in self.tables.items()}
+
+    def _handed(self, frame: pl.DataFrame) -> Any:
+        """A table as its user wants it: generalized values as plain text, not as our Enum."""
+        own = self.table.frame.schema
+        ours = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum) and kind != own.get(name)]
+        return self.table.back(frame.with_columns(pl.col(ours).cast(pl.String)) if ours else frame)
 
     @property
     def suppressed(self) -> int:
@@ -110,8 +119,5 @@ class Release:
         """Write the published tables; a second table goes beside the first. Returns the paths."""
         frames = list(self.tables.items())
         paths = [path] + [second_path(path, name) for name, _ in frames[1:]]
-        for target in paths:
-            refuse_existing(target, force=force)
-        for (_, frame), target in zip(frames, paths, strict=True):
-            write_file(frame, target, force=force)
+        write_files([(frame, target) for (_, frame), target in zip(frames, paths, strict=True)], force=force)
         return paths

@@ -1,26 +1,23 @@
 """Table: the only door for data. Any dataframe or file in, integer codes inside, the same kind of frame out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes
+from reissue._frames import Back, from_frame
 from reissue.cells import Counts, Domain, pack
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest
 from reissue.files import read_file
-from reissue.hierarchies import Coding, prepare
-from reissue.schema import Schema
+from reissue.hierarchies import Coding, Hierarchy, prepare
+from reissue.schema import Role, Schema
 from reissue.taxonomy import Taxonomy
 
 __all__ = ["Table", "to_polars", "unlisted_values"]
-
-Back = Callable[[pl.DataFrame], Any]
-"""Turns a Polars frame into the kind of frame that the user gave."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +91,14 @@ class Table:
         secrets: Sequence[Coding] = (),
     ) -> "Table":
         """Code a dataframe (pandas, Polars, Arrow) or a file; codings of an earlier table keep its codes."""
-        frame, back = to_polars(data, schema, delimiter=delimiter)
-        _check_columns(frame, schema)
         if not schema.quasi:
             raise SchemaError("The schema names no quasi-identifier: there is nothing to generalize.")
+        frame, back = to_polars(data, schema, delimiter=delimiter, only=schema.used)
+        _check_columns(frame, schema)
         if not frame.height:
             raise DataError("The table has no rows.")
         _check_ids(frame, schema)
+        frame = _one_kind_of_missing(frame, schema)
         if not codings:
             codings = [code_column(frame[name], schema) for name in schema.quasi]
         codes = np.empty((len(codings), frame.height), np.int32)
@@ -108,45 +106,42 @@ class Table:
             codes[place] = _encode(frame[name], coding)
         secrets = tuple(secrets) or tuple(code_column(frame[name], schema) for name in schema.sensitive)
         sensitive, domain, joint = _sensitive(frame, schema, secrets)
-        used = frame.select(schema.used)
+        used = frame.select([name for name in frame.columns if name in schema.used])
         return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back)
 
 
-def to_polars(data: Any, schema: Schema | None = None, *, delimiter: str = ",") -> tuple[pl.DataFrame, Back]:
-    """Any dataframe or path as a Polars frame, and the way back to the user's kind."""
+def to_polars(
+    data: Any, schema: Schema | None = None, *, delimiter: str = ",", only: Sequence[str] = ()
+) -> tuple[pl.DataFrame, Back]:
+    """Any dataframe or path as a Polars frame, and the way back to the user's kind; `only` is all that is needed."""
     if isinstance(data, str | Path):
         text = () if schema is None else tuple(n for n, h in schema.hierarchies.items() if h.kind == "prefix")
-        return read_file(data, text=text, delimiter=delimiter), lambda frame: frame
-    try:
-        native = nw.from_native(data)
-    except TypeError:
-        raise DataError(
-            "The data must be a path, or a pandas, Polars or PyArrow dataframe; other dataframes that narwhals knows "
-            "work too."
-        ) from None
-    if isinstance(native, nw.LazyFrame):
-        return native.collect("polars").to_native(), lambda frame: frame.lazy()
-    if native.implementation.is_pandas_like():
-        return native.to_polars(), lambda frame: frame.to_pandas()
-    if native.implementation.is_pyarrow():
-        return native.to_polars(), lambda frame: frame.to_arrow()
-    return native.to_polars(), lambda frame: frame
+        return read_file(data, text=text, delimiter=delimiter, only=only), lambda frame: frame
+    return from_frame(data, only)
 
 
 def code_column(column: pl.Series, schema: Schema) -> Coding:
-    """The coding of one column by its hierarchy."""
+    """The coding of one column by its hierarchy; a sensitive column goes out as it is, to the second."""
     hierarchy = schema.hierarchy(column.name)
-    return Coding.build(hierarchy, prepare(column, hierarchy))
+    secret = schema.columns.get(column.name) == Role.SENSITIVE
+    if secret and hierarchy.kind == "auto" and column.dtype == pl.Datetime:
+        hierarchy = Hierarchy("flat")
+    return Coding.build(hierarchy, prepare(column, hierarchy), published=not secret)
 
 
 def _encode(column: pl.Series, coding: Coding) -> Codes:
     codes, unlisted = coding.encode(prepare(column, coding.hierarchy))
     if len(unlisted):
         rows = ", ".join(str(row + 1) for row in unlisted[:5].tolist())
+        remedy = "Code it together with the tables that hold these values."
+        if coding.hierarchy.kind in {"file", "tree"}:
+            remedy = (
+                'Add the values to the hierarchy, or write  unlisted = "root"  under '
+                f"[taxonomy.{column.name}] to hang them directly under the root. --show-values lists them on screen."
+            )
         raise TaxonomyError(
             f"Column '{column.name}' has {len(unlisted)} records whose value its taxonomy lacks (first rows: {rows}). "
-            f'Add the values to the hierarchy, or write  unlisted = "root"  under [taxonomy.{column.name}] to hang '
-            "them directly under the root. --show-values lists them on screen."
+            + remedy
         )
     return codes
 
@@ -172,8 +167,17 @@ def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
         marks = [mark for mark in ";\t|," if mark in frame.columns[0]]
         hint = f" The header is one single column: is the delimiter {marks[0]!r}? Try --delimiter." if marks else ""
         raise SchemaError(f"The data lacks {len(absent)} columns of the schema.{hint}")
-    hints = "".join(nearest(name, frame.columns) for name in absent[:1])
-    raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.{hints}")
+    hint = nearest(absent[0], frame.columns)
+    if "Did you mean" not in hint:
+        # The data's own names stay unsaid: without a header they are somebody's values.
+        hint = f" The data has {frame.width} columns; is its first line a header with their names?"
+    raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.{hint}")
+
+
+def _one_kind_of_missing(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Not-a-number as missing, so that the two are one value wherever values are counted."""
+    names = [name for name in (*schema.quasi, *schema.sensitive) if frame.schema[name].is_float()]
+    return frame.with_columns(pl.col(names).fill_nan(None)) if names else frame
 
 
 def _check_ids(frame: pl.DataFrame, schema: Schema) -> None:

@@ -1,0 +1,157 @@
+"""Reading CSV: what a column's type is, without losing a character that matters.
+
+A column is whole numbers only if every cell is printed the way that number is (so `007` and `+1` stay text), numbers if
+every cell is one and none is a code with leading zeros or too long to be exact, else text. Two streamed passes: one to
+learn that, one to read. A row with fewer cells than the header is refused; Polars would fill it up silently.
+"""
+
+import csv
+import gzip
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from reissue.errors import DataError
+
+__all__ = ["ARMED", "disarm", "read_csv"]
+
+_SIGNS = r"\s*[=+\-@\t\r\n＝＋－＠]"
+_FORMULA = rf"^'*{_SIGNS}"
+ARMED = rf"^'('*{_SIGNS})"
+"""A text that `disarm` put an apostrophe before; the group is the text as it was."""
+_CHUNK = 2**22
+
+
+def read_csv(
+    path: Path, delimiter: str, *, packed: bool, text: Sequence[str] = (), only: Sequence[str] = ()
+) -> pl.DataFrame:
+    """A CSV file as a frame; `text` columns keep their characters. If all columns of `only` are there, just these."""
+    if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
+        raise DataError("The delimiter must be one single ASCII character, such as , or ;")
+    header = _header(path, delimiter, packed)
+    names = pl.Series(header, dtype=pl.String).str.replace(ARMED, "${1}").to_list()
+    if len(set(names)) < len(names):
+        raise DataError(f"'{path}' has column names that occur more than once. Every column needs one of its own.")
+    wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
+    lazy = _scan(path, delimiter, dict.fromkeys(names, pl.String))
+    facts = _facts(lazy, wanted, names[-1])
+    types = _types(lazy, facts, [name for name in wanted if name not in text])
+    frame = _scan(path, delimiter, dict.fromkeys(names, pl.String) | types).select(wanted).collect()
+    if len(names) > 1 and facts["last"]:
+        frame = frame.head(frame.height - _blank_end(path, delimiter, packed, len(names), frame.height))
+    quoted = [name for name in wanted if facts[f"quoted {name}"]]
+    return frame.with_columns(pl.col(name).str.replace(ARMED, "${1}") for name in quoted)
+
+
+def _scan(path: Path, delimiter: str, types: Mapping[str, Any]) -> pl.LazyFrame:
+    """The file with our names and types; Polars does not undo doubled quotes in a header."""
+    return pl.scan_csv(
+        path,
+        separator=delimiter,
+        infer_schema=False,
+        schema_overrides=list(types.values()),
+        new_columns=list(types),
+        glob=False,
+    )
+
+
+def _header(path: Path, delimiter: str, packed: bool) -> list[str]:
+    with _opened(path, packed) as lines:
+        try:
+            header = next((row for row in csv.reader(lines, delimiter=delimiter) if row), [])
+        except UnicodeDecodeError:
+            raise DataError(
+                f"'{path}' is not UTF-8 text. Convert it first, for example with iconv -f latin1 -t utf-8."
+            ) from None
+    if not header:
+        raise DataError(f"'{path}' is empty.")
+    return header
+
+
+def _opened(path: Path, packed: bool) -> IO[str]:
+    if packed:
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _facts(lazy: pl.LazyFrame, wanted: Sequence[str], last: str) -> dict[str, Any]:
+    """What all cells of a column have in common."""
+    asked = []
+    for name in wanted:
+        cell = pl.col(name)
+        whole, real = cell.cast(pl.Int64, strict=False), cell.cast(pl.Float64, strict=False)
+        asked += [
+            cell.count().alias(f"cells {name}"),
+            (whole.cast(pl.String) == cell).sum().alias(f"whole {name}"),
+            real.count().alias(f"real {name}"),
+            cell.str.starts_with("'").any().alias(f"quoted {name}"),
+        ]
+    return lazy.select(*asked, pl.col(last).null_count().alias("last")).collect().row(0, named=True)
+
+
+def _types(lazy: pl.LazyFrame, facts: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Int64 or Float64 for the columns that can be it."""
+    filled = [name for name in names if facts[f"cells {name}"]]
+    whole = [name for name in filled if facts[f"whole {name}"] == facts[f"cells {name}"]]
+    real = [name for name in filled if name not in whole and facts[f"real {name}"] == facts[f"cells {name}"]]
+    if real:
+        codes = lazy.select(_inexact(pl.col(name)).any().alias(name) for name in real).collect().row(0, named=True)
+        real = [name for name in real if not codes[name]]
+    return dict.fromkeys(whole, pl.Int64) | dict.fromkeys(real, pl.Float64)
+
+
+def _inexact(cell: pl.Expr) -> pl.Expr:
+    """Whether a number would lose something as a float: leading zeros, a plus sign, digits of a long whole number."""
+    bare = cell.str.strip_prefix("-")
+    coded = cell.str.starts_with("+") | bare.str.contains(r"^0\d")
+    long = (cell.cast(pl.Float64, strict=False).abs() >= 2**53) & cell.str.contains(r"^-?\d+$")
+    return coded | long
+
+
+def _blank_end(path: Path, delimiter: str, packed: bool, width: int, rows: int) -> int:
+    """How many blank lines end the file; a short row anywhere else is an error."""
+    with gzip.open(path, "rb") if packed else path.open("rb") as raw:
+        marks = quotes = 0
+        for chunk in iter(lambda: raw.read(_CHUNK), b""):
+            marks += chunk.count(delimiter.encode())
+            quotes += chunk.count(b'"')
+    if not quotes and marks == (rows + 1) * (width - 1):
+        return 0
+    blank = 0
+    for number, cells in enumerate(_data_rows(path, delimiter, packed), start=1):
+        if cells and (blank or len(cells) != width):
+            raise DataError(
+                f"'{path}' has a row with fewer cells than its header has (row {number - blank}; row 1 follows the "
+                "header). Complete it, or check quotes and the delimiter."
+            )
+        blank += not cells
+    return blank
+
+
+def _data_rows(path: Path, delimiter: str, packed: bool) -> Iterator[list[str]]:
+    with _opened(path, packed) as lines:
+        rows = itertools.dropwhile(lambda row: not row, csv.reader(lines, delimiter=delimiter))
+        next(rows, None)
+        yield from rows
+
+
+def disarm(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with an apostrophe before every text that a spreadsheet would take for a formula."""
+    columns = [_disarmed(column) for column in frame.iter_columns()]
+    names = _disarmed(pl.Series(frame.columns, dtype=pl.String)).to_list()
+    return pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)])
+
+
+def _disarmed(column: pl.Series) -> pl.Series:
+    if isinstance(column.dtype, pl.Enum):
+        safe = _disarmed(column.dtype.categories)
+        return pl.Series(safe, dtype=pl.Enum(safe)).gather(column.to_physical())
+    if isinstance(column.dtype, pl.Categorical):
+        column = column.cast(pl.String)
+    if column.dtype != pl.String:
+        return column
+    formula = column.str.contains(_FORMULA) & column.cast(pl.Float64, strict=False).is_null()
+    return pl.select(pl.when(formula).then("'" + column).otherwise(column)).to_series() if formula.any() else column

@@ -1,0 +1,92 @@
+"""Anybody's dataframe in, and the same kind out: pandas, Polars (eager or lazy), PyArrow, whatever narwhals knows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from reissue.errors import DataError
+
+__all__ = ["Back", "from_frame"]
+
+Back = Callable[[pl.DataFrame], Any]
+"""Turns a Polars frame into the kind of frame that the user gave."""
+
+_REFUSED = (TypeError, ValueError, ArithmeticError, NotImplementedError, pl.exceptions.PolarsError)
+"""What libraries raise when they cannot convert a column; their messages quote the data, so they are not passed on."""
+
+
+def from_frame(data: Any, only: Sequence[str] = ()) -> tuple[pl.DataFrame, Back]:
+    """A dataframe as a Polars frame, and the way back. If all columns of `only` are there, just these."""
+    try:
+        native = nw.from_native(data)
+        names = native.collect_schema().names() if isinstance(native, nw.LazyFrame) else native.columns
+    except TypeError:
+        return _from_arrow(data)
+    except (nw.exceptions.NarwhalsError, pl.exceptions.PolarsError):
+        raise DataError("The table's columns cannot be told apart: every column needs a name of its own.") from None
+    if only and set(only) <= set(names):
+        native = native.select([name for name in names if name in set(only)])
+    if isinstance(native, nw.LazyFrame):
+        return _collected(native), lambda frame: frame.lazy()
+    frame = _converted(native)
+    if native.implementation.is_pandas_like():
+        return frame, _back_to_pandas(native, frame.schema)
+    return frame, (lambda out: out.to_arrow()) if native.implementation.is_pyarrow() else (lambda out: out)
+
+
+def _from_arrow(data: Any) -> tuple[pl.DataFrame, Back]:
+    """Anything that speaks Arrow's own interface, such as a record batch."""
+    if not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")) or isinstance(data, pl.Series):
+        raise DataError(
+            "The data must be a path, or a pandas, Polars or PyArrow dataframe; other dataframes that narwhals knows "
+            "work too."
+        )
+    try:
+        frame = pl.DataFrame(data)
+    except _REFUSED:
+        raise DataError("The Arrow data cannot be read as a table.") from None
+    return frame, lambda out: out.to_arrow()
+
+
+def _collected(native: "nw.LazyFrame[Any]") -> pl.DataFrame:
+    try:
+        frame: pl.DataFrame = native.collect("polars").to_native()
+    except (*_REFUSED, nw.exceptions.NarwhalsError):
+        raise DataError("The lazy frame cannot be computed. Call .collect() on it yourself to see why.") from None
+    return frame
+
+
+def _converted(native: "nw.DataFrame[Any]") -> pl.DataFrame:
+    try:
+        return native.to_polars()
+    except ModuleNotFoundError:
+        raise DataError("This kind of dataframe is converted with PyArrow: pip install pyarrow.") from None
+    except (*_REFUSED, nw.exceptions.NarwhalsError):
+        bad = [name for name in native.columns if not _convertible(native, name)]
+        which = f"Column{'s' * (len(bad) > 1)} {', '.join(map(repr, bad[:5]))}" if bad else "Some columns"
+        raise DataError(
+            f"{which} cannot be converted: values of different types are mixed, or the type has no equivalent. Make it "
+            "one type, for example with .astype(str), or leave it out."
+        ) from None
+
+
+def _convertible(native: "nw.DataFrame[Any]", name: str) -> bool:
+    try:
+        native.select(name).to_polars()
+    except (*_REFUSED, nw.exceptions.NarwhalsError):
+        return False
+    return True
+
+
+def _back_to_pandas(native: "nw.DataFrame[Any]", schema: pl.Schema) -> Back:
+    """To pandas; a column that kept its type gets the very pandas type back, such as nullable integers."""
+    kinds = dict(native.to_native().dtypes)
+
+    def back(frame: pl.DataFrame) -> Any:
+        out = frame.to_pandas()
+        same = {name: kinds[name] for name in out.columns if name in kinds and frame.schema[name] == schema[name]}
+        return out.astype(same)
+
+    return back
