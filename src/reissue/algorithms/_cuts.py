@@ -60,7 +60,8 @@ class Cuts:
         self._order = [_order(column, taxonomy.size) for column, taxonomy in zip(codes, taxonomies, strict=True)]
         rows = [np.bincount(column, minlength=tax.size) for column, tax in zip(codes, taxonomies, strict=True)]
         self._from = [np.append(0, np.cumsum(number)) for number in rows]
-        self._all = True
+        self.whole = True
+        """Whether nothing has been left out."""
 
     def roots(self) -> list[Node]:
         """The nodes to start with."""
@@ -83,7 +84,7 @@ class Cuts:
         members: Ints = self._order[node.attribute][bounds[0] : bounds[-1]]
         child = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         groups = self.groups[members]
-        if not self._all:
+        if not self.whole:
             present = groups >= 0
             members, child, groups = members[present], child[present], groups[present]
         width = len(bounds) - 1
@@ -99,7 +100,7 @@ class Cuts:
         self.total += fresh
         if bad is not None and bad.any():
             number[bad] = -1
-            self._all = False
+            self.whole = False
         self.groups[split.members] = number[split.part]
         starts = split.node.starts
         self.cuts[split.node.attribute][starts[0] : starts[-1]] = np.repeat(starts[:-1], np.diff(starts))

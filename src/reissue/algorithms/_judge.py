@@ -28,9 +28,10 @@ class Entries:
 
         Their codes (attributes x entries) in lexicographic order, the entries, and row to entry.
         """
-        values = table.sensitive if sensitive else np.zeros(table.rows, np.int32)
-        width = table.domain.size if sensitive else 1
-        cells = cells_of(np.vstack([table.codes, values[None]]), [*table.sizes, width])
+        if not sensitive:
+            cells = cells_of(table.codes, table.sizes)
+            return cells.codes, cls(np.zeros(len(cells.sizes), np.int32), table.domain, cells.sizes), cells.of_row
+        cells = cells_of(np.vstack([table.codes, table.sensitive[None]]), [*table.sizes, table.domain.size])
         return cells.codes[:-1], cls(cells.codes[-1], table.domain, cells.sizes), cells.of_row
 
     @property

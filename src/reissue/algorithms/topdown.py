@@ -106,6 +106,10 @@ class _Search:
         self.job = job
         self.codes, self.entries, self.of_row = Entries.distinct(job.table, sensitive=job.requirement.sensitive)
         self.weights = self.entries.rows
+        marginals = zip(self.codes, job.table.sizes, strict=True)
+        self.rows = [np.append(0, np.cumsum(np.bincount(c, self.weights, size))) for c, size in marginals]
+        """The rows before each leaf, by attribute."""
+        self.repeated = len(self.weights) < job.table.rows
         self.cuts = Cuts(list(self.codes), job.table.taxonomies)
         self.spare = job.spare
         self.domain = job.table.domain
@@ -155,11 +159,10 @@ class _Search:
         split = self.cuts.split(node)
         if not split.total:
             return None
-        weights = self.weights[split.members]
-        counts = Counts(split.part, self.entries.values[split.members], self.domain, split.total, weights)
+        counts = self._counts(split)
         bad = ~self.job.requirement.holds(counts)
         lost = int(counts.sizes[bad].sum())
-        saved = self._saved(split, weights, bad)
+        saved = self._saved(split, bad)
         step = _Step(split, bad, lost, saved, counts.sizes)
         if lost > self.spare or (lost and (saved <= 0 or not self._others_hold(step))):
             if not self._final(lost):
@@ -167,12 +170,19 @@ class _Search:
             return None
         return step
 
-    def _saved(self, split: Split, weights: Ints, bad: Bools) -> float:
+    def _counts(self, split: Split) -> Counts:
+        """The statistics of the new groups; what nobody looks at is not fetched."""
+        members = split.members
+        asked = self.job.requirement.sensitive
+        values = self.entries.values[members] if asked else self.entries.values[: len(members)]
+        return Counts(split.part, values, self.domain, split.total, self.weights[members] if self.repeated else None)
+
+    def _saved(self, split: Split, bad: Bools) -> float:
         """How much less would be lost: in the cells of the node, less what the rows left out still had."""
-        saves = self.cuts.losses(split.node)
-        if not bad.any():
-            return float(saves @ np.bincount(split.child, weights, len(saves)))
-        out = bad[split.part]
+        node, saves = split.node, self.cuts.losses(split.node)
+        if self.cuts.whole and not bad.any():
+            return float(saves @ np.diff(self.rows[node.attribute][node.starts]))
+        out, weights = bad[split.part], self.weights[split.members]
         had = len(self.codes) - self.loss[split.members[out]]
         return float(saves[split.child[~out]] @ weights[~out] - had @ weights[out])
 
@@ -206,8 +216,8 @@ class _Search:
         self.taken += 1
         if self.job.spare:
             self.loss[step.split.members] -= self.cuts.losses(step.split.node)[step.split.child]
-        if step.lost:
-            self.spare -= step.lost
+        self.spare -= step.lost
+        if step.lost and self.job.requirement.sensitive:
             self.domain = self._domain_without(step)
         return self.cuts.apply(step.split, step.bad)
 
