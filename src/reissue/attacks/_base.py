@@ -1,6 +1,6 @@
 """How attacks are registered and found, the built-in ones the same way as anyone's, and what an adversary knows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
@@ -34,6 +34,8 @@ class Knowledge:
     """What the algorithm was asked to meet; of our own releases known by default."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The algorithm's options."""
+    members: Sequence[Any] | None = None
+    """A table of people for each release (identifier and quasi-identifiers); of our own releases known by default."""
     values: Names = ()
     """The sensitive value sets that nobody should be linked to; every value by default."""
 
@@ -87,15 +89,20 @@ def attack(name: str, summary: str) -> Callable[[Run], Run]:
 
 def registered() -> dict[str, Attack]:
     """All attacks by name."""
-    for module in iter_modules(attacks.__path__):
-        if not module.name.startswith("_"):
-            import_module(f"reissue.attacks.{module.name}")
+    for name in _built_in():
+        import_module(f"reissue.attacks.{name}")
     return dict(_REGISTRY)
 
 
 def find(name: str) -> Attack:
-    """The attack of this name."""
-    known = registered()
-    if name not in known:
-        raise InputError(f"There is no attack '{name}'." + nearest(name, known))
-    return known[name]
+    """The attack of this name; a built-in one is imported when it is asked for."""
+    if name not in _REGISTRY and name in _built_in():
+        import_module(f"reissue.attacks.{name}")
+    if name not in _REGISTRY:
+        raise InputError(f"There is no attack '{name}'." + nearest(name, {*_REGISTRY, *_built_in()}))
+    return _REGISTRY[name]
+
+
+def _built_in() -> list[str]:
+    """Each built-in attack has a module of its name."""
+    return [module.name for module in iter_modules(attacks.__path__) if not module.name.startswith("_")]

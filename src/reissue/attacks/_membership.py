@@ -1,0 +1,273 @@
+"""Who stands in which group of which release, over a whole series, and what the groups show.
+
+Known membership is what attacks over a series start from: the adversary knows who was in the data, and finds the group
+by the quasi-identifiers. Read from our own releases; from files that kept the identifier column (a holder's private
+copy); or from tables of people, one per release, by which published group their quasi-identifiers fall into. Whoever
+fits several groups is left out, and a group's other records, counterfeits too, are people nobody knows: each is one of
+its own, except that a record with the same exact quasi-identifiers in the next release's bucket of the same values is
+taken for the same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Ints
+from reissue.attacks._base import CannotRunError, Knowledge
+from reissue.attacks._containment import containment
+from reissue.attacks._series import Published, Series
+from reissue.cells import cells_of
+from reissue.errors import InputError
+from reissue.notation import parse_column
+from reissue.release import GROUP, Release
+from reissue.schema import Role, Schema
+from reissue.table import Table, to_polars
+
+__all__ = ["Membership", "membership"]
+
+_PERSON, _RELEASE, _COUNT, _REAL = "person", "release", "count", "real"
+_ALONE = "\0#"
+"""How a record that nobody knows, and that is in one release only, is named for a while."""
+
+
+@dataclass(frozen=True, eq=False)
+class Membership:
+    """Presences of people in groups, sorted by group; and the groups' values."""
+
+    person: Ints
+    """Presence to person 0, 1, ..."""
+    group: Ints
+    """Presence to group; groups are numbered over all releases, in order of release."""
+    release: Ints
+    """Group to its release 0, 1, ..."""
+    value_group: Ints
+    """Histogram of the groups: group, value and count, sorted by group, then value."""
+    value: Ints
+    count: Ints
+    real: Bools
+    """Person to whether it is somebody whom the adversary knows."""
+
+    @property
+    def people(self) -> int:
+        """How many known people there are."""
+        return int(self.real.sum())
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Records of each group."""
+        return np.bincount(self.group, minlength=len(self.release))
+
+    @cached_property
+    def kinds(self) -> Ints:
+        """Group to the number of its multiset of values."""
+        return self._classes(self.count)
+
+    @cached_property
+    def shapes(self) -> Ints:
+        """Group to the number of its distribution of values: multisets that are multiples of each other share one."""
+        starts = np.flatnonzero(np.diff(self.value_group, prepend=-1))
+        common = np.gcd.reduceat(self.count, starts)
+        return self._classes(self.count // np.repeat(common, np.diff(np.append(starts, len(self.count)))))
+
+    @cached_property
+    def distinct(self) -> Ints:
+        """How many different values each group has."""
+        return np.bincount(self.value_group, minlength=len(self.release))
+
+    def _classes(self, count: Ints) -> Ints:
+        keys = mix(self.value.astype(np.uint64) * np.uint64(1 << 32) + count.astype(np.uint64))
+        sums = np.zeros(len(self.release), np.uint64)
+        np.add.at(sums, self.value_group, keys)
+        return np.unique(sums, return_inverse=True)[1].astype(np.int64)
+
+    def until(self, releases: int) -> "Membership":
+        """Only the first releases."""
+        groups = int(np.searchsorted(self.release, releases))
+        shown, seen = (int(np.searchsorted(of, groups)) for of in (self.group, self.value_group))
+        person, again = np.unique(self.person[:shown], return_inverse=True)
+        return Membership(
+            again.astype(np.int64),
+            self.group[:shown],
+            self.release[:groups],
+            self.value_group[:seen],
+            self.value[:seen],
+            self.count[:seen],
+            self.real[person],
+        )
+
+
+def mix(keys: Any) -> Any:
+    """Numbers scattered over 64 bits (splitmix64), so that sums of them tell sets apart."""
+    with np.errstate(over="ignore"):
+        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
+        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+def membership(series: Series, knowledge: Knowledge) -> Membership:
+    """Who stands where in all releases of a series."""
+    given = knowledge.members
+    if given is not None and len(given) != len(series):
+        raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
+    parts, values = [], []
+    for number, release in enumerate(series.releases):
+        presences, shown = _presences(release, series.schema, None if given is None else given[number])
+        alone = pl.col(_PERSON).str.starts_with(_ALONE)
+        names = pl.when(alone).then(pl.col(_PERSON) + f"\1{number}").otherwise(_PERSON)
+        parts.append(presences.with_columns(names.alias(_PERSON), pl.lit(number).alias(_RELEASE)))
+        values.append(shown.with_columns(pl.lit(number).alias(_RELEASE)))
+    return _numbered(pl.concat(parts), pl.concat(values), list(series.schema.sensitive))
+
+
+def _numbered(presences: pl.DataFrame, values: pl.DataFrame, sensitive: list[str]) -> Membership:
+    """People, groups and values as numbers."""
+    groups = values.select(_RELEASE, GROUP).unique().sort(_RELEASE, GROUP).with_row_index("g")
+    texts = values.with_columns(
+        pl.concat_str(pl.col(sensitive).cast(pl.String).fill_null("\0"), separator="\1").alias("v")
+    )
+    shown = texts.join(groups, on=[_RELEASE, GROUP]).group_by("g", "v").agg(pl.col(_COUNT).sum())
+    shown = shown.with_columns(pl.col("v").rank("dense").alias("n")).sort("g", "n")
+    placed = presences.join(groups, on=[_RELEASE, GROUP])
+    # A record that nobody knows is told from a person by a mark no identifier begins with.
+    people = placed.select(pl.col(_PERSON).rank("dense").alias("p") - 1, "g", _REAL).sort("g", "p")
+    real = np.zeros(int(people["p"].max() or 0) + 1, np.bool_)  # type: ignore[arg-type]
+    real[people["p"].to_numpy()] = people[_REAL].to_numpy()
+    return Membership(
+        people["p"].to_numpy().astype(np.int64),
+        people["g"].to_numpy().astype(np.int64),
+        groups[_RELEASE].to_numpy().astype(np.int64),
+        shown["g"].to_numpy().astype(np.int64),
+        shown["n"].to_numpy().astype(np.int64) - 1,
+        shown[_COUNT].to_numpy().astype(np.int64),
+        real,
+    )
+
+
+def _presences(release: Published, schema: Schema, members: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """One release: person, group and whether it is known; and the values of each group with their counts."""
+    if members is None and release.source is not None and release.source.table.ids is not None:
+        return _own(release.source)
+    rows, values = _rows(release.tables, schema)
+    if members is not None:
+        return _with_strangers(_matched(rows, schema, members), rows, schema), values
+    if schema.identifier is None or schema.identifier not in rows.columns:
+        raise CannotRunError(
+            "it starts from who stands in which group: give our own releases, files that kept the identifier column, "
+            "or a table of people for each release (`Knowledge(members=...)`)."
+        )
+    known = rows.filter(pl.col(schema.identifier).is_not_null())
+    known = known.select(pl.col(schema.identifier).cast(pl.String).alias(_PERSON), GROUP)
+    return _with_strangers(known, rows, schema), values
+
+
+def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The holder's own release: everybody's group, and the counterfeits as people nobody knows."""
+    table, draft = release.table, release.draft
+    kept = np.flatnonzero(draft.groups >= 0)
+    ids = table.frame[table.schema.identifier or ""].cast(pl.String).gather(kept).alias(_PERSON)
+    known = pl.DataFrame([ids, pl.Series(GROUP, draft.groups[kept].astype(np.int64))])
+    shown = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
+    groups, codes = draft.groups[kept].astype(np.int64), shown.astype(np.int32)
+    rows = known
+    if draft.counterfeits is not None:
+        fakes = draft.counterfeits
+        names = zip(table.codings, fakes.codes, table.schema.quasi, strict=True)
+        exact = [coding.decode(column).cast(pl.String).alias(name) for coding, column, name in names]
+        added = pl.DataFrame([pl.Series(GROUP, fakes.groups.astype(np.int64)), *exact])
+        groups, codes = np.concatenate([groups, fakes.groups]), np.concatenate([codes, fakes.sensitive])
+        rows = pl.concat([known, added], how="diagonal")
+    values = table.decode(codes).with_columns(pl.Series(GROUP, groups, dtype=pl.Int64))
+    values = values.group_by(GROUP, *table.schema.sensitive).len(_COUNT).with_columns(pl.col(_COUNT).cast(pl.Int64))
+    lasting = draft.bucketized or draft.permuted
+    return _with_strangers(known, rows, table.schema, values if lasting else None), values
+
+
+def _rows(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The published rows with their group, and the values of each group with their counts."""
+    rows = tables.get("quasi", tables.get("release", pl.DataFrame()))
+    if GROUP not in rows.columns or GROUP in schema.columns:
+        absent = [name for name in schema.quasi if name not in rows.columns]
+        if absent:
+            raise InputError(f"A release lacks columns that the schema names: {', '.join(absent)}.")
+        texts = pl.struct(pl.col(schema.quasi).cast(pl.String))
+        rows = rows.with_columns(texts.rank("dense").cast(pl.Int64).alias(GROUP))
+    rows = rows.with_columns(pl.col(GROUP).cast(pl.Int64))
+    values = tables.get("sensitive", rows).with_columns(pl.col(GROUP).cast(pl.Int64))
+    count = pl.col(_COUNT).cast(pl.Int64).sum() if "sensitive" in tables else pl.len().cast(pl.Int64)
+    return rows, values.group_by(GROUP, *schema.sensitive).agg(count.alias(_COUNT))
+
+
+def _with_strangers(
+    known: pl.DataFrame, rows: pl.DataFrame, schema: Schema, values: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """The known people of each group, and for its other records people nobody knows."""
+    sizes = rows.group_by(GROUP).len("size")
+    missing = sizes.join(known.group_by(GROUP).len("known"), on=GROUP, how="left").select(
+        GROUP, (pl.col("size") - pl.col("known").fill_null(0)).alias("missing")
+    )
+    if missing["missing"].min() < 0:  # type: ignore[operator]
+        raise CannotRunError("more people than records were found in a group: the tables are not of these releases.")
+    if values is not None and set(schema.quasi) <= set(rows.columns):
+        strangers = _lasting(rows.filter(pl.col(_PERSON).is_null()), schema, values)
+    else:
+        strangers = missing.filter(pl.col("missing") > 0).select(pl.col(GROUP).repeat_by("missing")).explode(GROUP)
+        turn = pl.int_range(pl.len()).cast(pl.String)
+        strangers = strangers.with_columns((pl.lit(_ALONE) + turn).alias(_PERSON))
+    columns = [_PERSON, GROUP]
+    return pl.concat(
+        [
+            known.select(columns).with_columns(pl.lit(value=True).alias(_REAL)),
+            strangers.select(columns).with_columns(pl.lit(value=False).alias(_REAL)),
+        ]
+    )
+
+
+def _lasting(strangers: pl.DataFrame, schema: Schema, values: pl.DataFrame) -> pl.DataFrame:
+    """Records that look the same and stand among the same values from release to release are one person."""
+    bucket = (
+        values.sort(GROUP, *schema.sensitive)
+        .group_by(GROUP)
+        .agg(
+            pl.concat_str(pl.col(schema.sensitive).cast(pl.String).fill_null("\0"), separator="\1")
+            .str.join("\2")
+            .alias("bucket")
+        )
+    )
+    looks = pl.concat_str(pl.col(schema.quasi).fill_null("\0"), separator="\1")
+    marked = strangers.join(bucket, on=GROUP).with_columns((pl.col("bucket") + pl.lit("\3") + looks).alias("looks"))
+    turn = pl.int_range(pl.len()).over("looks").cast(pl.String)
+    return marked.with_columns((pl.lit("\0") + pl.col("looks") + pl.lit("\3") + turn).alias(_PERSON))
+
+
+def _matched(rows: pl.DataFrame, schema: Schema, members: Any) -> pl.DataFrame:
+    """The people whose quasi-identifiers fall into exactly one published group."""
+    if schema.identifier is None:
+        raise CannotRunError("the schema names no identifier, by which people could be told from each other.")
+    frame, _ = to_polars(members, schema)
+    used = {schema.identifier, *schema.quasi}
+    table = Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+    texts = [rows[name].cast(pl.String) for name in schema.quasi]
+    read = [parse_column(text, coding) for text, coding in zip(texts, table.codings, strict=True)]
+    lo, hi = np.stack([part.lo for part in read]), np.stack([part.hi for part in read])
+    boxes = cells_of(
+        np.vstack([lo, hi, rows[GROUP].rank("dense").to_numpy()[np.newaxis]]).astype(np.int32), _sizes(table, rows)
+    )
+    width = len(schema.quasi)
+    group = np.unique(rows[GROUP].to_numpy())[boxes.codes[-1] - 1]
+    cells = cells_of(table.codes, table.sizes)
+    cell, box = containment(cells.codes, boxes.codes[:width], boxes.codes[width : 2 * width])
+    pairs = np.unique(np.stack([cell, group[box]]), axis=1)
+    only = np.bincount(pairs[0], minlength=len(cells.sizes)) == 1
+    where = np.full(len(cells.sizes), -1, np.int64)
+    where[pairs[0]] = pairs[1]
+    rows_known = np.flatnonzero(only[cells.of_row])
+    ids = table.frame[schema.identifier].cast(pl.String).gather(rows_known).alias(_PERSON)
+    return pl.DataFrame([ids, pl.Series(GROUP, where[cells.of_row[rows_known]])])
+
+
+def _sizes(table: Table, rows: pl.DataFrame) -> list[int]:
+    return [*table.sizes, *table.sizes, int(rows[GROUP].n_unique()) + 1]
