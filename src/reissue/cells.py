@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue._arrays import Codes, Floats, Ints
+from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.taxonomy import Taxonomy
 
 __all__ = ["Cells", "Counts", "Domain", "cells_of", "pack", "rank"]
@@ -130,6 +130,19 @@ class Counts:
         most = np.zeros(self.total, np.int64)
         np.maximum.at(most, self.group, self.count)
         return most
+
+    def rolled(self, label: Codes | Ints, labels: int) -> Ints:
+        """Rows of each group by a label of their values: groups x labels, without sorting out the values."""
+        keys = self._groups * np.int64(labels) + label[self._sensitive]
+        flat = np.bincount(keys, self._weights, self.total * labels).astype(np.int64, copy=False)
+        return flat.reshape(self.total, labels)
+
+    def only(self, chosen: Bools) -> "Counts":
+        """The same of the chosen groups, numbered anew."""
+        inside = np.flatnonzero(chosen[self._groups])
+        groups = (np.cumsum(chosen) - 1)[self._groups[inside]]
+        weights = None if self._weights is None else self._weights[inside]
+        return Counts(groups, self._sensitive[inside], self.domain, int(chosen.sum()), weights)
 
     def sum(self, weights: Floats) -> Floats:
         """The sum over each group's triples."""

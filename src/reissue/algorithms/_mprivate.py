@@ -5,16 +5,18 @@ provider times number of values plus value, and this requirement takes them apar
 """
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import ClassVar, NoReturn
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Floats
+from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks._coalition_given import Given, private
 from reissue.cells import Counts, Domain
 from reissue.errors import InternalError
 from reissue.fitness import fitness
-from reissue.requirements import Requirement
+from reissue.requirements import KAnonymity, Requirement
 from reissue.table import Table
 
 __all__ = ["MPrivate", "with_providers"]
@@ -29,6 +31,8 @@ class MPrivate(Requirement):
     inner: Requirement
     domain: Domain
     """Of the sensitive values alone."""
+    providers: int
+    """How many providers there are."""
 
     @property
     def growing(self) -> bool:  # type: ignore[override]
@@ -42,12 +46,23 @@ class MPrivate(Requirement):
 
     @property
     def least(self) -> int:
-        """What the requirement needs at least: one provider's own group may be as small."""
+        """What the requirement needs at least: what others gave may be as little, and one provider's own group."""
         return max(part.least for part in self.inner.parts())
 
     def holds(self, counts: Counts) -> Bools:
-        """Which groups are m-private."""
-        return private(Given.of_counts(counts, self.domain), self.inner, self.m)
+        """Which groups are m-private; most fail for their size already, which needs no look at values."""
+        sizes = counts.rolled(self._provider, self.providers)
+        fine: Bools = (_without_largest(sizes, self.m) >= self.least) | (counts.sizes == 0)
+        others = [part for part in self.inner.parts() if not isinstance(part, KAnonymity)]
+        if others and fine.any():
+            left = counts if fine.all() else counts.only(fine)
+            fine[fine] = private(Given.of_counts(left, self.domain), reduce(and_, others), self.m)
+        return fine
+
+    @property
+    def _provider(self) -> Ints:
+        """Joint code to provider."""
+        return np.repeat(np.arange(self.providers), self.domain.size)
 
     def fitness(self, counts: Counts) -> Floats:
         """How far each group is above the requirement, whoever gave the records."""
@@ -68,3 +83,12 @@ def with_providers(table: Table, providers: Codes, total: int) -> Table:
     size = table.domain.size
     joint = (providers.astype(np.int64) * size + table.sensitive).astype(np.int32)
     return replace(table, sensitive=joint, domain=Domain(np.bincount(joint, minlength=total * size)))
+
+
+def _without_largest(sizes: Ints, m: int) -> Ints:
+    """Rows of each group (a row of providers each) without its m largest contributors, or all but the smallest."""
+    providers = sizes.shape[1]
+    few = min(m, providers - 1)
+    smaller: Ints = np.partition(sizes, providers - few - 1, axis=1)[:, : providers - few].sum(axis=1)
+    smallest: Ints = np.where(sizes > 0, sizes, np.iinfo(np.int64).max).min(axis=1)
+    return np.where(np.count_nonzero(sizes, axis=1) > few, smaller, smallest)

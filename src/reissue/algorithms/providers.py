@@ -72,7 +72,7 @@ def providers(job: Job) -> Draft:
     if not isinstance(m, int) or isinstance(m, bool) or m < 0:
         raise InputError("The option 'm' must be a whole number of providers, at least 0.")
     codes, names = provider_codes(job.table)
-    judge = MPrivate(m, job.requirement, job.table.domain)
+    judge = MPrivate(m, job.requirement, job.table.domain, len(names))
     asked = replace(job, table=with_providers(job.table, codes, len(names)), requirement=judge)
     if not judge.holds(asked.table.whole())[0]:
         raise RequirementError(

@@ -3,7 +3,8 @@
 For every group the coalition of its largest contributors is tried first: if that breaks the requirement, or the whole
 group does, the group is not private. For k that is the whole truth. Then what is surely left decides:
 
-- growing requirements: a value with more providers than the coalition has members stays;
+- growing requirements: a value with more providers than the coalition has members stays (for l see also
+  `_coalition_values`);
 - shares: no value has more than `largest` of at least `rows - taken` records, taken being what the largest contributors
   gave; so entropy is at least -log of that, and a distance at most what all values together could reach;
 - recursive (c,l): nothing shortens the tail by more than `taken`.
@@ -19,12 +20,14 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks._coalition_exact import Verdict, worst_coalition
 from reissue.attacks._coalition_group import Group
+from reissue.attacks._coalition_values import Holdings, values_stay
 from reissue.cells import Counts, Domain, pack
 from reissue.requirements import (
     AlphaK,
     Confidence,
     EntropyLDiversity,
     KAnonymity,
+    LDiversity,
     Personalized,
     RecursiveLDiversity,
     Requirement,
@@ -67,6 +70,18 @@ class Given:
         return cls(counts.group, provider, value, counts.count, counts.total, domain)
 
     @cached_property
+    def sizes(self) -> Ints:
+        """Records of each group."""
+        return np.bincount(self.group, self.count, self.total).astype(np.int64)
+
+    def pick(self, chosen: Bools) -> "Given":
+        """Some of the groups, numbered anew."""
+        inside = chosen[self.group]
+        group = (np.cumsum(chosen) - 1)[self.group[inside]]
+        columns = (self.provider[inside], self.value[inside], self.count[inside])
+        return Given(group, *columns, int(chosen.sum()), self.domain)
+
+    @cached_property
     def whole(self) -> Counts:
         """The groups' statistics, whoever gave the records."""
         return Counts(self.group, self.value, self.domain, self.total, self.count)
@@ -81,6 +96,12 @@ class Given:
     def contributors(self) -> Ints:
         """How many providers each group has."""
         return np.bincount(self.group[self._pairs[0]], minlength=self.total)
+
+    @property
+    def local(self) -> Ints:
+        """The place of each quadruple's provider among those of its group."""
+        first = np.cumsum(self.contributors) - self.contributors
+        return np.asarray(self._pairs[1] - first[self.group])
 
     def members(self, m: int) -> Ints:
         """How many providers of each group can collude, the whole group's never."""
@@ -120,20 +141,36 @@ class Given:
 
 def private(given: Given, requirement: Requirement, m: int) -> Bools:
     """Which groups are m-private: cautiously no where that cannot be told."""
+    fine = given.contributors > 0
+    for part in sorted(requirement.parts(), key=lambda part: not isinstance(part, KAnonymity)):
+        fine[fine] = _keeps(given if fine.all() else given.pick(fine), part, m)
+    return fine | (given.contributors == 0)
+
+
+def _keeps(given: Given, part: Requirement, m: int) -> Bools:
+    """Which groups keep one requirement against every coalition."""
     largest = given.of_largest(m)
-    left = given.without(largest)
-    taken = given.whole.sizes - left.sizes
-    broken = ~requirement.holds(left)
-    if not requirement.growing:
-        broken |= ~requirement.holds(given.whole)
-    broken &= given.contributors > 0
-    sure = np.ones(given.total, np.bool_)
-    for part in requirement.parts():
-        sure &= _surely(part, given, taken, m)
-    fine = ~broken
-    for number in np.flatnonzero(fine & ~sure).tolist():
-        fine[number] = worst_coalition(given.one(number)[0], requirement, m).coalition is None
+    taken = np.bincount(given.group[largest], given.count[largest], given.total).astype(np.int64)
+    if isinstance(part, KAnonymity):
+        return given.sizes - taken >= part.k
+    fine = _staying(part, given, m) if part.growing else np.asarray(_within(part, given.whole, taken), np.bool_)
+    open_ = ~fine
+    if isinstance(part, LDiversity) and open_.any():
+        fine, open_ = _values_stay(part, given, m, open_)
+    elif open_.any():
+        open_ &= part.holds(given.without(largest)) & (part.growing | part.holds(given.whole))
+    for number in np.flatnonzero(open_).tolist():
+        fine[number] = worst_coalition(given.one(number)[0], part, m).coalition is None
     return fine
+
+
+def _values_stay(part: LDiversity, given: Given, m: int, open_: Bools) -> tuple[Bools, Bools]:
+    """Which groups keep enough values, given those for which that is open; and for which it still is."""
+    some = given.pick(open_)
+    stay, known = values_stay(Holdings(some.group, some.local, some.value, some.contributors, some.members(m)), part.l)
+    fine, still = ~open_, np.zeros(given.total, np.bool_)
+    fine[open_], still[open_] = stay, ~known
+    return fine, still
 
 
 def answers(given: Given, requirement: Requirement, m: int) -> dict[int, Verdict]:
@@ -142,19 +179,12 @@ def answers(given: Given, requirement: Requirement, m: int) -> dict[int, Verdict
     return {number: worst_coalition(given.one(number)[0], requirement, m) for number in broken.tolist()}
 
 
-def _surely(part: Requirement, given: Given, taken: Ints, m: int) -> Bools:
-    """Which groups keep a requirement whatever a coalition of at most m does: a bound, never wrong when it says yes.
-
-    For k it is not asked: the largest contributors decided.
-    """
-    if isinstance(part, KAnonymity):
-        return np.ones(given.total, np.bool_)
-    return _staying(part, given, m) if part.growing else np.asarray(_within(part, given.whole, taken), np.bool_)
-
-
 @singledispatch
 def _within(part: Requirement, whole: Counts, taken: Ints) -> Bools:
-    """The bound for a requirement that is not growing, from the group and what its largest contributors gave."""
+    """Which groups surely keep a requirement that is not growing; `taken` is what the largest contributors gave.
+
+    A bound, never wrong when it says yes.
+    """
     del part, taken
     return np.zeros(whole.total, np.bool_)
 
@@ -187,7 +217,7 @@ def _(part: EntropyLDiversity, whole: Counts, taken: Ints) -> Bools:
 @_within.register
 def _(part: RecursiveLDiversity, whole: Counts, taken: Ints) -> Bools:
     tail = whole.sizes - most_frequent(whole, part.l - 1)[-1] - taken
-    return (tail > 0) & (whole.largest / np.maximum(tail, 1) < part.c)
+    return np.asarray((tail > 0) & (whole.largest / np.maximum(tail, 1) < part.c), np.bool_)
 
 
 @_within.register

@@ -1,0 +1,85 @@
+"""m-privacy of many groups at once: bounds and bits against one group at a time, and against the definition."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given as draws
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from reissue._arrays import Ints
+from reissue.algorithms._mprivate import MPrivate
+from reissue.attacks import _coalition_values as values_module
+from reissue.attacks._coalition_exact import worst_coalition
+from reissue.attacks._coalition_given import Given, answers, private
+from reissue.attacks._coalition_values import Holdings, values_stay
+from reissue.cells import Counts, Domain
+from reissue.requirements import parse
+from tests.attacks import test_coalition_search as one
+from tests.attacks.test_coalition_search import DOMAIN, GROWING, OTHERS
+
+Rows = list[tuple[int, int, int]]
+rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=40)
+
+
+def columns(records: Rows) -> tuple[Ints, Ints, Ints]:
+    groups, providers, values = (np.array(column, np.int64) for column in zip(*records, strict=True))
+    return groups, providers, values
+
+
+@pytest.mark.parametrize("text", GROWING + OTHERS)
+@settings(deadline=None, max_examples=30)
+@draws(records=rows, m=st.integers(0, 4))
+def test_all_groups_at_once_are_one_by_one(text: str, records: Rows, m: int) -> None:
+    groups, providers, values = columns(records)
+    requirement = parse(text)
+    given = Given.of_rows(groups, providers, values, DOMAIN)
+    expected = np.array([worst_coalition(given.one(g)[0], requirement, m).coalition is None for g in np.unique(groups)])
+    found = private(given, requirement, m)
+    assert found[np.unique(groups)].tolist() == expected.tolist()
+    assert set(answers(given, requirement, m)) == set(np.flatnonzero(~found).tolist())
+    joint = Counts(groups, providers * DOMAIN.size + values, Domain(np.ones(25, np.int64)), given.total)
+    judged = MPrivate(m, requirement, DOMAIN, 5).holds(joint)
+    assert judged[np.unique(groups)].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("text", ["k=2", "l=2", "entropy-l=1.5", "confidence=0.7"])
+@settings(deadline=None, max_examples=25)
+@draws(records=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12))
+def test_all_groups_at_once_are_the_definition(text: str, records: Rows) -> None:
+    given = Given.of_rows(*columns(records), DOMAIN)
+    for m in range(4):
+        found = private(given, parse(text), m)
+        for number in {group for group, _, _ in records}:
+            assert found[number] == one.private(given.one(number)[0], parse(text), m)
+
+
+@settings(deadline=None, max_examples=200)
+@draws(records=rows, m=st.integers(0, 4), least=st.integers(1, 4), enumerate_=st.booleans())
+def test_values_that_stay(records: Rows, m: int, least: int, enumerate_: bool) -> None:
+    whole = Given.of_rows(*columns(records), DOMAIN)
+    given = whole.pick(whole.contributors > 0)
+    holdings = Holdings(given.group, given.local, given.value, given.contributors, given.members(m))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(values_module, "_COALITIONS", 2000 if enumerate_ else 0)
+        stay, known = values_stay(holdings, least)
+    for number in range(given.total):
+        counts = given.one(number)[0].counts
+        size = min(m, len(counts) - 1)
+        fewest = min(
+            int((np.delete(counts, list(chosen), axis=0).sum(axis=0) > 0).sum())
+            for chosen in combinations(range(len(counts)), size)
+        )
+        assert not stay[number] or fewest >= least
+        assert not known[number] or stay[number] == (fewest >= least)
+        assert known[number] or not enumerate_
+
+
+def test_counting_leaves_out_what_is_in_no_group() -> None:
+    given = Given.of_rows(np.array([0, -1, 0, 1]), np.array([1, 1, 0, 1]), np.array([2, 2, 2, 0]), DOMAIN)
+    assert given.group.tolist() == [0, 0, 1]
+    assert given.provider.tolist() == [0, 1, 1]
+    assert given.sizes.tolist() == [2, 1]
+    assert given.contributors.tolist() == [2, 1]
+    assert given.local.tolist() == [0, 1, 0]
