@@ -161,10 +161,10 @@ def _told(last: int, total: int, arrived: int, left: int, least: int) -> str:
     """Which release binds, in words; releases count from 1, arrival times from 0."""
     lacking = f"{left:,} of {least:,} records"
     if last < total:
-        together = f"releases 1 to {last}" if last > 1 else "release 1"
+        together = f"releases 1 to {last} together already leave" if last > 1 else "release 1 already leaves"
         return (
-            f"No next release can be safe: {together} by themselves already leave only {lacking} to someone who "
-            f"arrived with release {arrived + 1}. Release {last} binds. Start a new series, or ask for less."
+            f"No next release can be safe: {together} only {lacking} to someone who arrived with release "
+            f"{arrived + 1}. Release {last} binds. Start a new series, or ask for less."
         )
     if arrived == last - 1:
         return (

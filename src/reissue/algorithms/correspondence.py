@@ -23,7 +23,7 @@ from reissue.algorithms._history import History, read_history, refusal
 from reissue.algorithms._pools import Pool, counted
 from reissue.attacks._pairs import Histograms, common, pieces, ranges
 from reissue.cells import Counts, pack, rank
-from reissue.errors import InputError, NotMetError
+from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.release import Draft
 from reissue.requirements import KAnonymity
 from reissue.table import Table
@@ -39,6 +39,11 @@ __all__ = ["correspondence"]
 def correspondence(job: Job) -> Draft:
     """Specialize from the root while every target of every arrival time has enough records left."""
     after = _listed(job.options["after"])
+    if not job.requirement.holds(job.table.whole())[0]:
+        raise RequirementError(
+            f"Top-down specialization starts from all rows in one group; they do not meet {job.requirement}, and this "
+            "requirement is not one that larger groups always meet."
+        )
     history = read_history(job.table, after)
     judge = _Judge(job, history)
     if not judge.start():
@@ -78,9 +83,12 @@ class _Judge:
         self.rows = int(cells.weight.sum())
 
     def start(self) -> bool:
-        """Whether the most general table leaves enough."""
-        items = self.pool.items(np.zeros(1, np.int64))
-        held, count = counted(items * 0, 1, self._value, self._weight, len(self.history.code))
+        """Whether the earlier releases by themselves and the most general table with them leave enough."""
+        for chains in self.history.chained:
+            chain = np.repeat(np.arange(chains.held.groups), chains.held.lengths)
+            if not self._meets(chain, chains.held.value, chains.term, chains.held.groups):
+                return False
+        held, count = counted(self._value * 0, 1, self._value, self._weight, len(self.history.code))
         chained = [some.start() for some in self.history.chained]
         return self._leaves_enough(held, count, chained, [some.start() for some in self.history.arrived])
 
@@ -121,7 +129,8 @@ class _Judge:
     def _known_hold(self, chains: Chained, trial: Trial, held: Histograms, part: Ints, ceiling: Ints) -> bool:
         """Whether targets who are in earlier releases keep enough."""
         most = chains.most[held.value]
-        # A group that has at least as much of every value as any chain does takes nothing away from any of them.
+        # A group that has at least as much of every value as any chain does takes nothing away from any of them, and
+        # by themselves they were found to have enough.
         harmless = np.bincount(part, (ceiling >= most) & (most > 0), held.groups) == chains.needed
         doubtful = np.flatnonzero(~harmless & (trial.local >= 0) & (held.lengths > 0))
         if not len(doubtful):

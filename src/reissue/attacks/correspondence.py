@@ -11,22 +11,27 @@ It reads published columns alone, so any tool's global recoding will do: in ever
 attribute are disjoint, and between releases one lies inside the other or apart.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from reissue.attacks._base import CannotRunError, Knowledge, attack
 from reissue.attacks._chains import Targets, targets
-from reissue.attacks._correspondence_exact import Solved, solve
+from reissue.attacks._cracks import cracks
 from reissue.attacks._recodings import refuse_other_recodings, varying
 from reissue.attacks._series import Series
 from reissue.attacks._views import View, Views
+from reissue.errors import InputError
 from reissue.findings import Finding, Status
+from reissue.schema import Schema
 
-__all__ = ["correspondence"]
+__all__ = ["correspondence", "crack_sizes"]
 
 NAME = "correspondence"
+MEASURE = "records left for a target"
 
 
 @attack(NAME, "Rules out records that have no partner in another release of a growing table.")
@@ -35,22 +40,43 @@ def correspondence(series: Series, knowledge: Knowledge) -> Finding:
     del knowledge
     views = _readable(series)
     limit = int(series.limits.get(NAME) or series.k or min(int(view.sizes.min()) for view in views.views))
+    try:
+        refuse_other_recodings(views, series.numbers)
+    except CannotRunError as obstacle:
+        return _as_boxes(series, views, limit, str(obstacle))
     certain = len(views.views) == 2 or varying(views) <= 1
+    more: dict[str, object] = {"exact": certain}
+    some: Iterable[Targets] = targets(views)
     if series.exact and not certain:
-        answer = solve(list(targets(views)), views.views)
-        tally = _tally(answer.targets, views, limit)
-        return _finding(series, views, tally, limit, answer)
-    tally = _tally(targets(views), views, limit)
-    return _finding(series, views, tally, limit, Solved([], 0, 0 if certain else -1))
+        from reissue.attacks._correspondence_exact import solve
+
+        answer = solve(list(some), views.views)
+        some = answer.targets
+        more = {"exact": not answer.too_large, "components": {"solved": answer.solved, "bounded": answer.too_large}}
+    return _finding(series, views, _tally(some, views, limit), limit, more)
+
+
+def crack_sizes(releases: Sequence[Any], schema: Schema, *, delimiter: str = ",") -> pl.DataFrame:
+    """How many records of which group two releases rule out for which target, by F-, C- and B-attack."""
+    if len(releases) != 2:
+        raise InputError("Crack sizes are about two releases; give exactly two.")
+    series = Series.read(releases, schema, delimiter=delimiter)
+    try:
+        views = _readable(series)
+        refuse_other_recodings(views, series.numbers)
+        return cracks(views, schema)
+    except CannotRunError as obstacle:
+        raise InputError(f"There are no crack sizes: {obstacle}") from None
 
 
 def _readable(series: Series) -> Views:
     if len(series) < 2:
         raise CannotRunError("it compares releases, and there is only one.")
+    if series.schema.updates:
+        raise CannotRunError("it follows records that never change, and the schema says that sensitive values do.")
     views = series.views
     if views is None:
         raise CannotRunError("a release publishes quasi-identifiers and sensitive values apart, in groups.")
-    refuse_other_recodings(views, series.numbers)
     return views
 
 
@@ -109,19 +135,17 @@ def _groups(part: Targets, chain: int, releases: Sequence[View]) -> tuple[int, .
 # --- telling ---------------------------------------------------------------------------------------------------------
 
 
-def _finding(series: Series, views: Views, tally: _Tally, limit: int, answer: Solved) -> Finding:
+def _finding(series: Series, views: Views, tally: _Tally, limit: int, more: Mapping[str, object]) -> Finding:
     worst, population = tally.worst, views.views[-1].records
     exposed = worst.left < limit
     details = {
         "left": list(tally.left),
-        "exact": answer.too_large == 0,
+        **more,
         "targets": tally.exposed,
         "worst_target": _target(series, views, worst),
     }
     if len(series) == 2:
         details |= {"FA": tally.left[0], "CA": tally.left[0], "BA": tally.left[1]}
-    if answer.targets:
-        details |= {"components_solved": answer.solved, "components_too_large": answer.too_large}
     return Finding(
         NAME,
         Status.SUCCEEDED if exposed else Status.FAILED,
@@ -129,10 +153,37 @@ def _finding(series: Series, views: Views, tally: _Tally, limit: int, answer: So
         series.numbers,
         people=tally.people,
         population=population,
-        measure="records left for a target",
+        measure=MEASURE,
         worst=worst.left,
         limit=limit,
         details=details,
+    )
+
+
+def _as_boxes(series: Series, views: Views, limit: int, obstacle: str) -> Finding:
+    """What can still be said of releases that are no global recodings."""
+    from reissue.attacks._correspondence_boxes import exposures
+
+    found = exposures(views, limit)
+    if not found:
+        raise CannotRunError(f"{obstacle} Compared as boxes, two at a time, the releases expose nobody for certain.")
+    worst = min(found, key=lambda one: one.left)
+    size = min(int(views.views[at].sizes[g]) for at, g in zip((worst.earlier, worst.later), worst.groups, strict=True))
+    earlier, later = series.numbers[worst.earlier], series.numbers[worst.later]
+    people, population = max(one.people for one in found), views.views[-1].records
+    return Finding(
+        NAME,
+        Status.SUCCEEDED,
+        f"Holding releases {earlier} and {later} together, {_records(size)} that look alike are only {worst.left:,} "
+        f"for someone who is in release {earlier}, if records only arrived; the limit is {limit:,}. The releases are "
+        "no global recodings, so there may be more.",
+        series.numbers,
+        people=people,
+        population=population,
+        measure=MEASURE,
+        worst=worst.left,
+        limit=limit,
+        details={"left": [None] * len(series), "exact": False, "partial": obstacle, "pair": [earlier, later]},
     )
 
 
@@ -152,13 +203,17 @@ def _sentence(series: Series, views: Views, tally: _Tally, limit: int) -> str:
     worst = tally.worst
     together = f"Holding releases {_listed(series.numbers)} together"
     if worst.left >= limit:
-        return f"{together}, at least {worst.left:,} records look alike for anyone; {limit:,} are promised."
+        return f"{together}, anyone still has at least {_records(worst.left)} to hide among; the limit is {limit:,}."
     sizes = [int(views.views[place].sizes[group]) for place, group in enumerate(worst.groups, start=worst.arrived)]
     return (
-        f"{together}, {min(sizes):,} records that look alike are only {worst.left:,} for someone "
-        f"{_when(series.numbers, worst.arrived)}; {limit:,} are promised, and up to {tally.people:,} of "
+        f"{together}, {_records(min(sizes))} that look alike are only {worst.left:,} for someone "
+        f"{_when(series.numbers, worst.arrived)}; the limit is {limit:,}, and up to {tally.people:,} of "
         f"{views.views[-1].records:,} people get less."
     )
+
+
+def _records(number: int) -> str:
+    return f"{number:,} record" if number == 1 else f"{number:,} records"
 
 
 def _listed(numbers: Sequence[int]) -> str:

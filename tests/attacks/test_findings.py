@@ -1,0 +1,122 @@
+"""Findings: verdicts, the gate, the JSON contract; how attacks register and what they may not do."""
+
+import json
+
+import polars as pl
+import pytest
+
+from reissue.attack import attack
+from reissue.attacks import CannotRunError, Knowledge, Series, _base, find, registered
+from reissue.attacks import attack as register
+from reissue.errors import InputError, RiskError
+from reissue.findings import Finding, Findings, Status, Verdict, not_run
+from reissue.schema import Schema
+
+GOOD = Finding("a", Status.FAILED, "Nobody is worse off.", (1, 2), population=8)
+BAD = Finding("b", Status.SUCCEEDED, "Somebody is.", (1, 2), people=1, population=8, measure="m", worst=1, limit=2)
+OPEN = not_run("c", (1, 2), "it does not apply.")
+KEYS = {
+    "attack",
+    "status",
+    "reason",
+    "releases",
+    "people",
+    "population",
+    "measure",
+    "worst",
+    "limit",
+    "sentence",
+    "details",
+}
+
+
+@pytest.mark.parametrize(
+    ("findings", "verdict"),
+    [
+        ((GOOD,), "withstood"),
+        ((GOOD, OPEN), "incomplete"),
+        ((OPEN, BAD, GOOD), "exposed"),
+        ((), "withstood"),
+    ],
+)
+def test_the_verdict(findings: tuple[Finding, ...], verdict: str) -> None:
+    assert Findings(findings).verdict == verdict
+    assert Findings(findings).as_dict()["verdict"] == verdict
+
+
+def test_the_json_is_the_contract() -> None:
+    read = json.loads(Findings((GOOD, BAD, OPEN)).to_json())
+    assert set(read) == {"verdict", "findings"}
+    assert all(set(finding) == KEYS for finding in read["findings"])
+    assert [finding["status"] for finding in read["findings"]] == ["failed", "succeeded", "not_run"]
+    assert read["findings"][2]["reason"] == "it does not apply."
+    assert read["findings"][0]["reason"] is None
+    assert read["findings"][1]["releases"] == [1, 2]
+
+
+def test_the_gate() -> None:
+    Findings((GOOD,)).raise_for_risk()
+    with pytest.raises(RiskError, match="b: Somebody is"):
+        Findings((GOOD, BAD)).raise_for_risk(allow_not_run=True)
+    with pytest.raises(RiskError, match="c: Not run"):
+        Findings((GOOD, OPEN)).raise_for_risk()
+    with pytest.raises(RiskError):
+        Findings((GOOD, OPEN)).raise_for_risk(allow_not_run=["a"])
+    Findings((GOOD, OPEN)).raise_for_risk(allow_not_run=["c"])
+    Findings((GOOD, OPEN)).raise_for_risk(allow_not_run=True)
+
+
+def test_findings_are_a_collection() -> None:
+    findings = Findings((GOOD, BAD))
+    assert list(findings) == [GOOD, BAD]
+    assert len(findings) == 2
+    assert findings["b"] is BAD
+    with pytest.raises(InputError, match="No attack 'z'"):
+        findings["z"]
+    assert findings.of(Status.SUCCEEDED) == (BAD,)
+    assert Findings().verdict == Verdict.WITHSTOOD
+
+
+def test_a_reason_belongs_to_what_was_not_run() -> None:
+    with pytest.raises(InputError, match="reason"):
+        Finding("a", Status.NOT_RUN, "?", (1,))
+    with pytest.raises(InputError, match="reason"):
+        Finding("a", Status.FAILED, "?", (1,), reason="none")
+
+
+def test_a_users_attack_registers_like_a_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_base, "_REGISTRY", dict(_base._REGISTRY))
+
+    @register("counting", "Counts releases.")
+    def counting(series: Series, knowledge: Knowledge) -> Finding:
+        if len(series) > 2:
+            raise CannotRunError("there are too many.")
+        return Finding("counting", Status.FAILED, "Counted.", series.numbers, worst=len(series))
+
+    assert "counting" in registered()
+    frame, schema = pl.DataFrame({"q": ["a"], "s": ["x"]}), Schema.of_columns(quasi=["q"], sensitive=["s"])
+    assert attack([frame, frame], schema, only=["counting"])["counting"].worst == 2
+    finding = attack([frame] * 3, schema, only="counting")["counting"]
+    assert (finding.status, finding.reason) == (Status.NOT_RUN, "there are too many.")
+    assert attack([frame] * 3, schema, only="counting", knowledge=Knowledge(holds=(1, 3))).findings[0].releases == (
+        1,
+        3,
+    )
+
+
+def test_a_bug_in_an_attack_is_never_taken_for_withstood(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_base, "_REGISTRY", dict(_base._REGISTRY))
+
+    @register("broken", "Breaks.")
+    def broken(series: Series, knowledge: Knowledge) -> Finding:
+        raise ZeroDivisionError
+
+    frame, schema = pl.DataFrame({"q": ["a"]}), Schema.of_columns(quasi=["q"])
+    with pytest.raises(ZeroDivisionError):
+        attack([frame], schema, only="broken")
+
+
+def test_every_attack_has_a_name_and_a_sentence() -> None:
+    for name, its in registered().items():
+        assert find(name).name == name
+        assert its.summary.endswith(".")
