@@ -14,12 +14,16 @@ import reissue as ri
 from reissue._arrays import Bools
 from reissue.attack import attack
 from reissue.attacks import Knowledge
+from reissue.attacks._possible import Belief, Possible
+from reissue.attacks._refusals import information_loss
+from reissue.attacks.mechanism import by_refusals, by_running, full_domain, median_splits, possible_worlds, sequence
 from reissue.attacks.minimality import credibility, link
 from reissue.cells import Counts, Domain
 from reissue.findings import Finding, Status
 from reissue.hierarchies import Hierarchy
 from reissue.requirements import CKSafety, Requirement, parse
 from reissue.schema import Schema
+from reissue.table import Table
 
 QID = Hierarchy("tree", tree={"Q": ["q1", "q2", "q3"], "q4": {}})
 EDUCATION = {"elementary": ["1st-4th", "5th-6th", "7th-8th"], "university": ["undergrad", "postgrad"]}
@@ -256,6 +260,90 @@ def test_table_xv_personalized_privacy() -> None:
     for published in (glob, local):
         found = believed(published, external, "personalized=0.5:1st-4th>elementary", "1st-4th", education)
         assert found == {"q1": 1.0, "q2": 0.0}
+
+
+# --- tables XVI to XX: attacks by mechanism --------------------------------------------------------------------------
+
+XVI = pl.DataFrame(
+    {
+        "Gender": ["Male", "Female", "Female", "Female", "Female"],
+        "Education": ["postgraduate", "undergraduate", "postgraduate", "undergraduate", "undergraduate"],
+        "Disease": ["HIV", "HIV", NON, NON, NON],
+    }
+)
+OTHER = ["1st-4th", "5th-6th", "7th-8th", "9th-10th", "11th", "12th", "vocational"]
+
+
+def xvi() -> Table:
+    """Figure 1 has nine leaves: going from undergraduate to university loses 1/8 on one of two attributes."""
+    tree = {"university": ["undergraduate", "postgraduate"], "school": OTHER}
+    gender, education = Hierarchy("flat"), Hierarchy("tree", tree=tree)
+    plan = {"Gender": gender, "Education": education}
+    return Table.read(XVI, Schema.of_columns(quasi=["Gender", "Education"], sensitive=["Disease"], taxonomies=plan))
+
+
+def hiv(table: Table, belief: Belief) -> list[float]:
+    assert table.domain.taxonomy is not None
+    return [float(share) for share in belief.posterior[:, table.domain.taxonomy.names.index("HIV")]]
+
+
+def test_tables_xvi_to_xviii_incognito() -> None:
+    table = xvi()
+    assert information_loss(table, (0, 1)) == pytest.approx(0.0625)
+    assert information_loss(table, (1, 0)) == pytest.approx(0.5)
+    groups = table.codes[1].astype(np.int64)
+    published = Possible(np.unique(groups, return_inverse=True)[1], table.sensitive, table.domain)
+    assert published.number == 6
+    belief = by_refusals(published, full_domain(table, (1, 0)), parse("simple-l=2:HIV"))
+    male, *others = hiv(table, belief)
+    assert male == 1.0
+    assert others == pytest.approx([1 / 3, 0, 1 / 3, 1 / 3])
+
+
+def test_table_xviii_gives_nothing_away_by_minimality_alone() -> None:
+    """Section 5.2.1: knowing only that the release is minimal does not single out the man."""
+    table = xvi()
+    published = pl.DataFrame({"Gender": "*", "Education": XVI["Education"], "Disease": XVI["Disease"]})
+    linkage = link({"release": published}, table.schema, XVI.drop("Disease"))
+    found = credibility(linkage, parse("simple-l=2:HIV"))
+    assert found.worst[linkage.of_row][0] == 0.5
+
+
+XIX = pl.DataFrame(
+    {
+        "Age": [36, 36, 31, 31, 31, 31],
+        "Zipcode": [51102, 51104, 51101, 51102, 51104, 51105],
+        "Disease": ["HIV", "HIV", NON, NON, NON, NON],
+    }
+)
+
+
+def test_table_xix_mondrian() -> None:
+    """With k = 2 our own Mondrian publishes table XIX (d); with k = 1 it could go on, which the paper overlooks."""
+    plan = Schema.of_columns(quasi=["Age", "Zipcode"], sensitive=["Disease"])
+    requirement = "k=2 & simple-l=2:HIV"
+    release = ri.anonymize(XIX, plan, requirement, method="mondrian")
+    low, high = release.draft.groups[[0, 2, 3]], release.draft.groups[[1, 4, 5]]
+    assert len(set(low)) == len(set(high)) == 1
+    assert low[0] != high[0]
+    possible = possible_worlds(release)
+    assert possible.number == 9
+    refusals = median_splits(release.table, release.draft.groups.astype(np.int64))
+    belief = by_refusals(possible, refusals, parse(requirement))
+    assert hiv(release.table, belief) == [1, 1, 0, 0, 0, 0]
+    assert hiv(release.table, by_running(release)) == [1, 1, 0, 0, 0, 0]
+
+
+def test_table_xx_zhang() -> None:
+    """The sequence is the table itself, D1 (q1 and q2 become Q), D2 (all) and nothing; D1 was published."""
+    original = rows(("q1", "HIV", 2), ("q2", NON, 6))
+    table = Table.read(original, schema())
+    q, everyone = table.codes[0].astype(np.int64), np.zeros(8, np.int64)
+    possible = Possible(everyone, table.sensitive, table.domain)
+    assert possible.number == 28
+    belief = by_refusals(possible, sequence([q, everyone], 1), parse("simple-l=2:HIV"))
+    assert belief.kept == 1
+    assert hiv(table, belief) == [1, 1, 0, 0, 0, 0, 0, 0]
 
 
 # --- table XXI: MASK -------------------------------------------------------------------------------------------------

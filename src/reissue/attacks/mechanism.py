@@ -1,0 +1,282 @@
+"""Attack by mechanism (Wong, Fu, Wang, Pei 2009, section 5.2): the adversary knows the algorithm itself.
+
+The general attack takes any deterministic anonymizer, one of ours by name or a function from a table to what it would
+publish, and keeps the worlds (assignments of sensitive values to people that the release allows) that it sends to the
+very same release: the same rows, in whatever order. Worlds are enumerated when they are few and sampled when they are
+many; the posterior of a sample comes with its error. For a method that draws random numbers, a world is kept as often
+as a run with fresh numbers gives the release.
+
+The paper's three examples need no run of the algorithm: what it preferred must have failed (see `_refusals`).
+`by_refusals` with `full_domain` is the attack on Incognito-like algorithms, with `median_splits` the one on Mondrian,
+with `sequence` the one on Zhang's; for monotone requirements they find the same posterior as running the algorithm,
+thousands of times faster.
+
+Each run of the algorithm counts against a budget; a sample that keeps fewer than 30 worlds says nothing, and one that
+keeps none of its first 256 is given up: the attack was then not run. O(worlds x one run of the algorithm).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.algorithms import Job, find
+from reissue.attacks._base import CannotRunError, Knowledge, attack
+from reissue.attacks._possible import Belief, Possible, enough, weigh
+from reissue.attacks._refusals import Refusal, full_domain, median_splits, refused, sequence
+from reissue.attacks._rules import limit_of
+from reissue.attacks._series import Published, Series
+from reissue.attacks._signatures import Signature, frame_signature, signature
+from reissue.attacks.minimality import requirement_of
+from reissue.cells import Domain
+from reissue.errors import InputError, NotMetError
+from reissue.findings import Finding, Status, not_run
+from reissue.release import Release
+from reissue.requirements import Requirement
+from reissue.requirements._values import Names, masks, sets_of
+from reissue.table import Table
+
+__all__ = [
+    "Belief",
+    "by_refusals",
+    "by_running",
+    "full_domain",
+    "mechanism",
+    "median_splits",
+    "possible_worlds",
+    "sequence",
+]
+
+NAME = "mechanism"
+BUDGET = 2_000
+"""Runs of the algorithm."""
+_CELLS = 2_000_000
+"""Rows times runs, at most: what a minute or so allows."""
+_LEAST = 200
+"""With fewer runs there is no point in starting."""
+RANDOM = frozenset({"mask", "anatomy", "invariance", "equivalence", "distinct"})
+"""Methods whose drafts depend on random numbers."""
+CHANGING = frozenset({"mask"})
+"""Methods that publish values which nobody has."""
+Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
+
+
+@attack(NAME, "Runs the algorithm on every possible table and keeps those that give the same release.")
+def mechanism(series: Series, knowledge: Knowledge) -> Finding:
+    """Attack every release of our own, and report the worst."""
+    outcomes = [_outcome(release, series, knowledge) for release in series.releases]
+    ran = [outcome for outcome in outcomes if enough(outcome.belief)]
+    if not ran:
+        belief = outcomes[0].belief
+        reason = (
+            f"of {belief.tried:,} sampled worlds only {belief.kept:,} gave the same release, too few to tell anything "
+            "from. The table is too large for this attack; try a part of it."
+        )
+        return not_run(NAME, series.numbers, reason, outcomes[0].details())
+    worst = max(ran, key=lambda outcome: (outcome.people, outcome.posterior))
+    return Finding(
+        NAME,
+        Status.SUCCEEDED if worst.people else Status.FAILED,
+        worst.sentence(),
+        tuple(series.numbers),
+        people=worst.people,
+        population=worst.population,
+        measure="posterior: how surely someone who knows the algorithm links a person to a sensitive value",
+        worst=worst.posterior,
+        limit=worst.limit,
+        details=worst.details() | {"releases": [outcome.details() for outcome in outcomes]},
+    )
+
+
+def possible_worlds(release: Release, *, free: bool | None = None) -> Possible:
+    """The worlds that one of our releases allows; `free` where the method may have changed values."""
+    draft, table = release.draft, release.table
+    if draft.counterfeits is not None:
+        raise CannotRunError("the release holds counterfeits, so what its groups show is not the people's own.")
+    published = table.sensitive if draft.sensitive is None else draft.sensitive
+    kept = draft.groups >= 0
+    domain = Domain(np.bincount(published[kept], minlength=table.domain.size), table.domain.taxonomy)
+    free = release.method in CHANGING if free is None else free
+    return Possible(draft.groups.astype(np.int64), published, domain, free)
+
+
+def by_refusals(
+    possible: Possible,
+    refusals: list[Refusal],
+    requirement: Requirement,
+    *,
+    budget: int = 200_000,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Belief:
+    """What is believed when every refused grouping must have broken the requirement."""
+
+    def keep(worlds: Codes) -> Bools:
+        return refused(worlds, refusals, requirement, possible.domain)
+
+    return weigh(possible, keep, budget=budget, rng=rng, progress=progress)
+
+
+def by_running(
+    release: Release,
+    algorithm: str | Anonymizer | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    budget: int = BUDGET,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Belief:
+    """What is believed when the algorithm must give this release: by default the release's own method."""
+    rng = rng or np.random.default_rng(0)
+    algorithm = algorithm or release.method
+    possible = possible_worlds(release)
+    if callable(algorithm):
+        keep = _same_frames(release, algorithm)
+        return weigh(possible, keep, budget=budget, rng=rng, progress=progress)
+    keep = _same_drafts(release, algorithm, dict(options or {}), rng)
+    sample = True if algorithm in RANDOM else None
+    return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
+
+
+def _same_drafts(
+    release: Release, name: str, options: dict[str, Any], rng: np.random.Generator
+) -> Callable[[Codes], Bools]:
+    """Whether one of our methods sends worlds to the release."""
+    method = find(name)
+    settled = method.settle(options)
+    target = signature(release.table, release.draft)
+
+    def run(world: Codes) -> Signature | None:
+        table = _with(release.table, world)
+        seed = rng.integers(2**63) if name in RANDOM else 0
+        job = Job(table, release.requirement, np.random.default_rng(seed), options=settled)
+        try:
+            release.requirement.refuse_impossible(table.whole())
+            return signature(table, method.run(job))
+        except (InputError, NotMetError):
+            return None
+
+    return lambda worlds: np.array([run(world) == target for world in worlds], np.bool_)
+
+
+def _with(table: Table, world: Codes) -> Table:
+    """The same people with other sensitive values."""
+    totals = np.bincount(world, minlength=table.domain.size)
+    values = {column.name: column for column in table.decode(world)}
+    frame = table.frame.with_columns(**values)
+    domain = Domain(totals, table.domain.taxonomy)
+    return Table(table.schema, table.codings, table.codes, world, domain, table.secrets, table.joint, frame, table.back)
+
+
+def _same_frames(release: Release, function: Anonymizer) -> Callable[[Codes], Bools]:
+    """Whether anyone's function sends worlds to the release."""
+    target = frame_signature(release.tables)
+
+    def run(world: Codes) -> bool:
+        published = function(_with(release.table, world).frame)
+        tables = published if isinstance(published, Mapping) else {"release": published}
+        return frame_signature(tables) == target
+
+    return lambda worlds: np.array([run(world) for world in worlds], np.bool_)
+
+
+# --- the finding -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What knowing the algorithm tells about one release."""
+
+    belief: Belief
+    believed: Floats
+    """People x sensitive value sets."""
+    limit: float
+
+    @property
+    def population(self) -> int:
+        """How many people are in the release."""
+        return len(self.believed)
+
+    @property
+    def _least(self) -> Floats:
+        """Person to what is believed of the person at the very least."""
+        low, _ = self.belief.bounds(self.believed, self.believed.size)
+        return np.asarray(low.max(axis=1, initial=0.0), np.float64)
+
+    @property
+    def people(self) -> int:
+        """How many people are surely linked more surely than the limit allows."""
+        return int((self._least > self.limit + 1e-9).sum())
+
+    @property
+    def posterior(self) -> float:
+        """The largest posterior."""
+        return float(self.believed.max(initial=0.0))
+
+    @property
+    def error(self) -> float:
+        """Half the width of its 95% interval."""
+        low, high = self.belief.bounds(np.array([self.posterior]))
+        return float(high[0] - low[0]) / 2
+
+    def details(self) -> dict[str, Any]:
+        """For the finding."""
+        return {
+            "posterior": self.posterior,
+            "error": self.error,
+            "worlds": self.belief.worlds if self.belief.worlds < 10**15 else float(f"{self.belief.worlds:.3e}"),
+            "tried": self.belief.tried,
+            "kept": self.belief.kept,
+            "sampled": self.belief.sampled,
+        }
+
+    def sentence(self) -> str:
+        """In plain words."""
+        how = "sampled" if self.belief.sampled else "possible"
+        left = f"Of {self.belief.tried:,} {how} tables {self.belief.kept:,} lead to this very release"
+        surest = f"{self.posterior:.3g}" + (f" ± {self.error:.2g}" if self.belief.sampled else "")
+        if self.people:
+            return (
+                f"{left}; who knows the algorithm links {self.people:,} of {self.population:,} people to a sensitive "
+                f"value with more than {self.limit:.3g}, the surest with {surest}."
+            )
+        return (
+            f"{left}; nobody is linked to a sensitive value with more than {self.limit:.3g}, the surest with {surest}."
+        )
+
+
+def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outcome:
+    """Attack one release."""
+    source = release.source
+    if source is None:
+        raise CannotRunError("it runs the algorithm again, for which it needs the holder's own release.")
+    requirement = requirement_of(release, series, knowledge)
+    budget = min(BUDGET, _CELLS // max(source.table.rows, 1))
+    if budget < _LEAST:
+        raise CannotRunError(
+            f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more."
+        )
+    belief = by_running(source, knowledge.algorithm, options=knowledge.options, budget=budget)
+    kept = source.draft.groups >= 0
+    believed, shares = _believed(belief, source, requirement, knowledge.values, kept)
+    limit = series.limits.get(NAME, limit_of(requirement))
+    return _Outcome(belief, believed, float(shares.max(initial=0.0)) if limit is None else float(limit))
+
+
+def _believed(
+    belief: Belief, release: Release, requirement: Requirement, values: Names, kept: Bools
+) -> tuple[Floats, Floats]:
+    """People x sensitive value sets: what is believed, and what the release alone tells."""
+    sets = sets_of(values)
+    for part in requirement.parts():
+        sets = sets or tuple(getattr(part, "values", ()))
+    domain = release.table.domain
+    chosen = masks(domain, sets) if sets else np.eye(domain.size, dtype=np.bool_)
+    groups: Ints = release.draft.groups[kept].astype(np.int64)
+    published = (release.table.sensitive if release.draft.sensitive is None else release.draft.sensitive)[kept]
+    rows = np.bincount(groups)
+    shares = np.stack([np.bincount(groups, mask[published]) / np.maximum(rows, 1) for mask in chosen], axis=1)
+    return belief.posterior[kept] @ chosen.T, shares

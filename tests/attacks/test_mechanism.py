@@ -1,0 +1,198 @@
+"""Attacks by someone who knows the algorithm: enumeration, samples and refusals agree with one another."""
+
+import itertools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reissue as ri
+from reissue.attack import attack
+from reissue.attacks import Knowledge
+from reissue.attacks._possible import Belief, Possible, weigh
+from reissue.attacks._signatures import frame_signature, signature
+from reissue.attacks.mechanism import by_refusals, by_running, median_splits, possible_worlds
+from reissue.cells import Domain
+from reissue.errors import InputError, ReissueError
+from reissue.findings import Status
+from reissue.hierarchies import Hierarchy
+from reissue.release import Release
+from reissue.requirements import parse
+from reissue.schema import Schema
+from reissue.table import Table
+
+TREE = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
+ILL = Hierarchy("tree", tree={"HIV": {}, "flu": {}})
+SCHEMA = Schema.of_columns(
+    quasi=["place", "age"], sensitive=["ill"], taxonomies={"place": Hierarchy("tree", tree=TREE), "ill": ILL}
+)
+REQUIREMENT = "simple-l=2:HIV"
+
+
+@st.composite
+def tables(draw: st.DrawFn, most: int = 7) -> pl.DataFrame:
+    size = draw(st.integers(4, most))
+    place = draw(st.lists(st.sampled_from(["a1", "a2", "b1", "b2"]), min_size=size, max_size=size))
+    age = draw(st.lists(st.integers(30, 33), min_size=size, max_size=size))
+    ill = draw(st.lists(st.sampled_from(["HIV", "flu"]), min_size=size, max_size=size))
+    return pl.DataFrame({"place": place, "age": age, "ill": ill})
+
+
+def released(frame: pl.DataFrame, method: str, **options: Any) -> Release | None:
+    try:
+        return ri.anonymize(frame, SCHEMA, REQUIREMENT, method=method, seed=5, **options)
+    except InputError:
+        return None
+
+
+def by_hand(release: Release, method: str) -> np.ndarray[Any, Any]:
+    """Straight from the definition: anonymize every possible table through the front door, compare the rows."""
+    frame = release.table.frame
+    groups = release.draft.groups
+    target = Counter(release.tables["release"].rows())
+    hits, kept = np.zeros(frame.height), 0
+    for world in itertools.product(["HIV", "flu"], repeat=frame.height):
+        allowed = Counter(zip(groups.tolist(), world, strict=True)) == Counter(
+            zip(groups.tolist(), frame["ill"], strict=True)
+        )
+        other = released(frame.with_columns(ill=pl.Series(world)), method) if allowed else None
+        if other is not None and Counter(other.tables["release"].rows()) == target:
+            kept += 1
+            hits += np.array(world) == "HIV"
+    return hits / kept
+
+
+@pytest.mark.parametrize("method", ["mondrian", "pool", "topdown"])
+@given(table=tables())
+@settings(deadline=None, max_examples=12)
+def test_running_equals_the_definition(method: str, table: pl.DataFrame) -> None:
+    release = released(table, method)
+    if release is not None:
+        belief = by_running(release)
+        assert not belief.sampled
+        assert belief.posterior[:, 0] == pytest.approx(by_hand(release, method))
+
+
+@given(tables(9))
+@settings(deadline=None, max_examples=60)
+def test_what_mondrian_refused_says_as_much_as_running_it(table: pl.DataFrame) -> None:
+    release = released(table, "mondrian")
+    if release is None:
+        return
+    possible = possible_worlds(release)
+    refusals = median_splits(release.table, release.draft.groups.astype(np.int64))
+    quick = by_refusals(possible, refusals, parse(REQUIREMENT))
+    slow = by_running(release)
+    assert quick.kept == slow.kept
+    assert quick.posterior == pytest.approx(slow.posterior)
+
+
+def bold() -> pl.DataFrame:
+    return pl.DataFrame(
+        {"place": ["a1", "a1", "a2", "a2", "a2", "a2", "b1", "b1"], "age": [30] * 8, "ill": ["HIV"] * 2 + ["flu"] * 6}
+    )
+
+
+def test_anyones_function_is_attacked_like_our_own() -> None:
+    release = released(bold(), "mondrian")
+    assert release is not None
+
+    def function(frame: pl.DataFrame) -> pl.DataFrame:
+        other = released(frame, "mondrian")
+        return pl.DataFrame() if other is None else other.tables["release"]
+
+    assert by_running(release, function).posterior == pytest.approx(by_running(release).posterior)
+
+
+def test_a_sample_comes_with_an_error_that_holds_the_truth() -> None:
+    release = released(bold(), "pool")
+    assert release is not None
+    whole = by_running(release)
+    possible = possible_worlds(release)
+
+    def keep(worlds: Any) -> Any:
+        return np.array([bool(np.isin(0, world[:2])) for world in worlds])
+
+    truth = weigh(possible, keep, budget=10**6)
+    sample = weigh(possible, keep, budget=3000, sample=True, rng=np.random.default_rng(1))
+    assert sample.sampled
+    assert not truth.sampled
+    low, high = sample.bounds(sample.posterior, sample.posterior.size)
+    assert ((low <= truth.posterior + 1e-9) & (truth.posterior <= high + 1e-9)).all()
+    assert whole.worlds == possible.number
+
+
+def test_a_sample_that_keeps_nothing_is_given_up() -> None:
+    possible = Possible(np.zeros(8, np.int64), np.array([0] * 4 + [1] * 4, np.int32), Domain(np.array([4, 4])))
+    seen: list[float] = []
+    belief = weigh(possible, lambda worlds: np.zeros(len(worlds), bool), budget=9999, sample=True, progress=seen.append)
+    assert belief.tried == 256
+    assert seen == pytest.approx([256 / 9999])
+
+
+def test_free_worlds_are_weighed_by_the_published_shares() -> None:
+    possible = Possible(np.zeros(2, np.int64), np.array([0, 1], np.int32), Domain(np.array([1, 3])), free=True)
+    belief = weigh(possible, lambda worlds: np.ones(len(worlds), bool), budget=100)
+    assert belief.worlds == 4
+    assert belief.posterior == pytest.approx(np.tile([0.25, 0.75], (2, 1)))
+
+
+def test_bounds_of_an_enumeration_are_the_posterior_itself() -> None:
+    belief = Belief(np.array([[0.5]]), 10, 10, 10, sampled=False)
+    assert belief.bounds(np.array([0.5]))[0].tolist() == [0.5]
+
+
+def test_the_finding() -> None:
+    release = released(bold(), "mondrian")
+    assert release is not None
+    found = attack([release], SCHEMA, only="mechanism")["mechanism"]
+    assert found.status == Status.SUCCEEDED
+    assert (found.worst, found.people, found.limit) == (1.0, 2, 0.5)
+    assert found.details["error"] == 0
+    assert found.details["worlds"] == by_running(release).worlds
+    assert "lead to this very release" in found.sentence
+
+
+def test_files_and_large_tables_are_not_attacked() -> None:
+    release = released(bold(), "mondrian")
+    assert release is not None
+    knowledge = Knowledge(requirement=REQUIREMENT)
+    found = attack([release.tables["release"]], SCHEMA, only="mechanism", knowledge=knowledge)["mechanism"]
+    assert found.status == Status.NOT_RUN
+    large = ri.anonymize(pl.concat([bold()] * 2000), SCHEMA, REQUIREMENT, method="mondrian")
+    found = attack([large], SCHEMA, only="mechanism")["mechanism"]
+    assert found.status == Status.NOT_RUN
+    assert "too large" in (found.reason or "")
+
+
+def test_a_release_is_the_same_whatever_its_order_and_its_numbers() -> None:
+    release = released(bold(), "pool")
+    other = ri.anonymize(bold(), SCHEMA, REQUIREMENT, method="pool", seed=99)
+    assert release is not None
+    assert signature(release.table, release.draft) == signature(other.table, other.draft)
+    assert frame_signature(release.tables) == frame_signature(other.tables)
+    changed = bold().with_columns(ill=pl.Series(["flu"] * 6 + ["HIV"] * 2))
+    third = released(changed, "pool")
+    assert third is not None
+    assert signature(release.table, release.draft) != signature(third.table, third.draft)
+    two = [ri.anonymize(bold(), SCHEMA, "k=2 & " + REQUIREMENT, method="mask", tables=2, seed=seed) for seed in (1, 2)]
+    assert signature(two[0].table, two[0].draft) == signature(two[1].table, two[1].draft)
+    assert frame_signature(two[0].tables) == frame_signature(two[1].tables)
+
+
+def test_refusals_of_a_full_domain_that_is_too_large_are_refused() -> None:
+    from reissue.attacks.mechanism import full_domain
+
+    frame = pl.DataFrame({f"q{n}": [1, 900] for n in range(9)} | {"ill": ["HIV", "flu"]})
+    plan = Schema.of_columns(
+        quasi=[f"q{n}" for n in range(9)],
+        sensitive=["ill"],
+        taxonomies={f"q{n}": Hierarchy("ranges", ranges=(2.0, 4.0, 8.0)) for n in range(9)},
+    )
+    table = Table.read(frame, plan)
+    with pytest.raises(ReissueError, match="full-domain"):
+        full_domain(table, [0] * 9)
