@@ -15,7 +15,7 @@ from reissue.release import GROUP, Boxes, Draft, Release
 from reissue.requirements import Requirement
 from reissue.table import Table
 
-__all__ = ["boxes_of", "make_release"]
+__all__ = ["boxes_of", "make_release", "tables_of"]
 
 
 def make_release(
@@ -23,8 +23,7 @@ def make_release(
 ) -> Release:
     """Turn a draft into the tables that go out, in random row order, re-checked from their published columns."""
     boxes = boxes_of(table, draft)
-    apart = draft.bucketized or draft.permuted
-    tables = _bucketized(table, draft, boxes, rng) if apart else _generalized(table, draft, boxes, rng)
+    tables = tables_of(table, draft, boxes, rng)
     release = Release(tables, table, draft, boxes, requirement, method)
     if not meets(tables, table.schema, requirement, table.secrets):
         raise InternalError(
@@ -32,6 +31,12 @@ def make_release(
             "columns. Nothing was published. Please report this."
         )
     return release
+
+
+def tables_of(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+    """The tables that go out, in random row order."""
+    apart = draft.bucketized or draft.permuted
+    return _bucketized(table, draft, boxes, rng) if apart else _generalized(table, draft, boxes, rng)
 
 
 def boxes_of(table: Table, draft: Draft) -> Boxes:

@@ -36,6 +36,10 @@ class Knowledge:
     """The algorithm's options."""
     members: Sequence[Any] | None = None
     """A table of people for each release (identifier and quasi-identifiers); of our own releases known by default."""
+    coalition: Sequence[str] = ()
+    """Providers who collude: they take their own records out of every release before they attack."""
+    m: int | None = None
+    """How many providers may collude, whichever they are (for the attack 'coalition'; 1 if not said)."""
     values: Names = ()
     """The sensitive value sets that nobody should be linked to; every value by default."""
 
@@ -64,12 +68,19 @@ class Attack:
     run: Run
     summary: str
     """One sentence for people who read a list of attacks."""
+    insiders: bool = False
+    """Whether it takes a coalition's own records into account itself; they are taken out for all others."""
 
     def __call__(self, series: Series, knowledge: Knowledge) -> Finding:
         """Run it on the releases that the adversary holds."""
         held = knowledge.held(len(series))
         try:
-            return self.run(series if len(held) == len(series) else series.of(held), knowledge)
+            seen = series if len(held) == len(series) else series.of(held)
+            if knowledge.coalition and not self.insiders:
+                from reissue.attacks._coalition_records import without
+
+                seen = without(seen, knowledge.coalition)
+            return self.run(seen, knowledge)
         except CannotRunError as obstacle:
             return not_run(self.name, held, str(obstacle))
 
@@ -77,11 +88,11 @@ class Attack:
 _REGISTRY: dict[str, Attack] = {}
 
 
-def attack(name: str, summary: str) -> Callable[[Run], Run]:
+def attack(name: str, summary: str, *, insiders: bool = False) -> Callable[[Run], Run]:
     """Register a function as an attack: `reissue.attack(...)` and the command line find it."""
 
     def keep(run: Run) -> Run:
-        _REGISTRY[name] = Attack(name, run, summary)
+        _REGISTRY[name] = Attack(name, run, summary, insiders)
         return run
 
     return keep

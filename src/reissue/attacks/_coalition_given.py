@@ -141,10 +141,10 @@ class Given:
 
 def private(given: Given, requirement: Requirement, m: int) -> Bools:
     """Which groups are m-private: cautiously no where that cannot be told."""
-    fine = given.contributors > 0
+    fine: Bools = given.contributors > 0
     for part in sorted(requirement.parts(), key=lambda part: not isinstance(part, KAnonymity)):
         fine[fine] = _keeps(given if fine.all() else given.pick(fine), part, m)
-    return fine | (given.contributors == 0)
+    return np.asarray(fine | (given.contributors == 0), np.bool_)
 
 
 def _keeps(given: Given, part: Requirement, m: int) -> Bools:
