@@ -58,15 +58,16 @@ def anonymize(
     requirement.refuse_impossible(table.whole())
     draft = chosen.run(job)
     progress(1.0)
-    return make_release(table, draft, requirement, method, rng)
+    release = make_release(table, draft, requirement, method, rng)
+    if chosen.recheck:
+        chosen.recheck(release, settled)
+    return release
 
 
 def _continue(job: Job, chosen: Algorithm, memory: Memory) -> Release:
     """The next release of a series; its draft carries the memory for the one after."""
     entry = enter(job.table, memory, chosen.name)
-    draft = chosen.run(
-        replace(job, table=entry.table, memory=entry.state, people=entry.people, lasting=entry.lasting)
-    )
+    draft = chosen.run(replace(job, table=entry.table, memory=entry.state, people=entry.people, lasting=entry.lasting))
     job.progress(1.0)
     draft = replace(draft, memory=keep(entry, draft.memory, chosen.name))
     return make_release(entry.table, draft, job.requirement, chosen.name, job.rng)

@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
+from reissue.algorithms._history import recheck
 from reissue.anonymize import anonymize
 from reissue.attack import attack
 from reissue.attacks._chains import targets
 from reissue.cells import Counts, Domain
-from reissue.errors import DataError, InputError, NotMetError, RequirementError
+from reissue.errors import DataError, InputError, InternalError, NotMetError, RequirementError
 from reissue.findings import Verdict
 from reissue.hierarchies import Hierarchy
 from reissue.release import Release
@@ -256,3 +257,14 @@ def test_ranges_that_cross_earlier_ones_are_left_alone() -> None:
     second = anonymize(rows, other, "k=20", method="correspondence", after=[first]).frame
     finding = attack([first, second], PLAN, only="correspondence", limits={"correspondence": 20})["correspondence"]
     assert finding.status == "failed"
+
+
+def test_a_release_that_does_not_withstand_the_attack_is_never_returned() -> None:
+    rows = people(seeded(7), 330)
+    first = anonymize(rows[:300], PLAN, "k=5", method="correspondence").frame
+    careless = anonymize(rows, PLAN, "k=5", method="topdown")
+    assert (
+        attack([first, careless], PLAN, only="correspondence", limits={"correspondence": 5}).verdict == Verdict.EXPOSED
+    )
+    with pytest.raises(InternalError, match="withstand"):
+        recheck(careless, [first])

@@ -11,7 +11,7 @@ import numpy as np
 from reissue import algorithms
 from reissue._arrays import Ints
 from reissue.errors import InputError, nearest
-from reissue.release import Draft
+from reissue.release import Draft, Release
 from reissue.requirements import Requirement
 from reissue.table import Table
 
@@ -70,6 +70,8 @@ class Algorithm:
     """Whether it makes use of rows that may be left out."""
     remembers: bool = False
     """Whether it follows people through a series, and so needs identifiers and its memory."""
+    recheck: Callable[[Release, Mapping[str, Any]], None] | None = None
+    """Checks what it promises beyond the requirement, from the published tables; raises InternalError."""
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The given options checked, with defaults for the others."""
@@ -92,11 +94,12 @@ def algorithm(
     options: Mapping[str, Option] | None = None,
     suppresses: bool = False,
     remembers: bool = False,
+    recheck: Callable[[Release, Mapping[str, Any]], None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
 
     def keep(run: Callable[[Job], Draft]) -> Callable[[Job], Draft]:
-        _REGISTRY[name] = Algorithm(name, run, summary, dict(options or {}), suppresses, remembers)
+        _REGISTRY[name] = Algorithm(name, run, summary, dict(options or {}), suppresses, remembers, recheck)
         return run
 
     return keep

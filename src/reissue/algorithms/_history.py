@@ -15,11 +15,13 @@ from reissue.attacks._pairs import Histograms
 from reissue.attacks._recodings import refuse_other_recodings
 from reissue.attacks._views import View, Views, read_codes
 from reissue.cells import pack
-from reissue.errors import DataError, NotMetError
+from reissue.errors import DataError, InternalError, NotMetError
+from reissue.release import Release
+from reissue.schema import Schema
 from reissue.table import Table
 from reissue.taxonomy import ROOT
 
-__all__ = ["Cells", "History", "read_history"]
+__all__ = ["Cells", "History", "read_history", "recheck", "refusal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +55,7 @@ class History:
 
 def read_history(table: Table, after: Sequence[Any]) -> History:
     """Read the earlier releases with the table's own codings."""
-    schema = table.schema
-    frames = []
-    for number, data in enumerate(after, start=1):
-        frame = Published.read(data, schema).generalized(schema)
-        if frame is None:
-            raise DataError(f"Release {number} publishes quasi-identifiers and sensitive values apart, in groups.")
-        frames.append(frame)
+    schema, frames = table.schema, _frames(after, table.schema)
     codes = np.flatnonzero(table.domain.totals).astype(np.int32)
     coded = read_codes([*frames, _tops(table, codes)], schema, table.codings)
     common = np.zeros(table.domain.size, np.int64)
@@ -72,6 +68,30 @@ def read_history(table: Table, after: Sequence[Any]) -> History:
     own = np.zeros(len(coded.values), np.int64)
     own[coded.sensitive[-1]] = codes
     return History(cells, own, views, *_followed(table, cells, views))
+
+
+def _frames(after: Sequence[Any], schema: Schema) -> list[pl.DataFrame]:
+    frames = []
+    for number, data in enumerate(after, start=1):
+        frame = Published.read(data, schema).generalized(schema)
+        if frame is None:
+            raise DataError(f"Release {number} publishes quasi-identifiers and sensitive values apart, in groups.")
+        frames.append(frame)
+    return frames
+
+
+def recheck(release: Release, after: Sequence[Any]) -> None:
+    """Attack what was published together with the earlier releases, with code that shares nothing with the search."""
+    schema = release.schema
+    frames = [*_frames(after, schema), release.tables["release"]]
+    coded = read_codes(frames, schema, release.table.codings)
+    views = Views(coded.quasi, tuple(coded.view(number) for number in range(len(frames))), coded.values)
+    for some in targets(views):
+        if ((some.left > 0) & (some.left < release.requirement.least)).any():
+            raise InternalError(
+                "The release does not withstand the attack that it was made to withstand. Nothing was published. "
+                "Please report this."
+            )
 
 
 def _tops(table: Table, codes: Codes) -> pl.DataFrame:

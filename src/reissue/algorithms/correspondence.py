@@ -19,7 +19,7 @@ import numpy as np
 from reissue._arrays import Codes, Ints
 from reissue.algorithms._base import Job, Option, algorithm
 from reissue.algorithms._earlier import Chained, Node, Trial
-from reissue.algorithms._history import History, read_history, refusal
+from reissue.algorithms._history import History, read_history, recheck, refusal
 from reissue.algorithms._pools import Pool, counted
 from reissue.attacks._pairs import Histograms, common, pieces, ranges
 from reissue.cells import Counts, pack, rank
@@ -35,6 +35,7 @@ __all__ = ["correspondence"]
     "correspondence",
     "The next release of a table that only grows: safe together with all earlier ones (global cuts, top-down).",
     options={"after": Option((), "The earlier releases, in order: files or dataframes as they were published.")},
+    recheck=lambda release, options: recheck(release, _listed(options["after"])),
 )
 def correspondence(job: Job) -> Draft:
     """Specialize from the root while every target of every arrival time has enough records left."""
