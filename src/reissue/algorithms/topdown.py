@@ -126,7 +126,8 @@ class _Search:
         if not self.job.requirement.holds(self.job.table.whole())[0]:
             raise RequirementError(
                 f"Top-down specialization starts from all rows in one group; they do not meet {self.job.requirement}, "
-                "and this requirement is not one that larger groups always meet. Try the method 'pool' or 'incognito'."
+                "and larger groups do not always meet it. Try the method 'incognito', which looks at all combinations "
+                "of levels, or 'anatomy', which publishes two tables."
             )
         nodes = self.cuts.roots()
         while nodes:
