@@ -53,7 +53,7 @@ def peak() -> int:
 def data_folder(given: str | None = None) -> Path:
     """Where the public data sets are: an argument, REISSUE_DATA, or shared/data beside the checkout."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return Path(given or os.environ.get("REISSUE_DATA", beside))
+    return Path(given or os.environ.get("REISSUE_DATA") or beside)
 
 
 def adult_folder(given: str | None = None) -> Path:
