@@ -1,0 +1,27 @@
+"""Utility: what a release lost. Each measure in its own file; `measure` and `compare` take them together."""
+
+from reissue.utility.discernibility import discernibility
+from reissue.utility.groupsize import average_group_size
+from reissue.utility.loss import attribute_losses, information_loss, shares_of
+from reissue.utility.measures import Utility, compare, measure
+from reissue.utility.queries import QueryError, estimates, query_error, true_counts
+from reissue.utility.workload import WORKLOADS, Predicates, Workload, draw
+
+__all__ = [
+    "WORKLOADS",
+    "Predicates",
+    "QueryError",
+    "Utility",
+    "Workload",
+    "attribute_losses",
+    "average_group_size",
+    "compare",
+    "discernibility",
+    "draw",
+    "estimates",
+    "information_loss",
+    "measure",
+    "query_error",
+    "shares_of",
+    "true_counts",
+]
