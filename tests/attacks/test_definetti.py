@@ -1,0 +1,128 @@
+"""The deFinetti attack: what it learns across groups, and that it learns nothing where there is nothing."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reissue as ri
+from reissue.attack import attack
+from reissue.attacks import Knowledge
+from reissue.attacks.definetti import People, _coarse, _Pairs, people_of, sharpen
+from reissue.findings import Status
+from reissue.schema import Schema
+from reissue.table import Table
+
+SCHEMA = Schema.of_columns(quasi=["age", "sex", "job"], sensitive=["ill"])
+
+
+def clinic(rows: int = 3000, *, linked: bool = True) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    age, sex = rng.integers(20, 80, rows), rng.choice(["m", "f"], rows)
+    old = rng.random(rows) < 1 / (1 + np.exp(-(age - 50) / 6))
+    young = np.where(sex == "f", rng.choice(["flu", "migraine"], rows), rng.choice(["flu", "fracture"], rows))
+    ill = np.where(old, rng.choice(["heart", "stroke", "gout"], rows), young)
+    ill = ill if linked else rng.permutation(ill)
+    return pl.DataFrame({"age": age, "sex": sex, "job": rng.choice(list("abcdefgh"), rows), "ill": ill})
+
+
+def test_anatomy_gives_a_link_away_and_not_where_there_is_none() -> None:
+    linked = ri.anonymize(clinic(), SCHEMA, "l=3", method="anatomy")
+    found = attack([linked], SCHEMA, only="definetti")["definetti"]
+    assert found.status == Status.SUCCEEDED
+    assert found.details["baseline"] == pytest.approx(1 / 3, abs=0.01)
+    assert found.details["accuracy"] > 0.5
+    assert found.people == round((found.details["accuracy"] - found.details["baseline"]) * 3000)
+    unlinked = ri.anonymize(clinic(linked=False), SCHEMA, "l=3", method="anatomy")
+    found = attack([unlinked], SCHEMA, only="definetti")["definetti"]
+    assert found.status == Status.FAILED
+    assert abs(found.details["accuracy"] - found.details["baseline"]) < 4 * found.details["error"]
+
+
+def test_generalized_groups_that_mix_people_are_sharpened_too() -> None:
+    """Groups by job alone mix ages; someone with an external table of ages sharpens."""
+    plan = Schema.of_columns(quasi=["age", "sex", "job"], sensitive=["ill"])
+    frame = clinic()
+    release = ri.anonymize(frame, plan, "k=5 & l=3", method="mondrian")
+    shuffled = People(
+        people_of(release).features,
+        people_of(release).widths,
+        np.random.default_rng(2).integers(0, 600, frame.height),
+        release.table.sensitive,
+        release.table.sensitive,
+        release.table.domain.size,
+    )
+    outcome = sharpen(shuffled)
+    assert outcome.better
+    assert outcome.accuracy > outcome.baseline + 0.05
+
+
+@pytest.mark.parametrize(("method", "requirement"), [("anatomy", "l=3"), ("mondrian", "k=5 & l=3")])
+def test_published_tables_and_the_original_tell_the_same_as_the_holders_view(method: str, requirement: str) -> None:
+    frame = clinic(900)
+    release = ri.anonymize(frame, SCHEMA, requirement, method=method)
+    own = attack([release], SCHEMA, only="definetti")["definetti"]
+    tables = dict(release.tables)
+    knowledge = Knowledge(population=frame)
+    other = attack([tables], SCHEMA, only="definetti", knowledge=knowledge)["definetti"]
+    # People who are alike may stand in different groups: an outsider cannot tell who is where, and guesses less.
+    assert own.details["baseline"] - 0.08 < other.details["baseline"] < own.details["baseline"] + 0.02
+    assert own.details["accuracy"] - 0.15 < other.details["accuracy"] < own.details["accuracy"] + 0.02
+
+
+def test_without_the_truth_there_is_no_accuracy() -> None:
+    release = ri.anonymize(clinic(60), SCHEMA, "k=5", method="mondrian")
+    assert attack([release.tables["release"]], SCHEMA, only="definetti")["definetti"].status == Status.NOT_RUN
+
+
+def test_a_limit_of_ones_own() -> None:
+    release = ri.anonymize(clinic(), SCHEMA, "l=3", method="anatomy")
+    found = attack([release], SCHEMA, only="definetti", limits={"definetti": 0.9})["definetti"]
+    assert (found.status, found.limit, found.people) == (Status.FAILED, 0.9, 0)
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> People:
+    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=6))
+    number = sum(sizes)
+    of_person = np.repeat(np.arange(len(sizes)), sizes)
+    features = np.array(draw(st.lists(st.integers(0, 2), min_size=number, max_size=number)), np.int64)
+    values = np.array(draw(st.lists(st.integers(0, 2), min_size=number, max_size=number)), np.int32)
+    return People(features[np.newaxis], (3,), of_person, values, values, 3)
+
+
+@given(groups(), st.integers(0, 9))
+@settings(deadline=None)
+def test_fitted_chances_give_everyone_one_value_and_groups_their_own(people: People, seed: int) -> None:
+    pairs = _Pairs.of(people)
+    number = len(people.groups)
+    chances = pairs.fit(np.random.default_rng(seed).uniform(0.5, 2, len(pairs.person)), number)
+    assert np.bincount(pairs.person, chances, number) == pytest.approx(np.ones(number))
+    published = np.bincount(people.groups * 3 + people.published)
+    fitted = np.bincount(people.groups[pairs.person] * 3 + pairs.value, chances, len(published))
+    assert fitted == pytest.approx(published, abs=0.05)
+
+
+@given(st.lists(st.floats(0.1, 5), min_size=4, max_size=4))
+def test_for_two_people_and_two_values_the_odds_are_the_square_root_of_the_exact(weights: list[float]) -> None:
+    people = People(np.zeros((1, 2), np.int64), (1,), np.zeros(2, np.int64), np.array([0, 1]), np.array([0, 1]), 2)
+    pairs = _Pairs.of(people)
+    chances = pairs.fit(np.array(weights), 2)
+    given_worlds = {
+        order: float(np.prod([weights[2 * person + value] for person, value in enumerate(order)]))
+        for order in itertools.permutations([0, 1])
+    }
+    exact_odds = given_worlds[0, 1] / given_worlds[1, 0]
+    assert chances[0] / chances[1] == pytest.approx(exact_odds**0.5, rel=0.02)
+
+
+def test_large_domains_are_taken_on_a_coarser_level() -> None:
+    frame = pl.DataFrame({"age": range(500), "sex": "m", "job": "a", "ill": "flu"})
+    table = Table.read(frame, SCHEMA)
+    bins = _coarse(table.taxonomies[0])
+    assert bins.max() < 40
+    assert (np.diff(bins) >= 0).all()
+    assert len(_coarse(table.taxonomies[1])) == 1
