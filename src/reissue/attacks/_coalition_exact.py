@@ -81,7 +81,8 @@ def _searched(group: Group, part: Requirement, size: int) -> Verdict:
     try:
         coalition = adaptive(oracle, size)
     except _TooManyError:
-        return Verdict(0, oracle.checks, exact=False)
+        suspects = np.argsort(-group.sizes, kind="stable")[:size].tolist()
+        return Verdict(sum(1 << place for place in suspects), oracle.checks, exact=False)
     return Verdict(coalition, oracle.checks, oracle.exact)
 
 

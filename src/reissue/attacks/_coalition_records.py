@@ -136,7 +136,7 @@ def _frame(published: Published, schema: Schema) -> pl.DataFrame:
     frame = published.generalized(schema)
     if frame is None:
         raise CannotRunError(
-            "a release publishes quasi-identifiers and sensitive values apart, so it does not tell who gave which value; "
+            "a release publishes quasi-identifiers and sensitive values apart and does not tell who gave which value; "
             "give the Release itself."
         )
     if _column(schema) not in frame.columns:
