@@ -205,7 +205,7 @@ def load_memory(path: str | Path) -> Memory:
     if not path.is_file():
         raise DataError(f"There is no memory file '{path}'.")
     try:
-        with np.load(path, allow_pickle=False) as packed:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as packed:
             arrays = {name: packed[name] for name in packed.files}
         header = json.loads(arrays["header"].tobytes())
         version = int(header["reissue memory"])

@@ -142,10 +142,11 @@ class _Work:
         new_signature = np.concatenate([places.signature[~added], cell // situation.width]).astype(np.int32)
         new_value = np.concatenate([places.value[~added], cell % situation.width]).astype(np.int32)
         models = near(self.job.rng, new_signature, signature)
-        release = np.full(len(new_value), situation.register.release + 1, np.int32)
-        fakes = self.old.pick(self.kept).join(
-            _Fakes(new_signature, new_value, release, self.job.table.codes[:, models])
-        )
+        release = situation.register.release + 1
+        since = np.full(len(new_value), release, np.int32)
+        name = (np.int64(release) << 32) + np.arange(len(new_value))
+        added_fakes = _Fakes(new_signature, new_value, since, name, self.job.table.codes[:, models])
+        fakes = self.old.pick(self.kept).join(added_fakes)
         used, groups = np.unique(np.concatenate([signature, fakes.signature]), return_inverse=True)
         numbers: Codes = groups.astype(np.int32)
         added_records = Counterfeits(numbers[len(signature) :], fakes.codes, codes_of(self.job, fakes.value))
@@ -164,7 +165,7 @@ class _Work:
         return {**register, **parameters, **fakes.as_memory(), **self.graphs.as_memory()}
 
 
-_NAMES = ("fake_signature", "fake_value", "fake_since")
+_NAMES = ("fake_signature", "fake_value", "fake_since", "fake_name")
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,26 +175,34 @@ class _Fakes:
     signature: Codes
     value: Codes
     since: Codes
+    name: Ints
+    """A number that each keeps for life."""
     codes: Codes
     """Quasi-identifiers x counterfeits."""
 
     @classmethod
     def of(cls, memory: Mapping[str, object], attributes: int) -> "_Fakes":
         none = np.empty(0, np.int32)
-        signature, value, since = (np.asarray(memory.get(name, none)) for name in _NAMES)
-        return cls(signature, value, since, np.asarray(memory.get("codes", np.empty((attributes, 0), np.int32))))
+        signature, value, since, name = (np.asarray(memory.get(name, none)) for name in _NAMES)
+        return cls(signature, value, since, name, np.asarray(memory.get("codes", np.empty((attributes, 0), np.int32))))
 
     def as_memory(self) -> dict[str, object]:
-        return {**dict(zip(_NAMES, (self.signature, self.value, self.since), strict=True)), "codes": self.codes}
+        return {
+            **dict(zip(_NAMES, (self.signature, self.value, self.since, self.name), strict=True)),
+            "codes": self.codes,
+        }
 
     def pick(self, chosen: Bools) -> "_Fakes":
-        return _Fakes(self.signature[chosen], self.value[chosen], self.since[chosen], self.codes[:, chosen])
+        return _Fakes(
+            self.signature[chosen], self.value[chosen], self.since[chosen], self.name[chosen], self.codes[:, chosen]
+        )
 
     def join(self, others: "_Fakes") -> "_Fakes":
         return _Fakes(
             np.concatenate([self.signature, others.signature]),
             np.concatenate([self.value, others.value]),
             np.concatenate([self.since, others.since]),
+            np.concatenate([self.name, others.name]),
             np.hstack([self.codes, others.codes]),
         )
 

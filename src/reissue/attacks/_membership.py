@@ -3,9 +3,9 @@
 Known membership is what attacks over a series start from: the adversary knows who was in the data, and finds the group
 by the quasi-identifiers. Read from our own releases; from files that kept the identifier column (a holder's private
 copy); or from tables of people, one per release, by which published group their quasi-identifiers fall into. Whoever
-fits several groups is left out, and a group's other records, counterfeits too, are people nobody knows: each is one of
-its own, except that a record with the same exact quasi-identifiers in the next release's bucket of the same values is
-taken for the same.
+fits several groups is left out, and a group's other records, counterfeits too, are people nobody knows. In a private
+copy those with the same published quasi-identifiers are taken for the same from release to release; with tables of
+people each is one of its own.
 """
 
 from collections.abc import Mapping
@@ -30,6 +30,8 @@ from reissue.table import Table, to_polars
 __all__ = ["Membership", "membership"]
 
 _PERSON, _RELEASE, _COUNT, _REAL = "person", "release", "count", "real"
+_STRANGER = "\0"
+"""How the name of a record that nobody knows begins."""
 _ALONE = "\0#"
 """How a record that nobody knows, and that is in one release only, is named for a while."""
 
@@ -132,7 +134,6 @@ def _numbered(presences: pl.DataFrame, values: pl.DataFrame, sensitive: list[str
     shown = texts.join(groups, on=[_RELEASE, GROUP]).group_by("g", "v").agg(pl.col(_COUNT).sum())
     shown = shown.with_columns(pl.col("v").rank("dense").alias("n")).sort("g", "n")
     placed = presences.join(groups, on=[_RELEASE, GROUP])
-    # A record that nobody knows is told from a person by a mark no identifier begins with.
     people = placed.select(pl.col(_PERSON).rank("dense").alias("p") - 1, "g", _REAL).sort("g", "p")
     real = np.zeros(int(people["p"].max() or 0) + 1, np.bool_)  # type: ignore[arg-type]
     real[people["p"].to_numpy()] = people[_REAL].to_numpy()
@@ -168,22 +169,26 @@ def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The holder's own release: everybody's group, and the counterfeits as people nobody knows."""
     table, draft = release.table, release.draft
     kept = np.flatnonzero(draft.groups >= 0)
-    ids = table.frame[table.schema.identifier or ""].cast(pl.String).gather(kept).alias(_PERSON)
-    known = pl.DataFrame([ids, pl.Series(GROUP, draft.groups[kept].astype(np.int64))])
-    shown = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
-    groups, codes = draft.groups[kept].astype(np.int64), shown.astype(np.int32)
-    rows = known
+    ids = table.frame[table.schema.identifier or ""].cast(pl.String).gather(kept)
+    groups = draft.groups[kept]
+    codes = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
+    names = pl.Series(_PERSON, [], dtype=pl.String)
     if draft.counterfeits is not None:
         fakes = draft.counterfeits
-        names = zip(table.codings, fakes.codes, table.schema.quasi, strict=True)
-        exact = [coding.decode(column).cast(pl.String).alias(name) for coding, column, name in names]
-        added = pl.DataFrame([pl.Series(GROUP, fakes.groups.astype(np.int64)), *exact])
+        lasting = draft.memory.get("state", {}).get("fake_name")
+        mark, numbers = (_ALONE, np.arange(len(fakes.groups))) if lasting is None else (_STRANGER, lasting)
+        names = pl.select(pl.lit(mark) + pl.Series(numbers).cast(pl.String)).to_series().alias(_PERSON)
         groups, codes = np.concatenate([groups, fakes.groups]), np.concatenate([codes, fakes.sensitive])
-        rows = pl.concat([known, added], how="diagonal")
-    values = table.decode(codes).with_columns(pl.Series(GROUP, groups, dtype=pl.Int64))
+    presences = pl.DataFrame(
+        {
+            _PERSON: pl.concat([ids.alias(_PERSON), names]),
+            GROUP: groups.astype(np.int64),
+            _REAL: np.arange(len(groups)) < len(kept),
+        }
+    )
+    values = table.decode(codes.astype(np.int32)).with_columns(pl.Series(GROUP, groups, dtype=pl.Int64))
     values = values.group_by(GROUP, *table.schema.sensitive).len(_COUNT).with_columns(pl.col(_COUNT).cast(pl.Int64))
-    lasting = draft.bucketized or draft.permuted
-    return _with_strangers(known, rows, table.schema, values if lasting else None), values
+    return presences, values
 
 
 def _rows(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -201,9 +206,7 @@ def _rows(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[pl.DataFr
     return rows, values.group_by(GROUP, *schema.sensitive).agg(count.alias(_COUNT))
 
 
-def _with_strangers(
-    known: pl.DataFrame, rows: pl.DataFrame, schema: Schema, values: pl.DataFrame | None = None
-) -> pl.DataFrame:
+def _with_strangers(known: pl.DataFrame, rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """The known people of each group, and for its other records people nobody knows."""
     sizes = rows.group_by(GROUP).len("size")
     missing = sizes.join(known.group_by(GROUP).len("known"), on=GROUP, how="left").select(
@@ -211,8 +214,8 @@ def _with_strangers(
     )
     if missing["missing"].min() < 0:  # type: ignore[operator]
         raise CannotRunError("more people than records were found in a group: the tables are not of these releases.")
-    if values is not None and set(schema.quasi) <= set(rows.columns):
-        strangers = _lasting(rows.filter(pl.col(_PERSON).is_null()), schema, values)
+    if schema.identifier in rows.columns and GROUP in rows.columns:
+        strangers = _lasting(rows.filter(pl.col(str(schema.identifier)).is_null()), schema)
     else:
         strangers = missing.filter(pl.col("missing") > 0).select(pl.col(GROUP).repeat_by("missing")).explode(GROUP)
         turn = pl.int_range(pl.len()).cast(pl.String)
@@ -226,21 +229,12 @@ def _with_strangers(
     )
 
 
-def _lasting(strangers: pl.DataFrame, schema: Schema, values: pl.DataFrame) -> pl.DataFrame:
-    """Records that look the same and stand among the same values from release to release are one person."""
-    bucket = (
-        values.sort(GROUP, *schema.sensitive)
-        .group_by(GROUP)
-        .agg(
-            pl.concat_str(pl.col(schema.sensitive).cast(pl.String).fill_null("\0"), separator="\1")
-            .str.join("\2")
-            .alias("bucket")
-        )
-    )
-    looks = pl.concat_str(pl.col(schema.quasi).fill_null("\0"), separator="\1")
-    marked = strangers.join(bucket, on=GROUP).with_columns((pl.col("bucket") + pl.lit("\3") + looks).alias("looks"))
+def _lasting(strangers: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Records without a name that look the same from release to release are one person."""
+    looks = pl.concat_str(pl.col(schema.quasi).cast(pl.String).fill_null("\0"), separator="\1")
+    marked = strangers.with_columns(looks.alias("looks"))
     turn = pl.int_range(pl.len()).over("looks").cast(pl.String)
-    return marked.with_columns((pl.lit("\0") + pl.col("looks") + pl.lit("\3") + turn).alias(_PERSON))
+    return marked.with_columns((pl.lit(_STRANGER) + pl.col("looks") + pl.lit("\3") + turn).alias(_PERSON))
 
 
 def _matched(rows: pl.DataFrame, schema: Schema, members: Any) -> pl.DataFrame:

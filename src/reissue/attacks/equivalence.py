@@ -115,6 +115,6 @@ def _sentence(people: int, everyone: int, outcome: Exposure, limit: int, falling
     others = "1 other" if falling == 1 else f"{falling:,} others"
     chain = f" If the value of one person becomes known, so does that of {others}." if falling else ""
     return (
-        f"{people:,} of {everyone:,} people are in sets of fewer than {limit} that are shown to have the same values, down "
-        f"to {worst}.{chain}"
+        f"{people:,} of {everyone:,} people are in sets of fewer than {limit} that are shown to have the same values, "
+        f"down to {worst}.{chain}"
     )

@@ -97,7 +97,7 @@ def _forward_backward(sequences: Ints, shares: Floats, steps: Floats | None) -> 
 def _scaled(weights: Floats) -> Floats:
     """Weights that sum to 1, or stay 0: only ratios matter, and long series would underflow."""
     total = weights.sum(axis=-1, keepdims=True)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    return np.asarray(np.divide(weights, total, out=np.zeros_like(weights), where=total > 0))
 
 
 @attack(NAME, "Follows people through their groups: which values are left, and how likely each is.")
