@@ -62,8 +62,8 @@ def test_release_a_meets_the_rule_and_one_hospital_breaks_it() -> None:
     assert finding.people == 1, "Sara"
     assert finding.details["groups"] == finding.details["fewest_left"] == 1
     assert finding.sentence == (
-        "P1 can take its own records out of release 1 and break k=3 & l=2 in 1 group, where 1 other person is left; the "
-        "release withstands 0 colluding providers, the limit is 1."
+        "P1 can take its own records out of release 1 and break k=3 & l=2 in 1 group, where 1 other person is left; "
+        "the release withstands 0 colluding providers, the limit is 1."
     )
 
 
