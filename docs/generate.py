@@ -1,0 +1,84 @@
+"""Writes reference/cli.md from the command line itself. `python docs/generate.py`; a test fails when it is stale."""
+
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from reissue.algorithms import registered
+from reissue.anonymize import DEFAULT_METHOD
+from reissue.cli._app import COMMANDS, EXIT_CODES, load
+
+TARGET = Path(__file__).parent / "reference" / "cli.md"
+
+
+def page() -> str:
+    """The whole page."""
+    group: Any = get_command(load())
+    parts = [
+        "# Command line",
+        "<!-- Written by docs/generate.py; change the commands, not this file. -->",
+        f"{group.help} `reissue --version` shows the version, `reissue COMMAND --help` a command's options.",
+        *(_command(group.commands[name]) for name in COMMANDS),
+        _exit_codes(),
+        _json(),
+        _methods(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _command(command: Any) -> str:
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    options = [param for param in command.params if param.param_type_name == "option"]
+    shown = " ".join(f"{param.metavar}{'...' if param.nargs == -1 else ''}" for param in arguments)
+    needed = " ".join(f"{param.opts[0]} {param.metavar}" for param in options if param.required)
+    usage = " ".join(filter(None, ["reissue", command.name, shown, needed, "[OPTIONS]"]))
+    rows = [f"| `{param.metavar}` | {_help(param)} |" for param in arguments]
+    rows += [f"| `{_spelling(param)}` | {_help(param)} |" for param in options if param.name != "help"]
+    table = ["| | |", "|---|---|", *rows]
+    return "\n".join([f"## reissue {command.name}", "", command.help, "", "```text", usage, "```", "", *table])
+
+
+def _spelling(param: Any) -> str:
+    names = ", ".join(param.opts)
+    return names if param.is_flag else f"{names} {param.metavar or 'NUMBER'}"
+
+
+def _help(param: Any) -> str:
+    text = str(param.help).replace("|", "\\|")
+    if param.required:
+        return f"{text} Required." if param.param_type_name == "option" else text
+    if param.default is None or getattr(param, "is_flag", False):
+        return text
+    return f"{text} Default: `{param.default}`."
+
+
+def _exit_codes() -> str:
+    rows = [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
+    return "\n".join(["## Exit codes", "", "| code | meaning |", "|---|---|", *rows])
+
+
+def _json() -> str:
+    return (
+        "## JSON\n\n"
+        "With `--json` a command prints exactly one JSON object on standard output. An error is the object\n"
+        '`{"error": {"type": ..., "message": ...}}`, with the same exit code as without `--json`. Messages name\n'
+        "columns, row numbers and counts, never a value of the data."
+    )
+
+
+def _methods() -> str:
+    parts = ["## Methods", "", "What `--method` can be, and each method's `--option NAME=VALUE`."]
+    for name, method in sorted(registered().items()):
+        default = " (default)" if name == DEFAULT_METHOD else ""
+        left_out = " Makes use of `--suppress`." if method.suppresses else ""
+        first = " It follows people from release to release; here it makes a first release." if method.remembers else ""
+        parts += ["", f"### {name}{default}", "", f"{method.summary}{left_out}{first}"]
+        if method.options:
+            parts += ["", "| option | default | |", "|---|---|---|"]
+            parts += [f"| `{option}` | `{its.default}` | {its.help} |" for option, its in method.options.items()]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page(), encoding="utf-8")

@@ -1,0 +1,87 @@
+"""The command line as a whole: which commands there are, and how each one ends.
+
+A command is a module named in COMMANDS that registers one function with `@app.command()`. It imports what it works
+with inside that function, calls one of the library's doors, and shows the outcome with `_render`. It raises what the
+library raises; how that ends is decided here, in one place.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from reissue.cli import _render
+from reissue.errors import InputError, InternalError, NotMetError
+
+__all__ = ["COMMANDS", "EXIT_CODES", "app", "load", "main", "run"]
+
+COMMANDS = ("init", "anonymize", "check", "utility", "demo", "methods", "requirements")
+"""The modules beside this one, in the order that help shows them."""
+
+FINE, NOT_MET, BAD_INPUT, BUG = 0, 1, 2, 70
+EXIT_CODES = {
+    FINE: "fine",
+    NOT_MET: "the work was done and the answer is no: a requirement is not met, or an attack succeeded",
+    BAD_INPUT: "bad input: a message says what was wrong and what to try; nothing was written",
+    BUG: "a bug in Reissue; nothing was written",
+}
+
+app = typer.Typer(
+    name="reissue",
+    help="Publish microdata about people again and again without giving anyone away.",
+    epilog="Start with `reissue init data.csv`, or see `reissue demo`. Exit codes: 0 fine, 1 requirement not met, "
+    "2 bad input, 70 a bug in Reissue.",
+    add_completion=False,
+    pretty_exceptions_enable=False,  # tracebacks would show the values of variables
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", metavar="", help="Show the version and stop.")] = False,
+) -> None:
+    if version:
+        from reissue import __version__
+
+        typer.echo(f"reissue {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def load() -> typer.Typer:
+    """The app with all its commands."""
+    for name in COMMANDS:
+        import_module(f"reissue.cli.{name}")
+    return app
+
+
+def main() -> None:
+    """The `reissue` command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; whatever happens, no data value is shown."""
+    as_json = "--json" in arguments
+    try:
+        return load()(list(arguments), prog_name="reissue", standalone_mode=False) or FINE
+    except typer.TyperException as problem:
+        _render.show_usage_error(problem, as_json=as_json)
+        return BAD_INPUT
+    except InputError as problem:
+        _render.show_error(problem, as_json=as_json)
+        return BAD_INPUT
+    except NotMetError as problem:
+        _render.show_error(problem, as_json=as_json)
+        return NOT_MET
+    except InternalError as problem:
+        _render.show_bug(problem, str(problem), as_json=as_json)
+        return BUG
+    except Exception as problem:  # noqa: BLE001 - a traceback or a library's message could show data
+        _render.show_bug(problem, "", as_json=as_json)
+        return BUG

@@ -1,0 +1,146 @@
+"""How outcomes look: results on standard output, everything else on standard error.
+
+With `--json` standard output holds exactly one JSON object, for errors too.
+"""
+
+import json
+import math
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from reissue.check import Check
+
+__all__ = [
+    "plural",
+    "say",
+    "show_bug",
+    "show_check",
+    "show_error",
+    "show_json",
+    "show_table",
+    "show_usage_error",
+    "show_values",
+    "watching",
+]
+
+
+def say(*lines: str, error: bool = False, style: str = "") -> None:
+    """Plain lines of text; a terminal folds them at words, a file gets them whole."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=error, highlight=False)
+    for line in lines:
+        console.print(Text(line, style=style), soft_wrap=not console.is_terminal)
+
+
+def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """A table; wide enough for its content where nobody watches."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 160)
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
+def show_check(outcome: "Check") -> None:
+    """What a published table satisfies, and the verdicts on what was asked for."""
+    say(f"{plural(outcome.rows, 'row')} in {plural(outcome.groups, 'group')}; the worst group decides.")
+    rows = [
+        [measure.name, "-" if measure.value is None else f"{measure.value:.4g}", measure.sentence]
+        for measure in outcome.measures
+    ]
+    show_table(["measure", "value", "in words"], rows)
+    for verdict in outcome.verdicts:
+        say(f"{'met    ' if verdict.met else 'NOT MET'}  {verdict.sentence}", style="green" if verdict.met else "red")
+
+
+def show_json(answer: Mapping[str, Any]) -> None:
+    """The one JSON object of a command."""
+    typer.echo(json.dumps(_plain(answer), ensure_ascii=False, indent=2))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON knows: numbers that are no numbers become null, NumPy's numbers become Python's."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def show_error(problem: Exception, *, as_json: bool) -> None:
+    """What was wrong, as the library says it."""
+    _show_problem(type(problem).__name__, str(problem), as_json=as_json)
+
+
+def show_usage_error(problem: typer.TyperException, *, as_json: bool) -> None:
+    """A command line that cannot be read."""
+    context = getattr(problem, "ctx", None)
+    command = context.command_path if context is not None else "reissue"
+    _show_problem("UsageError", f"{problem.format_message()} See `{command} --help`.", as_json=as_json)
+
+
+def show_bug(problem: Exception, message: str, *, as_json: bool) -> None:
+    """Our own mistake: where it happened, but not what the library said, for that may quote the data."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    ours = [frame for frame in frames if "reissue" in frame.filename]
+    places = [f"{frame.filename.rpartition('reissue')[2].lstrip('/')}:{frame.lineno}" for frame in ours[-4:]]
+    where = f"{type(problem).__name__} at {' > '.join(places)}"
+    text = f"This is a bug in Reissue, not a mistake of yours. {message}".rstrip()
+    _show_problem("InternalError", f"{text} Please report it with this line: {where}", as_json=as_json)
+
+
+def _show_problem(kind: str, message: str, *, as_json: bool) -> None:
+    if as_json:
+        show_json({"error": {"type": kind, "message": message}})
+    else:
+        say(f"Error: {message}", error=True, style="red" if sys.stderr.isatty() else "")
+
+
+def show_values(values: Mapping[str, Sequence[str | None]]) -> None:
+    """Values that a taxonomy lacks, for the holder's own eyes: on screen only, never in JSON or a file."""
+    most = 50
+    for column, lacking in values.items():
+        say(f"Values of '{column}' that its taxonomy lacks:", error=True)
+        say(*(f"  {value!r}" for value in lacking[:most]), error=True)
+        if len(lacking) > most:
+            say(f"  and {len(lacking) - most:,} more", error=True)
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 row`, `2,000 rows`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+@contextmanager
+def watching(title: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on standard error while work goes on, if it is a terminal; gives the function to report to."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda share: bar.update(task, completed=share)

@@ -1,0 +1,134 @@
+"""`reissue anonymize`: one table, one release."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reissue.cli import _render
+from reissue.cli._app import app
+from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of, options_of
+from reissue.errors import InputError, TaxonomyError
+
+if TYPE_CHECKING:
+    from reissue.release import Release
+    from reissue.schema import Schema
+    from reissue.table import Table
+    from reissue.utility import Utility
+
+
+@app.command()
+def anonymize(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The table: CSV, gzipped CSV or Parquet.")],
+    schema: SchemaOption,
+    require: Annotated[
+        str,
+        typer.Option(
+            "--require", "-r", metavar="REQUIREMENT", help="For example 'k=5 & l=3'; see `reissue requirements`."
+        ),
+    ],
+    method: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How groups are formed; see `reissue methods`.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the method; may be repeated.")
+    ] = None,
+    suppress: Annotated[
+        float, typer.Option(metavar="SHARE", help="The share of rows that may be left out, such as 0.05.")
+    ] = 0.0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="For the same release again. Keep it to yourself: it tells the order of rows. Default: a secret.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Where the release goes. Default: DATA.release.csv beside DATA."
+        ),
+    ] = None,
+    force: ForceOption = False,
+    delimiter: DelimiterOption = ",",
+    show_values: Annotated[
+        bool, typer.Option("--show-values", metavar="", help="Show values that a taxonomy lacks, on screen only.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a release of a table that meets a requirement."""
+    from reissue.algorithms import find
+    from reissue.anonymize import DEFAULT_METHOD
+    from reissue.anonymize import anonymize as make
+    from reissue.files import second_path
+    from reissue.requirements import parse
+    from reissue.schema import Schema
+    from reissue.utility import measure
+
+    requirement, plan = parse(require), Schema.load(schema)
+    method, options = method or DEFAULT_METHOD, options_of(option or [])
+    find(method).settle(options)
+    target = out or Path(second_path(data, "release"))
+    _refuse_target(target, data, force=force)
+    table = _read(data, plan, delimiter_of(delimiter), show_values=show_values)
+    with _render.watching("Anonymizing") as progress:
+        release = make(
+            table,
+            plan,
+            requirement,
+            method=method,
+            suppress=suppress,
+            seed=seed,
+            progress=progress,
+            **options,
+        )
+        utility = measure(release)
+    paths = release.write(str(target), force=force)
+    _show(release, utility, paths, as_json=as_json)
+
+
+def _refuse_target(target: Path, data: Path, *, force: bool) -> None:
+    """The output must be free, and never the data itself."""
+    from reissue.files import refuse_existing
+
+    if target.exists() and data.exists() and target.samefile(data):
+        raise InputError("The output would replace the data itself. Choose another name with --out.")
+    refuse_existing(target, force=force)
+
+
+def _read(data: Path, schema: "Schema", delimiter: str, *, show_values: bool) -> "Table":
+    from reissue.table import Table, unlisted_values
+
+    try:
+        return Table.read(data, schema, delimiter=delimiter)
+    except TaxonomyError:
+        if show_values:
+            _render.show_values(unlisted_values(data, schema, delimiter=delimiter))
+        raise
+
+
+def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: bool) -> None:
+    sizes = release.boxes.sizes
+    if as_json:
+        _render.show_json(
+            {
+                "method": release.method,
+                "requirement": str(release.requirement),
+                "rows": release.table.rows,
+                "suppressed": release.suppressed,
+                "groups": release.groups,
+                "smallest_group": sizes.min() if len(sizes) else None,
+                "utility": utility.as_dict(),
+                "files": paths,
+            }
+        )
+        return
+    published = release.table.rows - release.suppressed
+    smallest = f", the smallest of {_render.plural(int(sizes.min()), 'row')}" if len(sizes) else ""
+    _render.say(
+        f"{_render.plural(published, 'row')} published in {_render.plural(release.groups, 'group')}{smallest}; "
+        f"{_render.plural(release.suppressed, 'row')} left out.",
+        f"The release meets {release.requirement}: counted again from the published columns.",
+        *utility.sentences,
+        f"Written: {', '.join(paths)}",
+    )

@@ -1,0 +1,94 @@
+"""The command line as a whole, and the commands that only tell."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reissue as package
+from reissue.algorithms import registered
+from reissue.cli._app import COMMANDS
+from reissue.requirements import parse
+from reissue.requirements import registered as requirements
+from reissue.schema import Schema
+from tests.cli.conftest import Reissue, files
+
+
+def test_without_arguments_it_helps(reissue: Reissue) -> None:
+    outcome = reissue()
+    assert outcome.code == 0
+    for command in COMMANDS:
+        assert f"│ {command} " in outcome.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_json(reissue: Reissue, command: str) -> None:
+    outcome = reissue(command, "--help")
+    assert outcome.code == 0
+    assert "--json" in outcome.out
+
+
+def test_the_version(reissue: Reissue) -> None:
+    assert reissue("--version").out == f"reissue {package.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["anonimize"], "No such command"),
+        (["check", "--nothing"], "No such option"),
+        (["anonymize", "x.csv"], "Missing option '--schema'"),
+        (["utility", "a.csv", "b.csv", "-s", "s.toml", "--queries", "many"], "--queries"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read(reissue: Reissue, arguments: list[str], message: str) -> None:
+    plain, as_json = reissue(*arguments), reissue(*arguments, "--json")
+    assert plain.code == as_json.code == 2
+    assert message in plain.err
+    assert not plain.out
+    assert as_json.json["error"]["type"] == "UsageError"
+
+
+def test_the_installed_command_ends_with_the_exit_code(tmp_path: Path) -> None:
+    command = Path(sys.executable).parent / "reissue"
+    done = subprocess.run([command, "init", "none.csv"], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert done.stderr == "Error: There is no file 'none.csv'.\n"
+    assert not done.stdout
+
+
+def test_methods_lists_all_with_their_options(reissue: Reissue) -> None:
+    text, answer = reissue("methods").out, reissue("methods", "--json").json
+    assert {method["name"] for method in answer["methods"]} == set(registered())
+    assert answer["default"] == "pool"
+    for name, method in registered().items():
+        assert f"{name}" in text
+        assert method.summary in text
+        assert all(f"--option {option}=" in text for option in method.options)
+
+
+def test_requirements_lists_all(reissue: Reissue) -> None:
+    text, answer = reissue("requirements").out, reissue("requirements", "--json").json
+    assert list(answer["requirements"]) == list(requirements())
+    for its in answer["requirements"].values():
+        assert its["meaning"] in text
+        assert its["examples"]
+        for example in its["examples"]:
+            assert example in text
+            assert parse(example).parts()
+
+
+def test_the_demo_goes_from_end_to_end(reissue: Reissue, tmp_path: Path) -> None:
+    outcome = reissue("demo", "--out", "shown")
+    assert outcome.code == 0, outcome.err
+    assert "are alone with their quasi-identifiers" in outcome.out
+    assert "k=5 is met." in outcome.out
+    assert {"shown/patients.csv", "shown/schema.toml", "shown/release.csv"} <= files(tmp_path)
+    assert Schema.load(tmp_path / "shown" / "schema.toml").sensitive == ("disease",)
+    again = reissue("demo", "--out", "shown")
+    assert again.code == 2
+    assert "--force" in again.err
+    answer = reissue("demo", "--out", "shown", "--force", "--json").json
+    assert answer["check"]["met"] is True
+    assert answer["before"]["met"] is False

@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import PATIENTS, Reissue, files
+
+pytestmark = pytest.mark.usefixtures("hospital")
+CHECK = ("--schema", "schema.toml")
+
+
+def test_the_raw_table_does_not_do_and_the_release_does(reissue: Reissue) -> None:
+    raw = reissue("check", "patients.csv", *CHECK, "--require", "k=5 & l=3")
+    assert raw.code == 1
+    assert "NOT MET  k=5" in raw.out
+    reissue("anonymize", "patients.csv", *CHECK, "--require", "k=5 & l=3", "--out", "out.csv")
+    released = reissue("check", "out.csv", *CHECK, "--require", "k=5 & l=3")
+    assert released.code == 0
+    assert "k=5 is met." in released.out
+    assert "600 rows in" in released.out
+    assert not released.err
+
+
+def test_without_a_requirement_it_only_tells(reissue: Reissue) -> None:
+    outcome = reissue("check", "patients.csv", *CHECK)
+    assert outcome.code == 0
+    for name in ("k", "l", "entropy-l", "t", "confidence"):
+        assert f"\n {name} " in outcome.out
+
+
+def test_json_has_measures_and_verdicts(reissue: Reissue) -> None:
+    outcome = reissue("check", "patients.csv", *CHECK, "--require", "k=5", "--json")
+    assert outcome.code == 1
+    answer = outcome.json
+    assert set(answer) == {"rows", "groups", "measures", "verdicts", "met"}
+    assert answer["met"] is False
+    assert answer["rows"] == 600
+    assert answer["verdicts"][0]["requirement"] == "k=5"
+    assert {"name", "value", "sentence"} == set(answer["measures"][0])
+
+
+def test_the_two_tables_of_a_release_belong_together(reissue: Reissue, tmp_path: Path) -> None:
+    made = reissue("anonymize", "patients.csv", *CHECK, "-r", "l=3", "--method", "anatomy", "-o", "out.csv", "--json")
+    assert made.json["files"] == ["out.csv", "out.sensitive.csv"]
+    both = reissue("check", "out.csv", "out.sensitive.csv", *CHECK, "--require", "l=3")
+    assert both.code == 0, both.err
+    assert reissue("check", "out.csv", *CHECK).code == 2
+    assert reissue("check", "out.csv", "out.sensitive.csv", "out.csv", *CHECK).code == 2
+
+
+def test_anyones_file_will_do(reissue: Reissue, tmp_path: Path) -> None:
+    rows = {"age": ["20-29"] * 3 + ["30-39"] * 3, "zip": ["53***"] * 6, "sex": ["*"] * 6, "job": ["*"] * 6}
+    pl.DataFrame({**rows, "disease": list("aabccd")}).write_csv(tmp_path / "theirs.csv", separator=";")
+    (tmp_path / "plain.toml").write_text(
+        '[columns]\nage = "quasi"\nzip = "quasi"\nsex = "quasi"\njob = "quasi"\ndisease = "sensitive"\n'
+    )
+    answer = reissue("check", "theirs.csv", "-s", "plain.toml", "--delimiter", ";", "--json").json
+    values = {measure["name"]: measure["value"] for measure in answer["measures"]}
+    assert values["k"] == 3
+    assert values["l"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.csv", *CHECK], "no file"),
+        (["patients.csv", "-s", "none.toml"], "does not exist"),
+        (["patients.csv", *CHECK, "-r", "k"], "needs a value"),
+        (["patients.csv", *CHECK, "-r", "entropi-l=3"], "entropy-l"),
+        (["patients.csv"], "Missing option"),
+        (["renamed.csv", *CHECK], "Did you mean 'zap'?"),
+        (["empty.csv", *CHECK], "no rows"),
+    ],
+)
+def test_bad_input(reissue: Reissue, tmp_path: Path, arguments: list[str], message: str) -> None:
+    PATIENTS.rename({"zip": "zap"}).write_csv(tmp_path / "renamed.csv")
+    PATIENTS.clear().write_csv(tmp_path / "empty.csv")
+    before = files(tmp_path)
+    for as_json in ([], ["--json"]):
+        outcome = reissue("check", *arguments, *as_json)
+        assert outcome.code == 2
+        assert message in (outcome.json["error"]["message"] if as_json else outcome.err)
+    assert files(tmp_path) == before

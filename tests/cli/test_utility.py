@@ -1,0 +1,76 @@
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Reissue, files
+
+pytestmark = pytest.mark.usefixtures("hospital")
+CHECK = ("--schema", "schema.toml")
+
+
+def released(reissue: Reissue, k: int) -> str:
+    name = f"out{k}.csv"
+    assert reissue("anonymize", "patients.csv", *CHECK, "--require", f"k={k}", "--out", name, "--seed", "1").code == 0
+    return name
+
+
+def test_utility_says_what_was_lost(reissue: Reissue) -> None:
+    name = released(reissue, 5)
+    outcome = reissue("utility", "patients.csv", name, *CHECK, "--queries", "50")
+    assert outcome.code == 0, outcome.err
+    assert "All 600 rows are published." in outcome.out
+    assert "A published value covers" in outcome.out
+    assert "Of 50 random count queries" in outcome.out
+    assert not outcome.err
+
+
+def test_a_larger_k_loses_more(reissue: Reissue) -> None:
+    small, large = (
+        reissue("utility", "patients.csv", released(reissue, k), *CHECK, "--queries", "20", "--json").json
+        for k in (2, 50)
+    )
+    assert small["loss"] < large["loss"]
+    assert small["discernibility"] < large["discernibility"]
+
+
+def test_the_same_seed_asks_the_same_queries(reissue: Reissue) -> None:
+    name = released(reissue, 5)
+    asked = [
+        reissue("utility", "patients.csv", name, *CHECK, "--queries", "30", "--seed", seed, "--json").out
+        for seed in ("1", "1", "2")
+    ]
+    assert asked[0] == asked[1]
+    assert asked[0] != asked[2]
+
+
+def test_workloads_go_by_name_and_columns_have_weights(reissue: Reissue) -> None:
+    command = ("utility", "patients.csv", released(reissue, 5), *CHECK, "--json")
+    plain = reissue(*command, "--queries", "0").json
+    assert plain["queries"] is None
+    weighed = reissue(*command, "--queries", "0", "--weight", "sex=9", "--weight", "age=0.5", "-k", "5").json
+    assert weighed["loss"] != plain["loss"]
+    assert weighed["losses"] == plain["losses"]
+    assert weighed["normalized_group_size"] > 1
+    assert reissue(*command, "--workload", "providers").json["queries"]["queries"] == 2500
+    refused = reissue(*command, "--workload", "provider")
+    assert refused.code == 2
+    assert "Did you mean 'providers'?" in refused.json["error"]["message"]
+    assert reissue(*command, "--weight", "disease=2").code == 2
+    assert reissue(*command, "--weight", "age").code == 2
+
+
+def test_two_tables(reissue: Reissue) -> None:
+    reissue("anonymize", "patients.csv", *CHECK, "-r", "l=3", "--method", "anatomy", "-o", "out.csv")
+    outcome = reissue("utility", "patients.csv", "out.csv", "out.sensitive.csv", *CHECK, "--queries", "20")
+    assert outcome.code == 0, outcome.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["patients.csv"], ["patients.csv", "none.csv", *CHECK], ["none.csv", "a", *CHECK]]
+)
+def test_bad_input(reissue: Reissue, tmp_path: Path, arguments: list[str]) -> None:
+    before = files(tmp_path)
+    outcome = reissue("utility", *arguments, "--json")
+    assert outcome.code == 2
+    assert outcome.json["error"]["message"]
+    assert files(tmp_path) == before

@@ -1,0 +1,105 @@
+"""The docs are tested: their commands run, their links lead somewhere, the reference is complete."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reissue import synth
+from reissue.algorithms import registered
+from reissue.cli._app import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The code blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def shell(commands: str, folder: Path) -> None:
+    """Run lines as a reader would, with `reissue` on the path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(  # noqa: S603
+        ["bash", "-euo", "pipefail", "-c", commands],  # noqa: S607
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_opens_with_the_two_commands() -> None:
+    readme = ROOT / "README.md"
+    first = blocks(readme, "sh")[0]
+    assert readme.read_text().index(first) < 60
+    targets = re.findall(r"^make (\S+)", first, re.MULTILINE)
+    assert targets == ["demo", "test"]
+    for target in targets:
+        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_the_readmes_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(ROOT / "README.md", "python")
+    assert len(code.strip().splitlines()) <= 12
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102
+    assert (tmp_path / "release.csv").is_file()
+
+
+def test_the_readmes_commands_run(tmp_path: Path) -> None:
+    next(synth.Population(seed=1, people=500).months(1)).write_csv(tmp_path / "patients.csv")
+    for block in blocks(ROOT / "README.md", "sh")[1:]:
+        shell(block, tmp_path)
+    assert (tmp_path / "release.csv").is_file()
+
+
+def test_the_tutorials_commands_run(tmp_path: Path) -> None:
+    shell("\n".join(blocks(ROOT / "docs" / "tutorial" / "first-release.md", "sh")), tmp_path)
+    assert (tmp_path / "release.csv").is_file()
+
+
+def test_the_command_line_reference_is_fresh_and_complete() -> None:
+    page = str(runpy.run_path(str(ROOT / "docs" / "generate.py"))["page"]())
+    assert (ROOT / "docs" / "reference" / "cli.md").read_text() == page, "run: python docs/generate.py"
+    for command in COMMANDS:
+        assert f"## reissue {command}\n" in page
+    for method, its in registered().items():
+        assert f"\n### {method}" in page
+        assert its.summary in page
+        assert all(f"| `{option}` |" in page for option in its.options)
+
+
+def test_every_command_is_a_module_and_every_module_a_command() -> None:
+    modules = {path.stem for path in (ROOT / "src" / "reissue" / "cli").glob("[!_]*.py")}
+    assert modules == set(COMMANDS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_page_is_in_the_navigation_and_the_other_way_round() -> None:
+    listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    there = {str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")}
+    assert listed == there
+
+
+def test_every_promise_names_a_test_that_exists() -> None:
+    text = (ROOT / "docs" / "concepts" / "promise.md").read_text()
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) >= 8
+    for path, function in named:
+        assert re.search(rf"^def {function}\(", (ROOT / path).read_text(), re.MULTILINE), function
+    promises = re.findall(r"^\| .* \|$", text.partition("## What is promised")[2].partition("##")[0], re.MULTILINE)[2:]
+    assert promises
+    assert all("`tests/" in promise for promise in promises)

@@ -1,0 +1,91 @@
+"""The package as a whole: its names, its weight, its files."""
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import reissue
+
+ROOT = Path(__file__).parent.parent
+HEAVY = (
+    "pandas",
+    "pyarrow",
+    "matplotlib",
+    "altair",
+    "fastapi",
+    "pyspark",
+    "sqlalchemy",
+    "rich",
+    "typer",
+    "scipy",
+    "numba",
+)
+
+
+def tracked() -> list[Path]:
+    """The project's own files, as git knows them."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)  # noqa: S607
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    return done.stdout
+
+
+def test_public_names_are_explicit_and_there() -> None:
+    assert len(set(reissue.__all__)) == len(reissue.__all__)
+    for name in reissue.__all__:
+        assert getattr(reissue, name).__doc__, name
+
+
+def test_importing_reissue_is_light() -> None:
+    loaded = set(python("import sys, reissue; print(*sys.modules)").split())
+    assert not loaded & set(HEAVY)
+    assert not {name for name in loaded if name.startswith(("reissue.cli", "reissue.synth", "reissue.web"))}
+
+
+def test_importing_reissue_costs_little_more_than_its_libraries() -> None:
+    """In CPU seconds, as a ratio within one run; the best of three, for other work disturbs."""
+    clock = "import time; {}; print(time.process_time())"
+    ours = min(float(python(clock.format("import reissue"))) for _ in range(3))
+    theirs = min(float(python(clock.format("import numpy, polars, narwhals, tomlkit"))) for _ in range(3))
+    assert ours < 1.6 * theirs
+
+
+def test_help_loads_no_library_beyond_the_command_lines_own() -> None:
+    code = "import sys; from reissue.cli._app import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert not set(done.stderr.split()) & (set(HEAVY) - {"rich", "typer"})
+    assert "reissue.algorithms.mondrian" not in done.stderr.split()
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert reissue.__version__ == project["version"] == importlib.metadata.version("reissue")
+
+
+def test_rooms_stay_small() -> None:
+    large = [path.name for path in tracked() if path.suffix == ".py" and len(path.read_text().splitlines()) > 450]
+    assert not large
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    paths = re.compile(
+        rb"/(?:home|root|Users|work|opt)/\w|[A-Z]:\\\\Users|pypi\.org/simple|files\.pythonhosted|--index-url"
+    )
+    naming = [path.name for path in tracked() if path.name != Path(__file__).name and paths.search(path.read_bytes())]
+    assert not naming
+
+
+def test_every_module_says_what_it_is() -> None:
+    for path in tracked():
+        if path.is_relative_to(ROOT / "src") and path.suffix == ".py":
+            assert path.read_text().lstrip().startswith(('"""', 'r"""')), path.name
