@@ -129,7 +129,8 @@ def _number(column: pl.Series) -> tuple[pl.Series, int]:
     """A column as numbers 0, 1, ..., equal where the values are equal, and how many numbers there are at most."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    if not (column.dtype.is_integer() or column.dtype.is_temporal() or column.dtype == pl.Boolean):
+    counted = column.dtype.is_integer() or column.dtype.is_temporal() or isinstance(column.dtype, pl.Boolean | pl.Enum)
+    if not counted:
         own = pl.Categorical(pl.Categories.random())
         column = column.cast(pl.String).cast(own)
     codes = column.to_physical().cast(pl.Int64)

@@ -13,7 +13,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.taxonomy import Taxonomy
 
-__all__ = ["Cells", "Counts", "Domain", "cells_of", "pack", "rank"]
+__all__ = ["Cells", "Counts", "Domain", "cells_of", "distinct_keys", "pack", "rank"]
 
 _LIMIT = 2**63 - 1
 
@@ -39,6 +39,17 @@ def rank(keys: Ints) -> tuple[Ints, int]:
     """Keys replaced by their dense rank 0, 1, ..., and how many there are."""
     distinct, dense = np.unique(keys, return_inverse=True)
     return dense.astype(np.int64, copy=False), max(len(distinct), 1)
+
+
+def distinct_keys(keys: Ints, bound: int) -> tuple[Ints, Ints]:
+    """The distinct keys in order, and the place of each key among them; without sorting where keys are small."""
+    if bound > 4 * len(keys) + 1024:
+        return np.unique(keys, return_inverse=True)
+    place = np.zeros(bound, np.int64)
+    place[keys] = 1
+    found = np.flatnonzero(place)
+    place[found] = np.arange(len(found))
+    return found, place[keys]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +111,9 @@ class Counts:
         elif self._weights is None:
             distinct, number = np.unique(keys, return_counts=True)
         else:
+            keys, weights = keys[self._weights > 0], self._weights[self._weights > 0]
             distinct, place = np.unique(keys, return_inverse=True)
-            number = np.bincount(place, self._weights).astype(np.int64)
+            number = np.bincount(place, weights).astype(np.int64)
         return distinct // width, distinct % width, number
 
     @property

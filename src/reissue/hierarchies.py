@@ -273,9 +273,7 @@ def _distinct(column: pl.Series) -> pl.Series:
     if column.dtype.is_integer():
         low, high = column.min(), column.max()
         if _narrow(low, high, len(column)):
-            seen = np.zeros(int(high) - int(low) + 1, np.bool_)  # type: ignore[arg-type]
-            seen[_offsets(column.drop_nulls(), int(low))] = True  # type: ignore[arg-type]
-            present = np.flatnonzero(seen) + int(low)  # type: ignore[arg-type]
+            present = np.flatnonzero(np.bincount(_offsets(column.drop_nulls(), int(low)))) + int(low)  # type: ignore[arg-type]
             return pl.Series(column.name, present, dtype=column.dtype)
     return column.drop_nulls().unique().sort()
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from reissue._arrays import Codes, Ints
+from reissue._arrays import Codes
+from reissue.cells import distinct_keys
 from reissue.check import meets
 from reissue.errors import InternalError
 from reissue.release import GROUP, Boxes, Draft, Release
@@ -64,13 +66,14 @@ def _generalized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Genera
     """One table: every row with its group's texts."""
     order = _order(draft, rng)
     texts = [_texts(table, boxes, place) for place in range(len(table.codes))]
-    recoded = [names.gather(of_group[draft.groups[order]]) for names, of_group in texts]
+    groups = draft.groups[order]
+    recoded = [names.gather(pl.Series(np.take(of_group, groups))) for names, of_group in texts]
     number = pl.Series(GROUP, rng.permutation(boxes.lo.shape[1]) + 1 if draft.numbered else [], dtype=pl.Int64)
     whole = _published(table, draft, order, recoded)
-    whole = whole.insert_column(0, number.gather(draft.groups[order])) if draft.numbered else whole
+    whole = whole.insert_column(0, number.gather(groups)) if draft.numbered else whole
     if draft.counterfeits is None:
         return {"release": whole}
-    fakes = [names.gather(of_group[draft.counterfeits.groups]) for names, of_group in texts]
+    fakes = [names.gather(pl.Series(of_group[draft.counterfeits.groups])) for names, of_group in texts]
     added, marks = _fakes(table, draft, fakes), pl.DataFrame(fakes)
     if draft.numbered:
         marks = number.gather(draft.counterfeits.groups).to_frame()
@@ -105,27 +108,26 @@ def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generat
     return {"quasi": whole.drop(sensitive), "sensitive": counted, **tables}
 
 
-def _order(draft: Draft, rng: np.random.Generator) -> Ints:
+def _order(draft: Draft, rng: np.random.Generator) -> Codes:
     """The rows that are published, shuffled: row order tells nothing."""
-    kept = np.flatnonzero(draft.groups >= 0)
-    return kept[rng.permutation(len(kept))]
+    return rng.permutation(np.flatnonzero(draft.groups >= 0).astype(np.int32))
 
 
-def _texts(table: Table, boxes: Boxes, place: int) -> tuple[pl.Series, Ints]:
+def _texts(table: Table, boxes: Boxes, place: int) -> tuple[pl.Series, NDArray[np.uint32]]:
     """The distinct published texts of one quasi-identifier, and which of them each group has.
 
     As an Enum each row holds a small number and the texts are there once: a fraction of the memory, faster to group.
     """
     taxonomy = table.taxonomies[place]
     keys = boxes.lo[place].astype(np.int64) * taxonomy.size + boxes.hi[place]
-    distinct, of_group = np.unique(keys, return_inverse=True)
+    distinct, of_group = distinct_keys(keys, taxonomy.size**2)
     low, high = (distinct // taxonomy.size).astype(np.int32), (distinct % taxonomy.size).astype(np.int32)
     texts = taxonomy.text(low, high)
     kind = pl.Enum([text for text in texts if text is not None])
-    return pl.Series(table.schema.quasi[place], texts, dtype=kind), of_group
+    return pl.Series(table.schema.quasi[place], texts, dtype=kind), of_group.astype(np.uint32)
 
 
-def _published(table: Table, draft: Draft, order: Ints, quasi: list[pl.Series]) -> pl.DataFrame:
+def _published(table: Table, draft: Draft, order: Codes, quasi: list[pl.Series]) -> pl.DataFrame:
     """Quasi-identifiers, sensitive and kept columns in the order of the user's table; nothing else."""
     columns: dict[str, pl.Series] = {column.name: column for column in quasi}
     if draft.sensitive is not None:

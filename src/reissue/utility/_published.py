@@ -15,7 +15,7 @@ from scipy import sparse
 
 from reissue._arrays import Codes, Floats, Ints
 from reissue._groups import COUNT
-from reissue.cells import pack, rank
+from reissue.cells import distinct_keys, pack, rank
 from reissue.errors import DataError, SchemaError, nearest
 from reissue.hierarchies import prepare
 from reissue.notation import parse_column
@@ -129,21 +129,11 @@ def _alike(lo: Codes, hi: Codes, sizes: Sequence[int], number: Ints | None = Non
     """The box of each row (or group): same intervals, same number; and one row of each box."""
     codes, bounds = ([], []) if number is None else ([number], [int(number.max(initial=0)) + 1])
     for low, high, size in zip(lo, hi, sizes, strict=True):
-        code, bound = _dense(low * np.int64(size) + high, size * size)
+        found, code = distinct_keys(low * np.int64(size) + high, size * size)
         codes.append(code)
-        bounds.append(bound)
+        bounds.append(len(found))
     _, first, box = np.unique(pack(codes, bounds)[0], return_index=True, return_inverse=True)
     return box, first
-
-
-def _dense(keys: Ints, bound: int) -> tuple[Ints, int]:
-    """Keys as ranks 0, 1, ...: by a table of all keys where that is small, else by sorting."""
-    if bound > 4 * len(keys) + 1024:
-        return rank(keys)
-    place = np.zeros(bound, np.int64)
-    place[keys] = 1
-    np.cumsum(place, out=place)
-    return place[keys] - 1, max(int(place[-1]), 1)
 
 
 def _numbers(column: pl.Series, known: pl.Series) -> Ints:
