@@ -1,0 +1,115 @@
+"""The update graph with nothing changing: posteriors against all paths, and the intersection attack's findings."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reissue._arrays import Floats
+from reissue.attack import attack
+from reissue.attacks import Knowledge
+from reissue.attacks._membership import Membership, membership
+from reissue.attacks._series import Series
+from reissue.attacks.updates import posteriors
+from reissue.findings import Status
+from reissue.schema import Schema
+from tests.algorithms.streams import SCHEMA, publish, stream
+
+VALUES = 3
+
+
+def random_membership(seed: int) -> Membership:
+    rng = np.random.default_rng(seed)
+    releases, people = 3, 6
+    person, group = [], []
+    for release in range(releases):
+        for one in range(people):
+            if rng.random() < 0.8 or not release:
+                person.append(one)
+                group.append(2 * release + int(rng.integers(2)))
+    order = np.lexsort((person, group))
+    counts = rng.integers(0, 3, (2 * releases, VALUES))
+    counts[:, 0] += counts.sum(axis=1) == 0
+    at, value = np.nonzero(counts)
+    return Membership(
+        np.array(person)[order],
+        np.array(group)[order],
+        np.repeat(np.arange(releases), 2),
+        at,
+        value,
+        counts[at, value],
+        np.ones(people, np.bool_),
+    )
+
+
+def all_paths(members: Membership, person: int, steps: Floats) -> Floats:
+    """Releases x values: the weight of the paths through each value."""
+    shares = np.ones((3, VALUES))
+    for group in members.group[members.person == person]:
+        counts = np.zeros(VALUES)
+        mine = members.value_group == group
+        counts[members.value[mine]] = members.count[mine]
+        shares[members.release[group]] = counts / counts.sum()
+    through = np.zeros((3, VALUES))
+    for path in itertools.product(range(VALUES), repeat=3):
+        weight = float(np.prod([shares[release, value] for release, value in enumerate(path)]))
+        weight *= float(np.prod([steps[a, b] for a, b in itertools.pairwise(path)]))
+        for release, value in enumerate(path):
+            through[release, value] += weight
+    return np.asarray(through / max(through[0].sum(), 1e-300))
+
+
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_posteriors_against_all_paths(seed: int, changing: bool) -> None:
+    members = random_membership(seed)
+    steps = np.random.default_rng(seed).random((VALUES, VALUES)) if changing else np.eye(VALUES)
+    steps /= steps.sum(axis=1, keepdims=True)
+    found = posteriors(members, steps if changing else None)
+    for person, release, largest, left in zip(
+        found.person.tolist(), found.release.tolist(), found.largest, found.left.tolist(), strict=True
+    ):
+        paths = all_paths(members, person, steps)[release]
+        assert largest == pytest.approx(paths.max())
+        assert left == (paths > 1e-9).sum()
+
+
+@given(st.integers(0, 10**6), st.integers(2, 3), st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_invariant_series_withstand_the_intersection(seed: int, m: int, returns: bool) -> None:
+    frames = stream(seed, releases=4, returns=returns)
+    for method, requirement in (("invariance", f"m-unique={m}"), ("equivalence", f"simple-l={m}")):
+        releases = publish(frames, method, requirement)
+        finding = attack(releases, SCHEMA, only="updates", limits={"updates": 1 / m})["updates"]
+        assert (finding.status, finding.people) == (Status.FAILED, 0)
+        assert max(finding.details["risks"]) == finding.details["risk"] == finding.worst
+        assert finding.details["certains"] == [0, 0, 0, 0]
+
+
+def test_groups_that_share_one_value_give_a_person_away() -> None:
+    schema = Schema.of_columns(quasi=["q"], sensitive=["s"], identifier="id")
+    one = pl.DataFrame({"id": [1, 2], "q": ["a", "a"], "s": ["flu", "HIV"]})
+    two = pl.DataFrame({"id": [1, 3], "q": ["a", "a"], "s": ["flu", "cold"]})
+    finding = attack([one, two], schema, only="updates")["updates"]
+    assert finding.status == Status.SUCCEEDED
+    assert finding.people == 1
+    assert finding.details == {"risk": 1.0, "certain": 1, "risks": [1.0, 1.0], "certains": [1, 1]}
+
+
+def test_groups_without_a_common_value_are_no_case_for_intersection() -> None:
+    schema = Schema.of_columns(quasi=["q"], sensitive=["s"], identifier="id")
+    one = pl.DataFrame({"id": [1, 2], "q": ["a", "a"], "s": ["flu", "HIV"]})
+    two = pl.DataFrame({"id": [1, 3], "q": ["a", "a"], "s": ["cold", "gout"]})
+    finding = attack([one, two], schema, only="updates")["updates"]
+    assert finding.status == Status.NOT_RUN
+    assert "no value in common" in str(finding.reason)
+
+
+def test_a_long_series_does_not_underflow() -> None:
+    schema = Schema.of_columns(quasi=["q"], sensitive=["s"], identifier="id")
+    frame = pl.DataFrame({"id": range(40), "q": ["a"] * 40, "s": [f"v{n}" for n in range(40)]})
+    found = posteriors(membership(Series.read([frame] * 300, schema), Knowledge()))
+    assert found.largest == pytest.approx(1 / 40)
