@@ -1,10 +1,10 @@
 """What is known of a class beside one of its groups: values published as they are, and people in other groups."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.stats import hypergeom
+from scipy.special import gammaln
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks._linkage import Linkage
@@ -63,7 +63,7 @@ class Beside:
                 people = int(link.counts.sizes[there])
                 hits = self._holding(there, mask)
                 taken = min(int(link.num[number]), people)
-                chances = np.convolve(chances, hypergeom.pmf(np.arange(taken + 1), people, hits, taken))
+                chances = np.convolve(chances, _random(people, hits, taken))
         return chances
 
     def _holding(self, group: int, mask: Bools) -> int:
@@ -79,6 +79,21 @@ class Beside:
         counts = self.linkage.counts
         triples = slice(int(self._starts[group]), int(self._starts[group + 1]))
         return counts.value[triples], counts.count[triples]
+
+
+@lru_cache(maxsize=4096)
+def _random(people: int, hits: int, taken: int) -> Floats:
+    """By 0, ..., taken: the chance that so many of those taken at random are hits."""
+    j = np.arange(taken + 1)
+    fits = (j <= hits) & (taken - j <= people - hits)
+    logs = _choose(hits, j[fits]) + _choose(people - hits, taken - j[fits]) - _choose(people, np.array([taken]))
+    chances = np.zeros(taken + 1)
+    chances[fits] = np.exp(logs)
+    return chances
+
+
+def _choose(n: int, j: Ints) -> Floats:
+    return np.asarray(gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1), np.float64)
 
 
 def _ranges(keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:

@@ -14,8 +14,8 @@ rounded.)
 Classes that are alike form a *block*. All of a block's credibility is in its total count, so prefix and suffix
 products run over blocks: O(s N) for all credibilities, against the paper's O(p^2 s + p s^3 l).
 
-Floats overflow beyond about a thousand people, so every coefficient has a binary exponent of its own (`Wide`): no
-overflow, no underflow. Each coefficient is a sum of at most s + 1 products; with b blocks and c copies in the largest
+Floats overflow beyond about a thousand people; from there every coefficient has a binary exponent of its own (`_wide`):
+no overflow, no underflow. Each coefficient is a sum of at most s + 1 products; with b blocks and c copies in the largest
 the relative error is below (s + 4) (2 b + 2 log2 c + 4) eps, eps = 2.2e-16 (measured: below 1e-12 at 10^5 people).
 """
 
@@ -120,7 +120,7 @@ class _Pair:
         return _Pair(self.people + other.people, fine, broken)
 
 
-_NOBODY = _Pair(0, Wide.of(np.ones(1)), Wide.of(np.zeros(1)))
+_NOBODY = _Pair(0, Wide.plain(np.ones(1), 0, 0), Wide.plain(np.zeros(1), 0, 0))
 
 
 def fast(blocks: Sequence[Block], sensitive: int) -> Odds:
@@ -131,17 +131,15 @@ def fast(blocks: Sequence[Block], sensitive: int) -> Odds:
         before.append(before[-1].join(pair, sensitive))
     for pair in reversed(pairs[1:]):
         after.append(pair.join(after[-1], sensitive))
-    people = before[-1].people
-    broken = before[-1].broken
-    total = Wide(broken.mantissa[sensitive:], broken.exponent[sensitive:]) if len(broken) > sensitive else broken
-    if len(broken) <= sensitive or not total.mantissa[0]:
-        return Odds(0.0, np.full(len(blocks), sensitive / max(people, 1)))
+    whole = before[-1]
+    total = whole.broken.at(sensitive) if len(whole.broken) > sensitive else _NOBODY.broken
+    if not total.parts[0][0]:
+        return Odds(0.0, np.full(len(blocks), sensitive / max(whole.people, 1)))
     shares = [
         _hits(pair, front, back, sensitive).over(total)
         for pair, front, back in zip(pairs, before[:-1], reversed(after), strict=True)
     ]
-    everything = binomials(people, sensitive)
-    kept = total.over(Wide(everything.mantissa[sensitive:], everything.exponent[sensitive:]))
+    kept = total.over(binomials(whole.people, sensitive).at(sensitive))
     return Odds(min(max(kept, _LEAST), 1.0), np.minimum(shares, 1.0))
 
 

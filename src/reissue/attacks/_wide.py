@@ -1,13 +1,13 @@
-"""Polynomials with positive coefficients of any size: floats, each with a binary exponent of its own.
+"""Polynomials with positive coefficients of any size: floats while they fit, then each with an exponent of its own.
 
 Floats overflow where binomial coefficients begin to matter, and logarithms lose as many digits as the number is long.
 A mantissa and an exponent lose nothing: sums and products of positive numbers keep their relative error, which grows by
-one rounding an operation.
+one rounding an operation. Small polynomials, whose coefficients are known to fit, stay plain arrays.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -17,7 +17,9 @@ __all__ = ["Wide", "binomials"]
 
 _NOTHING = -(2**40)
 """The exponent of zero: less than any other."""
-_PLAIN = 480
+_FITS = 950
+"""Exponents up to here, either way, fit a float."""
+_RUN = 480
 """Products of numbers with exponents up to here, and sums of 2^60 of them, fit a float."""
 _CHUNK = 32
 """So many ratios between 1e-9 and 1e9 multiply without overflow."""
@@ -25,31 +27,60 @@ _CHUNK = 32
 
 @dataclass(frozen=True, eq=False)
 class Wide:
-    """A polynomial's coefficients as mantissa times a power of two: what a float is, without its bounds."""
+    """A polynomial's coefficients."""
 
-    mantissa: Floats
-    """0, or at least 1/2 and below 1."""
-    exponent: Ints
+    light: Floats | None
+    """The coefficients as floats, where they fit."""
+    heavy: tuple[Floats, Ints] | None
+    """Otherwise their mantissas (0, or at least 1/2 and below 1) and exponents."""
+    low: int = 0
+    """Every coefficient is 0, or at least 2^low and at most 2^high."""
+    high: int = 0
+
+    @classmethod
+    def plain(cls, coefficients: Floats, low: int, high: int) -> "Wide":
+        """From floats with known bounds."""
+        return cls(coefficients, None, low, high)
 
     @classmethod
     def of(cls, mantissa: Floats, exponent: Ints | int = 0) -> "Wide":
-        """The same numbers with their mantissas in range."""
+        """From numbers times powers of two."""
         mantissa, shift = np.frexp(mantissa)
-        return cls(mantissa, np.where(mantissa == 0, _NOTHING, exponent + shift.astype(np.int64)))
+        exponent = np.where(mantissa == 0, _NOTHING, exponent + shift.astype(np.int64))
+        some = exponent[mantissa > 0]
+        low, high = (int(some.min()) - 1, int(some.max())) if len(some) else (0, 0)
+        if low >= -_FITS and high <= _FITS:
+            return cls(_shifted(mantissa, exponent), None, low, high)
+        return cls(None, (mantissa, exponent), low, high)
+
+    @cached_property
+    def parts(self) -> tuple[Floats, Ints]:
+        """Mantissas and exponents."""
+        if self.heavy is not None:
+            return self.heavy
+        mantissa, shift = np.frexp(self.light if self.light is not None else np.empty(0))
+        return mantissa, np.where(mantissa == 0, _NOTHING, shift.astype(np.int64))
 
     def __len__(self) -> int:
-        return len(self.mantissa)
+        return len(self.parts[0] if self.light is None else self.light)
+
+    def at(self, place: int) -> "Wide":
+        """One coefficient alone."""
+        if self.light is not None:
+            return Wide.plain(self.light[place : place + 1], self.low, self.high)
+        mantissa, exponent = self.parts
+        return Wide.of(mantissa[place : place + 1], exponent[place : place + 1])
 
     def times(self, other: "Wide", top: int) -> "Wide":
         """The product of two polynomials, up to x^top."""
-        a, b = self.plain(), other.plain()
-        if a is not None and b is not None:
-            return Wide.of(np.convolve(a, b)[: top + 1])
+        low, high = self.low + other.low, self.high + other.high + min(len(self), len(other)).bit_length()
+        if self.light is not None and other.light is not None and low >= -_FITS and high <= _FITS:
+            return Wide.plain(np.convolve(self.light, other.light)[: top + 1], low, high)
         slope = max(self.slope(), other.slope(), key=abs)
         length = min(top, len(self) + len(other) - 2) + 1
         sums, highest = np.zeros(length), np.full(length, _NOTHING)
-        theirs = list(other.pieces(slope))
-        for start, mine, power in self.pieces(slope):
+        theirs = list(other.runs(slope))
+        for start, mine, power in self.runs(slope):
             for begin, its, more in theirs:
                 at = slice(start + begin, min(start + begin + len(mine) + len(its) - 1, length))
                 if at.start < length:
@@ -58,70 +89,78 @@ class Wide:
 
     def plus(self, other: "Wide") -> "Wide":
         """The sum of two polynomials."""
-        length = max(len(self), len(other))
-        a, b = self.padded(length), other.padded(length)
-        highest = np.maximum(a.exponent, b.exponent)
-        sums = _shifted(a.mantissa, a.exponent - highest) + _shifted(b.mantissa, b.exponent - highest)
+        short, long = (self, other) if len(self) <= len(other) else (other, self)
+        if short.light is not None and long.light is not None and max(short.high, long.high) < _FITS:
+            sums = long.light.copy()
+            sums[: len(short)] += short.light
+            return Wide.plain(sums, min(short.low, long.low), max(short.high, long.high) + 1)
+        (a, power), (b, more) = short.parts, long.parts
+        highest = more.copy()
+        np.maximum(highest[: len(short)], power, out=highest[: len(short)])
+        sums = _shifted(b, more - highest)
+        sums[: len(short)] += _shifted(a, power - highest[: len(short)])
         return Wide.of(sums, highest)
 
     def weighted(self, weights: Floats) -> "Wide":
-        """Every coefficient times a number."""
-        return Wide.of(self.mantissa * weights, self.exponent)
+        """Every coefficient times a number between 0 and 1."""
+        if self.light is not None:
+            least = float(weights.min(where=weights > 0, initial=1.0))
+            low = self.low + int(np.frexp(least)[1]) - 1
+            if low >= -_FITS:
+                return Wide.plain(self.light * weights, low, self.high)
+        mantissa, exponent = self.parts
+        return Wide.of(mantissa * weights, exponent)
 
     def against(self, other: "Wide", top: int) -> "Wide":
         """The x^top coefficient of the product, alone."""
-        j = np.arange(max(0, top + 1 - len(other)), min(top + 1, len(self)))
-        exponent = self.exponent[j] + other.exponent[top - j]
-        highest = int(exponent.max(initial=_NOTHING))
-        mantissa = self.mantissa[j] * other.mantissa[top - j]
-        return Wide.of(_shifted(mantissa, exponent - highest).sum(keepdims=True), highest)
+        first, after = max(0, top + 1 - len(other)), min(top + 1, len(self))
+        if first >= after:
+            return Wide.plain(np.zeros(1), 0, 0)
+        mine, its = slice(first, after), slice(top - after + 1, top - first + 1)
+        low, high = self.low + other.low, self.high + other.high + (after - first).bit_length()
+        if self.light is not None and other.light is not None and low >= -_FITS and high <= _FITS:
+            return Wide.plain(np.array([self.light[mine] @ other.light[its][::-1]]), low, high)
+        (a, power), (b, more) = self.parts, other.parts
+        exponent = power[mine] + more[its][::-1]
+        highest = int(exponent.max())
+        return Wide.of(_shifted(a[mine] * b[its][::-1], exponent - highest).sum(keepdims=True), highest)
 
     def over(self, other: "Wide") -> float:
         """The first coefficient divided by another's."""
-        if not self.mantissa[0]:
+        if self.light is not None and other.light is not None and self.high - other.low < _FITS:
+            return float(self.light[0] / other.light[0])
+        (a, power), (b, more) = self.parts, other.parts
+        if not a[0]:
             return 0.0
-        shift = np.clip(self.exponent[0] - other.exponent[0], -1100, 1000)
-        return float(np.ldexp(self.mantissa[0] / other.mantissa[0], int(shift)))
-
-    def plain(self) -> Floats | None:
-        """As floats, where products of such numbers do not overflow or underflow."""
-        some = self.exponent[self.mantissa > 0]
-        if len(some) and (some.max() > _PLAIN or some.min() < -_PLAIN):
-            return None
-        return _shifted(self.mantissa, self.exponent)
+        return float(np.ldexp(a[0] / b[0], int(np.clip(power[0] - more[0], -1100, 1000))))
 
     def slope(self) -> int:
         """About how many bits each coefficient has more than the one before."""
-        some = np.flatnonzero(self.mantissa)
+        mantissa, exponent = self.parts
+        some = np.flatnonzero(mantissa)
         if len(some) < 2:
             return 0
-        rise = int(self.exponent[some[-1]] - self.exponent[some[0]])
-        return round(rise / int(some[-1] - some[0]))
+        return round(int(exponent[some[-1]] - exponent[some[0]]) / int(some[-1] - some[0]))
 
-    def pieces(self, slope: int) -> Iterator[tuple[int, Floats, int]]:
+    def runs(self, slope: int) -> Iterator[tuple[int, Floats, int]]:
         """Runs of coefficients as plain floats, once 2^(slope x place) is taken out: start, floats, common exponent.
 
         Powers of two are taken out exactly, so this rounds nothing.
         """
-        exponent = self.exponent - slope * np.arange(len(self))
-        waiting = [(0, len(self))]
+        mantissa, exponent = self.parts
+        exponent = exponent - slope * np.arange(len(mantissa))
+        waiting = [(0, len(mantissa))]
         while waiting:
             start, stop = waiting.pop()
-            some = start + np.flatnonzero(self.mantissa[start:stop])
+            some = start + np.flatnonzero(mantissa[start:stop])
             if not len(some):
                 continue
             highest = int(exponent[some].max())
-            if highest - int(exponent[some].min()) <= _PLAIN:
-                shift = np.where(self.mantissa[start:stop] > 0, exponent[start:stop] - highest, 0)
-                yield start, _shifted(self.mantissa[start:stop], shift), highest
+            if highest - int(exponent[some].min()) <= _RUN:
+                shift = np.where(mantissa[start:stop] > 0, exponent[start:stop] - highest, 0)
+                yield start, _shifted(mantissa[start:stop], shift), highest
             else:
                 waiting += [(start, (start + stop) // 2), ((start + stop) // 2, stop)]
-
-    def padded(self, length: int) -> "Wide":
-        more = length - len(self)
-        if not more:
-            return self
-        return Wide(np.append(self.mantissa, np.zeros(more)), np.append(self.exponent, np.full(more, _NOTHING)))
 
 
 def _add(sums: Floats, highest: Ints, terms: Floats, power: int) -> None:
@@ -137,11 +176,13 @@ def _shifted(mantissa: Floats, exponent: Ints) -> Floats:
     return np.ldexp(mantissa, np.maximum(exponent, -1100).astype(np.int32))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def binomials(n: int, top: int) -> Wide:
     """C(n, 0), ..., C(n, top), or fewer where n is less: a running product of (n-j+1) / j."""
     top = min(n, top)
     j = np.arange(1, top + 1, dtype=np.float64)
+    if n <= _FITS:
+        return Wide.plain(np.append(1.0, np.cumprod((n - j + 1) / j)), 0, n)
     ratios = np.append((n - j + 1) / j, np.ones(-top % _CHUNK)).reshape(-1, _CHUNK)
     mantissa, shift = np.frexp(np.cumprod(ratios, axis=1))
     start, power = np.ones(len(ratios)), np.zeros(len(ratios), np.int64)
