@@ -15,7 +15,7 @@ Classes that are alike form a *block*. All of a block's credibility is in its to
 products run over blocks: O(s N) for all credibilities, against the paper's O(p^2 s + p s^3 l).
 
 Floats overflow beyond about a thousand people; from there every coefficient has a binary exponent of its own (`_wide`):
-no overflow, no underflow. Each coefficient is a sum of at most s + 1 products; with b blocks and c copies in the largest
+no overflow, no underflow. A coefficient is a sum of at most s + 1 products; with b blocks and c copies in the largest
 the relative error is below (s + 4) (2 b + 2 log2 c + 4) eps, eps = 2.2e-16 (measured: below 1e-12 at 10^5 people).
 """
 
