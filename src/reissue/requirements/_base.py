@@ -57,11 +57,14 @@ class Requirement(ABC):
         """Both must be met."""
         return All(self.parts() + other.parts())
 
-    def refuse_impossible(self, whole: Counts) -> None:
-        """Stop before work starts if no release of this table can meet it (`whole` is the table in one group)."""
+    def refuse_impossible(self, whole: Counts, *, suppressing: bool = False) -> None:
+        """Stop before work starts if no release of this table can meet it (`whole` is the table in one group).
+
+        Where rows may be left out, only what no fewer rows could mend is refused.
+        """
         for part in self.parts():
             part.fits(whole.domain)
-            if not part.possible(whole):
+            if not (suppressing and not part.growing) and not part.possible(whole):
                 raise RequirementError(
                     f"No release of this table can meet {part}: even all its {int(whole.sizes[0]):,} rows in one group "
                     f"do not{part.why(whole)}."
