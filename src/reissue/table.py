@@ -12,10 +12,10 @@ from reissue._arrays import Codes
 from reissue._frames import Back, from_frame
 from reissue.cells import Counts, Domain, pack
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest
-from reissue.files import read_file
 from reissue.hierarchies import Coding, Hierarchy, prepare
 from reissue.schema import Role, Schema
 from reissue.taxonomy import Taxonomy
+from reissue.together import read_together
 
 __all__ = ["Table", "to_polars", "unlisted_values"]
 
@@ -116,7 +116,7 @@ def to_polars(
     """Any dataframe or path as a Polars frame, and the way back to the user's kind; `only` is all that is needed."""
     if isinstance(data, str | Path):
         text = () if schema is None else tuple(n for n, h in schema.hierarchies.items() if h.kind == "prefix")
-        return read_file(data, text=text, delimiter=delimiter, only=only), lambda frame: frame
+        return read_together(data, schema, text=text, delimiter=delimiter, only=only), lambda frame: frame
     return from_frame(data, only)
 
 

@@ -10,11 +10,12 @@ import polars as pl
 
 from reissue.attacks._views import Views, read_views
 from reissue.errors import InputError, SchemaError, nearest
-from reissue.files import read_file, second_path
+from reissue.files import second_path
 from reissue.release import GROUP, Release
 from reissue.requirements import KAnonymity, parse
 from reissue.schema import Schema
 from reissue.table import to_polars
+from reissue.together import read_together
 
 __all__ = ["Published", "Series"]
 
@@ -40,8 +41,9 @@ class Published:
         if not isinstance(data, str | Path):
             return cls({"release": to_polars(data)[0]})
         frame = _read_text(data, schema, delimiter)
-        beside = Path(second_path(data, "sensitive"))
-        if GROUP in frame.columns and set(schema.sensitive) - set(frame.columns) and beside.is_file():
+        apart = GROUP in frame.columns and set(schema.sensitive) - set(frame.columns)
+        beside = Path(second_path(data, "sensitive")) if apart and Path(data).is_file() else None
+        if beside is not None and beside.is_file():
             return cls({"quasi": frame, "sensitive": _read_text(beside, schema, delimiter)})
         return cls({"release": frame})
 
@@ -58,7 +60,7 @@ class Published:
 
 
 def _read_text(path: str | Path, schema: Schema, delimiter: str) -> pl.DataFrame:
-    return read_file(path, text=(*schema.quasi, *schema.sensitive), delimiter=delimiter)
+    return read_together(path, schema, text=(*schema.quasi, *schema.sensitive), delimiter=delimiter)
 
 
 @dataclass(frozen=True, eq=False)
