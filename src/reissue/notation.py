@@ -185,6 +185,7 @@ def coding_of(columns: Iterable[pl.Series], hierarchy: Hierarchy) -> Coding:
         if line is not None:
             return _coding(*line, missing=None in texts)
         values = parts + [_ELSEWHERE] * open_ended
+        hierarchy = hierarchy if parts else Hierarchy("flat")  # nothing but roots: no number or date to place
     return _coding(pl.Series("values", values, dtype=pl.String), hierarchy, missing=None in texts)
 
 

@@ -329,6 +329,8 @@ def test_releases_that_no_history_explains_are_not_run() -> None:
         (["53***"] * 4, ["5371*"] * 2 + ["5370*"] * 2, Hierarchy("prefix", prefix=(4, 2))),
         (["2024"] * 4, ["2024-Q1"] * 2 + ["2024-05"] * 2, Hierarchy("dates")),
         (["*"] * 4, ["5"] * 2 + ["7"] * 2, Hierarchy()),
+        (["*"] * 4, ["*"] * 4, Hierarchy("ranges", ranges=(5, 10))),
+        (["*"] * 4, ["*"] * 4, Hierarchy("dates")),
         ([None] * 4, [None] * 4, Hierarchy()),
     ],
 )
