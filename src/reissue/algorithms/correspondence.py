@@ -114,6 +114,13 @@ class _Judge:
             some.accept(trial, filled)
         return filled, sizes[filled]
 
+    def rank(self, groups: Ints, node: Node) -> tuple[int, float]:
+        """How a node comes among its equals: earlier releases that do not specialize it, and the squares it leaves."""
+        against = sum(cuts[node.attribute].covers(node.lo, node.hi) for cuts in self.history.covers)
+        split = self.pool.split(groups, node.attribute, node.child, len(node.children))
+        sizes = np.bincount(split.part, self._weight[split.items], split.parts)
+        return against, float(sizes @ sizes)
+
     def _leaves_enough(self, held: Histograms, count: Ints, chained: list[Trial], arrived: list[Trial]) -> bool:
         """Every arrival time in turn; `ceiling` is what the releases before it leave of each group's values."""
         part = np.repeat(np.arange(held.groups), held.lengths)
@@ -189,13 +196,13 @@ class _Cuts:
         self.decided += (hi - lo + 1) / self._table.sizes[attribute] / len(self.cuts)
 
     def step(self) -> bool:
-        """Specialize the candidate of the greatest score, or drop it for good; False if there is none."""
+        """Specialize the best candidate, or drop it for good; False if there is none."""
         if not self._open:
             return False
-        attribute, lo = max(self._open, key=lambda which: (self._score[which[0]][which[1]], -which[0], -which[1]))
-        hi = self._open.pop((attribute, lo))
-        node = Node(attribute, lo, hi, tuple(self._table.taxonomies[attribute].children(lo, hi)))
-        groups = np.flatnonzero(self._node[attribute] == lo)
+        node = self._best()
+        attribute, lo, hi = node.attribute, node.lo, node.hi
+        del self._open[attribute, lo]
+        groups = self._groups(attribute, lo)
         outcome = self._judge.specialized(groups, node)
         if outcome is None:
             self._close(attribute, lo, hi)
@@ -207,6 +214,26 @@ class _Cuts:
             self.cuts[attribute][child[0] : child[1] + 1] = child[0]
             self._offer(attribute, *child)
         return True
+
+    def _best(self) -> Node:
+        """The candidate of the greatest score.
+
+        The paper leaves ties open, and there are many: the roots of all attributes score the same. First come nodes
+        that most earlier releases have specialized too, for that takes nothing from their groups; then those that
+        leave the least sum of squares.
+        """
+        top = max(self._score[attribute][lo] for attribute, lo in self._open)
+        best = sorted(which for which in self._open if self._score[which[0]][which[1]] == top)
+        nodes = [Node(a, lo, self._open[a, lo], self._children(a, lo)) for a, lo in best]
+        if len(nodes) == 1:
+            return nodes[0]
+        return min(nodes, key=lambda node: self._judge.rank(self._groups(node.attribute, node.lo), node))
+
+    def _children(self, attribute: int, lo: int) -> tuple[tuple[int, int], ...]:
+        return tuple(self._table.taxonomies[attribute].children(lo, self._open[attribute, lo]))
+
+    def _groups(self, attribute: int, lo: int) -> Ints:
+        return np.flatnonzero(self._node[attribute] == lo)
 
     def _replace(self, groups: Ints, node: Node, filled: Ints, sizes: Ints) -> None:
         """The parts that are filled become groups."""
