@@ -1,5 +1,6 @@
 """The command line as a whole, and the commands that only tell."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,20 @@ def test_the_installed_command_ends_with_the_exit_code(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr == "Error: There is no file 'none.csv'.\n"
     assert not done.stdout
+
+
+def test_a_terminal_that_lacks_a_letter_is_no_reason_to_stop(tmp_path: Path) -> None:
+    (tmp_path / "z.csv").write_text("Código Postal,age\n01067,1\n", encoding="utf-8")
+    done = subprocess.run(  # noqa: S603
+        [Path(sys.executable).parent / "reissue", "init", "z.csv"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "C?digo Postal" in done.stdout
 
 
 def test_methods_lists_all_with_their_options(reissue: Reissue) -> None:

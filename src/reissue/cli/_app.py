@@ -8,6 +8,7 @@ library raises; how that ends is decided here, in one place.
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -62,6 +63,9 @@ def load() -> typer.Typer:
 
 def main() -> None:
     """The `reissue` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no reason to stop
     sys.exit(run(sys.argv[1:]))
 
 

@@ -72,7 +72,7 @@ def show_check(outcome: "Check") -> None:
 
 def show_json(answer: Mapping[str, Any]) -> None:
     """The one JSON object of a command."""
-    typer.echo(json.dumps(_plain(answer), ensure_ascii=False, indent=2))
+    typer.echo(json.dumps(_plain(answer), indent=2))
 
 
 def _plain(value: Any) -> Any:

@@ -38,7 +38,7 @@ def methods(as_json: JsonOption = False) -> None:
         _render.say(f"{name}{' (the default)' if name == DEFAULT_METHOD else ''}", style="bold")
         _render.say(f"  {method.summary}")
         if method.remembers:
-            _render.say("  It follows people from release to release: the command line makes the first one only.")
+            _render.say("  It follows people from release to release and keeps a memory of them.")
         for option, its in method.options.items():
             choices = f" ({', '.join(map(json.dumps, its.choices))})" if its.choices else ""
             _render.say(f"  --option {option}={json.dumps(its.default)}  {its.help}{choices}")
