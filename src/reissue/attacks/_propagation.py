@@ -84,19 +84,14 @@ def _compare(members: Membership, classes: Ints, limit: int, least: Ints) -> Non
     first = np.flatnonzero(place < limit)
     for one, other in _pairs(tokens[first], group[first], members.kinds):
         apart = _apart(one, other, tokens, starts, members.sizes)
-        for number, (a, b) in enumerate(zip(one.tolist(), other.tolist(), strict=True)):
-            differ = int(apart[number])
-            if 0 < differ < limit:
-                mine, theirs = (slice(starts[g], starts[g] + members.sizes[g]) for g in (a, b))
-                odd = np.concatenate(
-                    [
-                        order[mine][~np.isin(tokens[mine], tokens[theirs])],
-                        order[theirs][~np.isin(tokens[theirs], tokens[mine])],
-                    ]
-                )
-                people = members.person[odd]
-                better = (least[people] == 0) | (least[people] > differ)
-                least[people[better]] = differ
+        for pair in np.flatnonzero((apart > 0) & (apart < limit)).tolist():
+            mine, theirs = (slice(starts[g], starts[g] + members.sizes[g]) for g in (one[pair], other[pair]))
+            odd = [
+                order[mine][~np.isin(tokens[mine], tokens[theirs])],
+                order[theirs][~np.isin(tokens[theirs], tokens[mine])],
+            ]
+            people = members.person[np.concatenate(odd)]
+            least[people] = np.where(least[people] == 0, apart[pair], np.minimum(least[people], apart[pair]))
 
 
 def _tokens(members: Membership, classes: Ints) -> Ints:

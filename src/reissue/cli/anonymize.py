@@ -19,19 +19,34 @@ if TYPE_CHECKING:
 
 @app.command()
 def anonymize(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The table: CSV, gzipped CSV or Parquet.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="The table: CSV, gzipped CSV or Parquet. A folder of them for methods that follow people.",
+        ),
+    ],
     schema: SchemaOption,
     require: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--require", "-r", metavar="REQUIREMENT", help="For example 'k=5 & l=3'; see `reissue requirements`."
         ),
-    ],
+    ] = None,
     method: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How groups are formed; see `reissue methods`.")
+        str | None,
+        typer.Option(metavar="NAME", help="How groups are formed; `reissue methods` lists them, the default first."),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the method; may be repeated.")
+    ] = None,
+    m: Annotated[
+        int | None, typer.Option(min=2, help="Instead of --require, for the methods invariance and equivalence.")
+    ] = None,
+    e: Annotated[int | None, typer.Option(min=1, help="The same as --option e=N, for the method equivalence.")] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What a method that follows people remembers; begun if it is not there."),
     ] = None,
     suppress: Annotated[
         float, typer.Option(metavar="SHARE", help="The share of rows that may be left out, such as 0.05.")
@@ -60,14 +75,31 @@ def anonymize(
     from reissue.algorithms import find
     from reissue.anonymize import DEFAULT_METHOD
     from reissue.anonymize import anonymize as make
+    from reissue.cli._series import publish_series, requirement_of
     from reissue.files import second_path
-    from reissue.requirements import parse
     from reissue.schema import Schema
     from reissue.utility import measure
 
-    requirement, plan = parse(require), Schema.load(schema)
-    method, options = method or DEFAULT_METHOD, options_of(option or [])
+    method, options = method or DEFAULT_METHOD, options_of(option or []) | ({} if e is None else {"e": e})
+    requirement, plan = requirement_of(require, m, method), Schema.load(schema)
     find(method).settle(options)
+    if find(method).remembers:
+        publish_series(
+            data,
+            plan,
+            requirement,
+            method=method,
+            options=options,
+            seed=seed,
+            out=out,
+            memory=memory,
+            delimiter=delimiter_of(delimiter),
+            force=force,
+            as_json=as_json,
+        )
+        return
+    if memory is not None or data.is_dir():
+        raise InputError(f"The method '{method}' makes releases one at a time: give one file, and no --memory.")
     target = out or Path(second_path(data, "release"))
     _refuse_target(target, data, force=force)
     table = _read(data, plan, delimiter_of(delimiter), show_values=show_values)

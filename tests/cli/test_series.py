@@ -1,0 +1,83 @@
+"""`reissue anonymize` over a folder of snapshots, with a memory file."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import Reissue, files
+from tests.hospital import SCHEMA, T1, T2, T3
+
+WORK = ("--schema", "schema.toml", "--method", "equivalence", "--m", "2", "--e", "2")
+
+
+@pytest.fixture(autouse=True)
+def series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "months").mkdir()
+    for number, frame in enumerate((T1, T2), start=1):
+        frame.write_csv(tmp_path / "months" / f"{number}.csv")
+    T3.write_csv(tmp_path / "next.csv")
+    (tmp_path / "schema.toml").write_text(SCHEMA.dumps())
+
+
+def test_a_folder_then_one_more_snapshot(reissue: Reissue, tmp_path: Path) -> None:
+    outcome = reissue("anonymize", "months", *WORK, "--memory", "memory", "--seed", "3")
+    assert outcome.code == 0, outcome.err
+    assert "7 rows published in 2 groups, with 1 counterfeit" in outcome.out
+    assert files(tmp_path / "months.release") == {"1.csv", "2.csv", "2.counterfeits.csv"}
+    published = pl.read_csv(tmp_path / "months.release" / "2.csv")
+    assert published.columns == ["group", "age", "zip", "disease"]
+    outcome = reissue("anonymize", "next.csv", *WORK, "--memory", "memory", "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.json["releases"][0]["counterfeits"] == 3
+    assert outcome.json["releases"][0]["files"] == ["next.release.csv", "next.release.counterfeits.csv"]
+
+
+@pytest.mark.parametrize("m", ["2", "4"])
+def test_refused_means_nothing_is_written(reissue: Reissue, tmp_path: Path, m: str) -> None:
+    T2.with_columns(disease=pl.lit("flu")).write_csv(tmp_path / "months" / "2.csv")
+    work = ("--schema", "schema.toml", "--method", "invariance", "--m", m)
+    outcome = reissue("anonymize", "months", *work, "--memory", "memory")
+    assert outcome.code == 2
+    assert "Snapshot" in outcome.err
+    assert "Alice" not in outcome.err
+    assert files(tmp_path) == {"months", "months/1.csv", "months/2.csv", "next.csv", "schema.toml"}
+
+
+def test_another_series_memory_is_refused(reissue: Reissue, tmp_path: Path) -> None:
+    assert reissue("anonymize", "months", *WORK, "--memory", "memory").code == 0
+    before = (tmp_path / "memory").read_bytes()
+    (tmp_path / "schema.toml").write_text(SCHEMA.dumps().replace('zip = "quasi"', 'zip = "drop"'))
+    outcome = reissue("anonymize", "next.csv", *WORK, "--memory", "memory")
+    assert (outcome.code, "another series" in outcome.err) == (2, True)
+    assert (tmp_path / "memory").read_bytes() == before
+    assert "next.release.csv" not in files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("next.csv", "--schema", "schema.toml", "--method", "invariance", "--m", "2"), "give --memory"),
+        (("months", "--schema", "schema.toml", "--require", "k=2"), "one at a time"),
+        (("next.csv", "--schema", "schema.toml", "--m", "2"), "--m is for the methods"),
+        (("next.csv", "--schema", "schema.toml"), "--require 'k=5 & l=3'"),
+        (("months", *WORK, "--require", "simple-l=2"), "not both"),
+        (("months", *WORK, "--out", "months"), "not that of the data"),
+        (("months", *WORK, "--out", "nowhere/out"), "does not exist"),
+        (("next.csv", *WORK, "--memory", "schema.toml"), "not a memory file"),
+        (("next.csv", *WORK, "--memory", "memory", "--out", "next.csv", "--force"), "replace the data itself"),
+    ],
+)
+def test_what_cannot_be_is_refused(reissue: Reissue, arguments: tuple[str, ...], message: str) -> None:
+    outcome = reissue("anonymize", *arguments)
+    assert (outcome.code, message in outcome.err) == (2, True), outcome.err
+
+
+def test_a_full_folder_is_not_written_into(reissue: Reissue, tmp_path: Path) -> None:
+    assert reissue("anonymize", "months", *WORK).code == 0
+    outcome = reissue("anonymize", "months", *WORK)
+    assert (outcome.code, "not empty" in outcome.err) == (2, True)
+    assert reissue("anonymize", "months", *WORK, "--force").code == 0
+    (tmp_path / "empty").mkdir()
+    assert "has no file" in reissue("anonymize", "empty", *WORK).err
