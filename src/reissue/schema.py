@@ -72,6 +72,8 @@ class Schema:
         taxonomies: Mapping[str, Hierarchy] | None = None,
     ) -> "Schema":
         """A schema from lists of column names, for those who write no TOML."""
+        if any(isinstance(names, str) for names in (quasi, sensitive, keep)):
+            raise SchemaError("`quasi`, `sensitive` and `keep` must be lists of column names, not one text.")
         roles = dict.fromkeys(quasi, Role.QUASI) | dict.fromkeys(sensitive, Role.SENSITIVE)
         roles |= dict.fromkeys(keep, Role.KEEP)
         roles |= {identifier: Role.IDENTIFIER} if identifier else {}
@@ -120,7 +122,7 @@ class Schema:
 
     def with_roles(self, roles: Mapping[str, Role | str]) -> "Schema":
         """The same schema with some roles changed."""
-        columns = {**self.columns, **{name: Role(role) for name, role in roles.items()}}
+        columns = {**self.columns, **{name: _role(name, role) for name, role in roles.items()}}
         kept = {n: h for n, h in self.hierarchies.items() if columns.get(n) in {Role.QUASI, Role.SENSITIVE}}
         return replace(self, columns=columns, hierarchies=kept)
 
@@ -129,11 +131,11 @@ class Schema:
         """Read a schema file."""
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             raise SchemaError(f"The schema file '{path}' does not exist. `reissue init` writes one.") from None
-        except (OSError, UnicodeDecodeError) as problem:
-            raise SchemaError(f"The schema file '{path}' cannot be read as UTF-8 text.") from problem
+        except (OSError, UnicodeDecodeError):
+            raise SchemaError(f"The schema file '{path}' cannot be read as UTF-8 text.") from None
         return cls.loads(text, folder=path.parent)
 
     @classmethod
@@ -148,27 +150,32 @@ class Schema:
                 raise SchemaError(f"The schema has an unknown section '{section}'." + nearest(section, _SECTIONS))
         if not isinstance(document.get("columns"), dict) or not document["columns"]:
             raise SchemaError('The schema needs a [columns] section with lines like  age = "quasi".')
+        for section in set(document) - {"columns"}:
+            if not isinstance(document[section], dict):
+                raise SchemaError(f"[{section}] must be a section of its own, not a single value.")
         hierarchies = {
             name: _read_hierarchy(name, entry, folder) for name, entry in document.get("taxonomy", {}).items()
         }
         return cls(document["columns"], hierarchies, document.get("updates", {}), document.get("policy", {}), folder)
 
     def dumps(self) -> str:
-        """The schema as TOML text; `loads` gives the same schema back."""
+        """The schema as TOML text; `loads` with the same folder gives the same schema back."""
         document: dict[str, Any] = {"columns": {name: str(role) for name, role in self.columns.items()}}
         if self.hierarchies:
-            document["taxonomy"] = {name: _write_hierarchy(h) for name, h in self.hierarchies.items()}
+            document["taxonomy"] = {name: _write_hierarchy(h, self.folder) for name, h in self.hierarchies.items()}
         document |= {"updates": dict(self.updates)} if self.updates else {}
         document |= {"policy": dict(self.policy)} if self.policy else {}
         return tomlkit.dumps(document)
 
 
 def _role(name: str, role: object) -> Role:
+    if not isinstance(role, str):
+        raise SchemaError(f"The role of column '{name}' must be a text. A name with a dot in it must stand in quotes.")
     try:
-        return Role(str(role))
+        return Role(role)
     except ValueError:
         allowed = ", ".join(Role)
-        raise SchemaError(f"The role of column '{name}' must be one of {allowed}." + nearest(str(role), Role)) from None
+        raise SchemaError(f"The role of column '{name}' must be one of {allowed}." + nearest(role, Role)) from None
 
 
 _OPTIONS = ("delimiter", "header", "unlisted", "ordered")
@@ -194,25 +201,44 @@ def _read_hierarchy(name: str, entry: Any, folder: Path) -> Hierarchy:
 
 
 def _argument(kind: str, value: Any, folder: Path) -> dict[str, Any]:
-    if kind == "ranges":
-        return {"ranges": tuple(float(width) for width in value)}
-    if kind == "prefix":
-        return {"prefix": tuple(int(count) for count in value)}
-    if kind == "dates":
-        return {} if value is True else {"dates": tuple(str(step) for step in value)}
+    """What a taxonomy's kind is written with; TypeError where that has the wrong type."""
+    if kind in {"auto", "flat"} or (kind == "dates" and isinstance(value, bool)):
+        if value is not True:
+            raise TypeError
+        return {}
     if kind == "file":
-        return {"file": folder / str(value)}
-    return {"tree": dict(value)} if kind == "tree" else {}
+        return {"file": folder / _of_type(str, value)}
+    if kind == "tree":
+        return {"tree": _of_type(dict, value)}
+    steps = _of_type(list, value)
+    if kind == "ranges":
+        return {"ranges": tuple(float(_of_type(int | float, width)) for width in steps)}
+    if kind == "prefix":
+        return {"prefix": tuple(_of_type(int, count) for count in steps)}
+    return {"dates": tuple(_of_type(str, step) for step in steps)}
 
 
-def _write_hierarchy(hierarchy: Hierarchy) -> dict[str, Any]:
+def _of_type(kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _write_hierarchy(hierarchy: Hierarchy, folder: Path) -> dict[str, Any]:
     value: Any = {
         "ranges": [int(w) if float(w).is_integer() else w for w in hierarchy.ranges],
         "prefix": list(hierarchy.prefix),
         "dates": list(hierarchy.dates),
-        "file": str(hierarchy.file),
+        "file": _relative(hierarchy.file, folder),
         "tree": dict(hierarchy.tree),
     }.get(hierarchy.kind, True)
     default = Hierarchy()
     options = {key: getattr(hierarchy, key) for key in _OPTIONS if getattr(hierarchy, key) != getattr(default, key)}
     return {hierarchy.kind: value, **options}
+
+
+def _relative(file: Path | None, folder: Path) -> str:
+    """A path as `loads` will find it again."""
+    if file is None:
+        return ""
+    return (file.relative_to(folder) if file.is_relative_to(folder) else file.absolute()).as_posix()

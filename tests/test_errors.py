@@ -1,0 +1,35 @@
+"""The hierarchy of errors, and names that are nearly right."""
+
+import pytest
+
+from reissue import errors
+from reissue.errors import InputError, InternalError, NotMetError, ReissueError, nearest
+
+
+def test_every_error_is_drawn_in_the_docstring() -> None:
+    drawn = errors.__doc__ or ""
+    kinds = [getattr(errors, name) for name in errors.__all__ if name != "nearest"]
+    assert all(issubclass(kind, ReissueError) for kind in kinds)
+    assert all(kind.__name__ in drawn for kind in kinds)
+
+
+def test_the_users_mistakes_our_bugs_and_a_no_are_apart() -> None:
+    for one in (InputError, NotMetError, InternalError):
+        for other in {InputError, NotMetError, InternalError} - {one}:
+            assert not issubclass(one, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("aeg", ["age", "zip"], " Did you mean 'age'?"),
+        ("xyz", ["b", "a"], " Known: a, b."),
+        ("xyz", [], ""),
+    ],
+)
+def test_nearest(name: str, known: list[str], expected: str) -> None:
+    assert nearest(name, known) == expected
+
+
+def test_nearest_reads_its_names_once() -> None:
+    assert nearest("aeg", iter(["age"])) == " Did you mean 'age'?"
