@@ -1,4 +1,7 @@
-"""When two releases are the same: the same rows, whatever their order and whatever numbers their groups have."""
+"""When two releases are the same: everyone in the same group, and the same values in every group, in whatever order.
+
+A published frame does not say who stands where; there, the same rows must do.
+"""
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
@@ -17,15 +20,18 @@ Signature: TypeAlias = Hashable
 
 
 def signature(table: Table, draft: Draft) -> Signature:
-    """What a draft publishes, without order."""
-    kept = np.flatnonzero(draft.groups >= 0)
-    values = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
-    groups = draft.groups[kept]
+    """What a draft publishes, for someone who knows where everyone stands."""
+    kept = draft.groups >= 0
+    values = table.sensitive if draft.sensitive is None else draft.sensitive
     if draft.bucketized or draft.permuted:
-        return _buckets(groups.tolist(), [tuple(code) for code in table.codes[:, kept].T.tolist()], values.tolist())
-    boxes = boxes_of(table, draft)
-    columns = np.concatenate([boxes.lo[:, groups], boxes.hi[:, groups], values[np.newaxis]])
-    return columns[:, np.lexsort(columns)].tobytes()
+        _, first, of_row = np.unique(draft.groups, return_index=True, return_inverse=True)
+        place = np.where(kept, first[of_row], -1)[np.newaxis]
+    else:
+        boxes = boxes_of(table, draft)
+        place = np.concatenate([boxes.lo[:, draft.groups], boxes.hi[:, draft.groups]])
+        place = np.where(kept, place, -1)
+    columns = np.concatenate([place[:, kept], values[np.newaxis, kept]])
+    return place.tobytes(), columns[:, np.lexsort(columns)].tobytes()
 
 
 def frame_signature(tables: Mapping[str, pl.DataFrame]) -> Signature:
@@ -41,13 +47,3 @@ def frame_signature(tables: Mapping[str, pl.DataFrame]) -> Signature:
             ).items()
         )
     return frozenset(Counter(map(repr, frame.select(sorted(frame.columns)).rows())).items())
-
-
-def _buckets(groups: list[int], people: list[tuple[int, ...]], values: list[int]) -> Signature:
-    """Buckets as sets of people beside multisets of values."""
-    members: dict[int, list[tuple[int, ...]]] = {}
-    held: dict[int, list[int]] = {}
-    for group, person, value in zip(groups, people, values, strict=True):
-        members.setdefault(group, []).append(person)
-        held.setdefault(group, []).append(value)
-    return frozenset(Counter((tuple(sorted(members[g])), tuple(sorted(held[g]))) for g in members).items())

@@ -2,9 +2,10 @@
 
 The general attack takes any deterministic anonymizer, one of ours by name or a function from a table to what it would
 publish, and keeps the worlds (assignments of sensitive values to people that the release allows) that it sends to the
-very same release: the same rows, in whatever order. Worlds are enumerated when they are few and sampled when they are
-many; the posterior of a sample comes with its error. For a method that draws random numbers, a world is kept as often
-as a run with fresh numbers gives the release.
+very same release: the same rows, in whatever order. The adversary knows in which group each person stands (for a
+function, which shows rows and not people, that has to follow from the quasi-identifiers). Worlds are enumerated when
+they are few and sampled when they are many; the posterior of a sample comes with its error. For a method that draws
+random numbers worlds are sampled, and one is kept if a run with fresh numbers gives the release.
 
 The paper's three examples need no run of the algorithm: what it preferred must have failed (see `_refusals`).
 `by_refusals` with `full_domain` is the attack on Incognito-like algorithms, with `median_splits` the one on Mondrian,
@@ -16,7 +17,7 @@ keeps none of its first 256 is given up: the attack was then not run. O(worlds x
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,18 +127,22 @@ def by_running(
     *,
     options: Mapping[str, Any] | None = None,
     budget: int = BUDGET,
+    sample: bool | None = None,
     rng: np.random.Generator | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Belief:
-    """What is believed when the algorithm must give this release: by default the release's own method."""
+    """What is believed when the algorithm must give this release: by default the release's own method.
+
+    `sample` says whether worlds are sampled; by default if there are more than the budget, or the method is random.
+    """
     rng = rng or np.random.default_rng(0)
     algorithm = algorithm or release.method
     possible = possible_worlds(release)
     if callable(algorithm):
         keep = _same_frames(release, algorithm)
-        return weigh(possible, keep, budget=budget, rng=rng, progress=progress)
+        return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
     keep = _same_drafts(release, algorithm, dict(options or {}), rng)
-    sample = True if algorithm in RANDOM else None
+    sample = True if sample is None and algorithm in RANDOM else sample
     return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
 
 
@@ -163,12 +168,9 @@ def _same_drafts(
 
 
 def _with(table: Table, world: Codes) -> Table:
-    """The same people with other sensitive values."""
+    """The same people with other sensitive values; algorithms see codes only, so the frame stays as it is."""
     totals = np.bincount(world, minlength=table.domain.size)
-    values = {column.name: column for column in table.decode(world)}
-    frame = table.frame.with_columns(**values)
-    domain = Domain(totals, table.domain.taxonomy)
-    return Table(table.schema, table.codings, table.codes, world, domain, table.secrets, table.joint, frame, table.back)
+    return replace(table, sensitive=world, domain=Domain(totals, table.domain.taxonomy))
 
 
 def _same_frames(release: Release, function: Anonymizer) -> Callable[[Codes], Bools]:
@@ -176,7 +178,8 @@ def _same_frames(release: Release, function: Anonymizer) -> Callable[[Codes], Bo
     target = frame_signature(release.tables)
 
     def run(world: Codes) -> bool:
-        published = function(_with(release.table, world).frame)
+        values = {column.name: column for column in release.table.decode(world)}
+        published = function(release.table.frame.with_columns(**values))
         tables = published if isinstance(published, Mapping) else {"release": published}
         return frame_signature(tables) == target
 
