@@ -29,7 +29,9 @@ def requirement_of(require: str | None, m: int | None, method: str) -> "Requirem
     if m is None:
         raise InputError("Say what the release must meet: --require 'k=5 & l=3', for example.")
     if method not in _SHORT:
-        raise InputError(f"--m is for the methods {' and '.join(_SHORT)}. Use --require.")
+        raise InputError(f"--m is for the methods {', '.join(_SHORT)} and providers. Use --require.")
+    if m < 2:
+        raise InputError(f"--m of the method '{method}' must be at least 2.")
     return parse(f"{_SHORT[method]}={m}")
 
 

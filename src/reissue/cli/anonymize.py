@@ -23,7 +23,8 @@ def anonymize(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="The table: CSV, gzipped CSV or Parquet. A folder of them for methods that follow people.",
+            help="The table: CSV, gzipped CSV or Parquet. A folder of them for methods that follow people, or with one "
+            "file for each provider.",
         ),
     ],
     schema: SchemaOption,
@@ -41,7 +42,12 @@ def anonymize(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the method; may be repeated.")
     ] = None,
     m: Annotated[
-        int | None, typer.Option(min=2, help="Instead of --require, for the methods invariance and equivalence.")
+        int | None,
+        typer.Option(
+            min=0,
+            help="How many providers may collude, for the method providers. Instead of --require, for the methods "
+            "invariance and equivalence.",
+        ),
     ] = None,
     e: Annotated[int | None, typer.Option(min=1, help="The same as --option e=N, for the method equivalence.")] = None,
     memory: Annotated[
@@ -81,6 +87,8 @@ def anonymize(
     from reissue.utility import measure
 
     method, options = method or DEFAULT_METHOD, options_of(option or []) | ({} if e is None else {"e": e})
+    if m is not None and "m" in find(method).options:
+        options, m = options | {"m": m}, None
     requirement, plan = requirement_of(require, m, method), Schema.load(schema)
     find(method).settle(options)
     if find(method).remembers:
@@ -98,9 +106,9 @@ def anonymize(
             as_json=as_json,
         )
         return
-    if memory is not None or data.is_dir():
+    if memory is not None or (data.is_dir() and plan.provider is None):
         raise InputError(f"The method '{method}' makes releases one at a time: give one file, and no --memory.")
-    target = out or Path(second_path(data, "release"))
+    target = out or Path(second_path(data.with_name(f"{data.name}.csv") if data.is_dir() else data, "release"))
     _refuse_target(target, data, force=force)
     table = _read(data, plan, delimiter_of(delimiter), show_values=show_values)
     with _render.watching("Anonymizing") as progress:
