@@ -1,5 +1,8 @@
 """Paper 001's example in the form of methods.md, section 4: ten patients of four hospitals."""
 
+import doctest
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -109,3 +112,10 @@ def test_the_third_party_publishes_one_private_group() -> None:
     assert finding.status == Status.FAILED
     assert release.groups == 1
     assert attack([release], SCHEMA, only="coalition")["coalition"].details["largest_m"] == 2
+
+
+def test_the_concept_page_tells_the_truth() -> None:
+    page = Path(__file__).parents[2] / "docs" / "concepts" / "providers.md"
+    outcome = doctest.testfile(str(page), module_relative=False)
+    assert outcome.attempted > 10
+    assert outcome.failed == 0
