@@ -1,0 +1,333 @@
+"""UpdateModel: what a sensitive value can become from one release to the next, and how likely.
+
+Every value has a *candidate update set* (CUS): the values that it can be in the next release, itself among them if it
+can stay (Li and Zhou 2008, definition 12). Sets are *closed*: if b is in CUS(a), then CUS(b) lies within CUS(a),
+so that what can happen in several steps can happen in one, and somebody who was away for a release is no exception.
+
+The `[updates]` section of a schema says where the model comes from: a file, the sensitive column's taxonomy, an order,
+the holder's own history, or that values never change.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.errors import InputError, SchemaError, nearest
+from reissue.files import read_file
+from reissue.hierarchies import Coding, prepare
+from reissue.schema import Schema
+
+__all__ = ["UpdateModel", "read_updates"]
+
+Name = str | None
+SOURCES = ("file", "taxonomy", "order", "history", "none")
+_KEYS = (*SOURCES, "close", "smoothing", "delimiter")
+_LARGEST = 5_000
+_ROUND = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateModel:
+    """Which values can become which, and how likely: a matrix over sensitive values."""
+
+    names: tuple[Name, ...]
+    """The values as text; None is the missing value."""
+    chance: Floats
+    """From x to: the probability of each update; rows sum to 1. Empty if no value changes, however many there are."""
+    even: bool = False
+    """Whether all updates of a value are equally likely, for want of better knowledge."""
+
+    def __post_init__(self) -> None:
+        size = len(self.names)
+        if len(set(self.names)) < size:
+            raise InputError("An update model names each value once.")
+        if not self.chance.size:
+            return
+        if self.chance.shape != (size, size) or (self.chance < 0).any():
+            raise InputError("An update model needs one probability, not negative, for each pair of values.")
+        if size and np.abs(self.chance.sum(axis=1) - 1).max() > _ROUND:
+            raise InputError("The probabilities of a value's updates must sum to 1.")
+
+    @cached_property
+    def can(self) -> Bools:
+        """From x to: whether the update is possible; a row is a candidate update set."""
+        return self.chance > 0 if self.chance.size else np.eye(len(self.names), dtype=np.bool_)
+
+    @property
+    def stays(self) -> bool:
+        """Whether every value can stay what it is."""
+        return bool(self.can.diagonal().all())
+
+    @cached_property
+    def fixed(self) -> bool:
+        """Whether values never change."""
+        return not self.chance.size or not (self.can & ~np.eye(len(self.names), dtype=np.bool_)).any()
+
+    def gap(self) -> tuple[int, int, int] | None:
+        """Positions a, b, c where a can become b and b can become c, but a cannot become c; None if closed."""
+        if self.fixed:
+            return None
+        steps = self.can.astype(np.float32)
+        lacking = ((steps @ steps) > 0) & ~self.can
+        if not lacking.any():
+            return None
+        a, c = (int(place) for place in np.argwhere(lacking)[0])
+        return a, int(np.flatnonzero(self.can[a] & self.can[:, c])[0]), c
+
+    def checked(self) -> "UpdateModel":
+        """The model itself if it is closed, else an error that names values by position."""
+        found = self.gap()
+        if found is not None:
+            a, b, c = (place + 1 for place in found)
+            raise SchemaError(
+                f"The update model is not closed: value {a} can become value {b}, and value {b} can become value {c}, "
+                f"but value {a} cannot become value {c} (values are counted in the order in which the model first "
+                "names them). Add the missing update, or write  close = true  under [updates] to add all such updates."
+            )
+        return self
+
+    def closed(self) -> "UpdateModel":
+        """With every update that can happen in several steps as one step.
+
+        Where updates were equally likely they are so again; else probabilities are averaged over 1, 2, ... steps.
+        """
+        if self.gap() is None:
+            return self
+        total, power, steps = self.chance, self.chance, 1
+        while ((power @ self.chance > 0) & (total <= 0)).any():
+            power = power @ self.chance
+            total, steps = total + power, steps + 1
+        return UpdateModel.evenly(self.names, total > 0) if self.even else UpdateModel(self.names, total / steps)
+
+    def aligned(self, names: Sequence[Name]) -> "UpdateModel":
+        """The same model with the given values first, in their order; values that it does not know never change."""
+        known = {name: place for place, name in enumerate(self.names)}
+        given = set(names)
+        order = [*names, *(name for name in self.names if name not in given)]
+        if self.fixed:
+            return UpdateModel.none(order)
+        if len(order) > _LARGEST:
+            raise InputError(f"An update model may have {_LARGEST:,} sensitive values at most; group them first.")
+        chance = np.eye(len(order))
+        mine = np.array([place for place, name in enumerate(order) if name in known])
+        old = np.array([known[order[place]] for place in mine], np.int64)
+        if len(mine):
+            chance[np.ix_(mine, mine)] = self.chance[np.ix_(old, old)]
+        return UpdateModel(tuple(order), chance, self.even)
+
+    def steps(self, number: int) -> Floats:
+        """The probabilities after so many releases."""
+        return np.eye(len(self.names)) if self.fixed else np.asarray(np.linalg.matrix_power(self.chance, number))
+
+    @cached_property
+    def kinds(self) -> Ints:
+        """Value to the number of its candidate update set; equal where the sets are equal."""
+        if self.fixed:
+            return np.arange(len(self.names))
+        packed = np.packbits(self.can, axis=1)
+        return np.unique(packed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+    def frame(self) -> pl.DataFrame:
+        """As a file holds it: from, to, probability."""
+        before, after = np.nonzero(self.can)
+        names = pl.Series(self.names, dtype=pl.String)
+        chance = self.chance[before, after] if self.chance.size else np.ones(len(before))
+        return pl.DataFrame({"from": names.gather(before), "to": names.gather(after), "probability": chance})
+
+    # --- where models come from --------------------------------------------------------------------------------------
+
+    @classmethod
+    def none(cls, names: Sequence[Name] = ()) -> "UpdateModel":
+        """Values never change."""
+        return cls(tuple(names), np.empty((0, 0)), even=True)
+
+    @classmethod
+    def evenly(cls, names: Sequence[Name], can: Bools) -> "UpdateModel":
+        """All updates of a value equally likely."""
+        return cls(tuple(names), can / can.sum(axis=1, keepdims=True), even=True)
+
+    @classmethod
+    def of_pairs(cls, before: Sequence[Name], after: Sequence[Name], chance: Sequence[float] | None) -> "UpdateModel":
+        """From listed updates. What is left of a value's probability is its chance to stay.
+
+        Without probabilities a value can always stay, and all its updates are equally likely.
+        """
+        names = tuple(dict.fromkeys(name for pair in zip(before, after, strict=True) for name in pair))
+        place = {name: number for number, name in enumerate(names)}
+        pairs = np.array([[place[a], place[b]] for a, b in zip(before, after, strict=True)], np.int64).reshape(-1, 2)
+        if len(names) > _LARGEST:
+            raise InputError(f"An update model may have {_LARGEST:,} sensitive values at most; group them first.")
+        if chance is None:
+            can = np.eye(len(names), dtype=np.bool_)
+            can[pairs[:, 0], pairs[:, 1]] = True
+            return cls.evenly(names, can)
+        given = np.zeros((len(names), len(names)))
+        np.add.at(given, (pairs[:, 0], pairs[:, 1]), np.asarray(chance, np.float64))
+        over = np.flatnonzero(given.sum(axis=1) > 1 + _ROUND)
+        if len(over) or not np.isfinite(given).all() or (given < 0).any():
+            raise SchemaError(
+                "The probabilities of updates must be numbers from 0 to 1, and those of one value must sum to 1 at "
+                f"most ({len(over)} values exceed that)."
+            )
+        rest = 1 - given.sum(axis=1)
+        given[np.diag_indices(len(names))] += np.where(rest > _ROUND, rest, 0)
+        return cls(names, given / given.sum(axis=1, keepdims=True))
+
+    @classmethod
+    def in_branches(cls, names: Sequence[Name], branch: Ints) -> "UpdateModel":
+        """A value can become any value of the same branch."""
+        return cls.evenly(names, branch[:, None] == branch[None, :])
+
+    @classmethod
+    def never_lower(cls, names: Sequence[Name]) -> "UpdateModel":
+        """A value can become any later one of an ascending list."""
+        return cls.evenly(names, np.triu(np.ones((len(names), len(names)), np.bool_)))
+
+    @classmethod
+    def learned(cls, tables: Sequence[pl.DataFrame], person: str, value: str, smoothing: float = 1.0) -> "UpdateModel":
+        """From tables in order of time: how often people's values changed between neighbouring tables.
+
+        Possible is what was seen, in one step or several; `smoothing` is added to the count of each possible update.
+        """
+        if len(tables) < 2 or not 0 < smoothing < float("inf"):
+            raise InputError("Learning updates needs two tables or more, and a smoothing above 0.")
+        texts = [table.select(person, pl.col(value).cast(pl.String).alias("v")) for table in tables]
+        names: list[Name] = pl.concat([text["v"] for text in texts]).unique().sort(nulls_last=True).to_list()
+        place = pl.DataFrame({"v": pl.Series(names, dtype=pl.String), "n": range(len(names))})
+        coded = [text.join(place, on="v", nulls_equal=True).select(person, "n") for text in texts]
+        seen = np.zeros((len(names), len(names)))
+        for before, after in pairwise(coded):
+            both = before.join(after, on=person, suffix="_next")
+            np.add.at(seen, (both["n"].to_numpy(), both["n_next"].to_numpy()), 1)
+        can = (seen > 0) | np.eye(len(names), dtype=np.bool_)
+        can = cls.evenly(names, can).closed().can
+        counts = seen + smoothing * can
+        return cls(tuple(names), counts / counts.sum(axis=1, keepdims=True))
+
+
+# --- the [updates] section -------------------------------------------------------------------------------------------
+
+
+def read_updates(schema: Schema, names: Sequence[Name] = ()) -> UpdateModel:
+    """The model that a schema's `[updates]` section describes, with the given values first; none if it has none."""
+    section = schema.updates
+    if not section:
+        return UpdateModel.none(names)
+    _check(section, schema)
+    source = next(key for key in SOURCES if key in section)
+    model = _BUILDERS[source](section, schema, names)
+    return (model.closed() if section.get("close") else model.checked()).aligned(names)
+
+
+def _check(section: Mapping[str, Any], schema: Schema) -> None:
+    for key in section:
+        if key not in _KEYS:
+            raise SchemaError(f"[updates] has an unknown key '{key}'." + nearest(key, _KEYS))
+    given = [key for key in SOURCES if key in section]
+    if len(given) != 1:
+        raise SchemaError(f"[updates] must have exactly one of {', '.join(SOURCES)}.")
+    if section.get("close", False) not in {True, False}:
+        raise SchemaError("[updates]: `close` must be true or false.")
+    if given != ["none"] and len(schema.sensitive) != 1:
+        raise SchemaError("[updates] describes one sensitive column; the schema names several, or none.")
+    for key, owner in (("smoothing", "history"), ("delimiter", "file")):
+        if key in section and owner not in section:
+            raise SchemaError(f"[updates]: `{key}` goes with `{owner}`.")
+
+
+def _none(section: Mapping[str, Any], _: Schema, names: Sequence[Name]) -> UpdateModel:
+    if section["none"] is not True:
+        raise SchemaError("[updates]: write  none = true  for values that never change.")
+    return UpdateModel.none(names)
+
+
+def _file(section: Mapping[str, Any], schema: Schema, _: Sequence[Name]) -> UpdateModel:
+    path = schema.folder / str(section["file"])
+    frame = read_file(path, text=("from", "to"), delimiter=str(section.get("delimiter", ",")))
+    absent = [name for name in ("from", "to") if name not in frame.columns]
+    if absent or not frame.height:
+        raise SchemaError(
+            f"The file of updates '{path}' needs a header  from,to  or  from,to,probability  and at least one line."
+        )
+    chance = None
+    if "probability" in frame.columns:
+        numbers = frame["probability"].cast(pl.Float64, strict=False)
+        bad = np.flatnonzero(numbers.is_null().to_numpy())
+        if len(bad):
+            raise SchemaError(
+                f"The file of updates '{path}' has {len(bad)} probabilities that are no numbers (first lines: "
+                f"{', '.join(str(line + 2) for line in bad[:5])})."
+            )
+        chance = numbers.to_list()
+    texts = frame.select(pl.col("from", "to").cast(pl.String))
+    return UpdateModel.of_pairs(texts["from"].to_list(), texts["to"].to_list(), chance)
+
+
+def _taxonomy(section: Mapping[str, Any], schema: Schema, names: Sequence[Name]) -> UpdateModel:
+    level = 1 if section["taxonomy"] is True else section["taxonomy"]
+    column = schema.sensitive[0]
+    hierarchy = schema.hierarchy(column)
+    if not isinstance(level, int) or level < 1 or hierarchy.kind in {"auto", "flat"}:
+        raise SchemaError(
+            f"[updates]: `taxonomy` is a level of the tree in [taxonomy.{column}], 1 for the branches just above the "
+            "values (or true for that), and the schema must have such a tree."
+        )
+    column_values = prepare(pl.Series(column, list(names), dtype=pl.String), hierarchy)
+    coding = Coding.build(hierarchy, column_values, published=False)
+    tree = coding.taxonomy
+    if level > tree.height:
+        raise SchemaError(f"[updates]: the tree of '{column}' has only {tree.height} levels above its values.")
+    texts = [*coding.leaves.cast(pl.String).to_list(), *([None] if tree.missing else [])]
+    return UpdateModel.in_branches(texts, tree.levels[level].node.astype(np.int64))
+
+
+def _order(section: Mapping[str, Any], schema: Schema, names: Sequence[Name]) -> UpdateModel:
+    order = section["order"]
+    if order is True:
+        numbers = pl.Series(list(names), dtype=pl.String).cast(pl.Float64, strict=False)
+        if numbers.null_count() > sum(name is None for name in names):
+            raise SchemaError(
+                f"[updates]:  order = true  is for numbers, and '{schema.sensitive[0]}' holds others. List the values "
+                'from low to high:  order = ["low", "middle", "high"].'
+            )
+        places = np.argsort(numbers.to_numpy(), kind="stable")
+        ascending: list[Name] = [names[place] for place in places if names[place] is not None]
+        return UpdateModel.never_lower(ascending)
+    if not isinstance(order, list) or not order or len({str(value) for value in order}) < len(order):
+        raise SchemaError("[updates]: `order` must list different values from low to high, or be true for numbers.")
+    return UpdateModel.never_lower([str(value) for value in order])
+
+
+def _history(section: Mapping[str, Any], schema: Schema, _: Sequence[Name]) -> UpdateModel:
+    files = section["history"]
+    if not isinstance(files, list) or len(files) < 2 or schema.identifier is None:
+        raise SchemaError(
+            "[updates]: `history` must list two files or more of your own earlier tables, in order of time, and the "
+            "schema must name the identifier by which people are followed."
+        )
+    smoothing = section.get("smoothing", 1.0)
+    if isinstance(smoothing, bool) or not isinstance(smoothing, int | float) or not smoothing > 0:
+        raise SchemaError("[updates]: `smoothing` must be a number above 0.")
+    person, value = schema.identifier, schema.sensitive[0]
+    tables = [_earlier(schema.folder / str(path), person, value) for path in files]
+    return UpdateModel.learned(tables, person, value, float(smoothing))
+
+
+def _earlier(path: Path, person: str, value: str) -> pl.DataFrame:
+    frame = read_file(path, text=(person, value))
+    absent = [name for name in (person, value) if name not in frame.columns]
+    if absent:
+        raise SchemaError(f"The earlier table '{path}' lacks columns: {', '.join(absent)}.")
+    if frame[person].is_duplicated().any():
+        raise SchemaError(f"The earlier table '{path}' has the same identifier in several rows.")
+    return frame.select(pl.col(person, value).cast(pl.String))
+
+
+_BUILDERS = {"none": _none, "file": _file, "taxonomy": _taxonomy, "order": _order, "history": _history}
