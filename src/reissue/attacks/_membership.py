@@ -19,6 +19,7 @@ import polars as pl
 from reissue._arrays import Bools, Ints
 from reissue.attacks._base import CannotRunError, Knowledge
 from reissue.attacks._containment import containment
+from reissue.attacks._hashing import mix
 from reissue.attacks._series import Published, Series
 from reissue.cells import cells_of
 from reissue.errors import InputError
@@ -27,7 +28,7 @@ from reissue.release import GROUP, Release
 from reissue.schema import Role, Schema
 from reissue.table import Table, to_polars
 
-__all__ = ["Membership", "membership"]
+__all__ = ["Membership", "fitting", "membership", "mix", "published_rows"]
 
 _PERSON, _RELEASE, _COUNT, _REAL = "person", "release", "count", "real"
 _STRANGER = "\0"
@@ -52,6 +53,8 @@ class Membership:
     count: Ints
     real: Bools
     """Person to whether it is somebody whom the adversary knows."""
+    names: tuple[str, ...] = ()
+    """Value to its text; several sensitive columns are joined, and a missing value is a mark."""
 
     @property
     def people(self) -> int:
@@ -99,15 +102,8 @@ class Membership:
             self.value[:seen],
             self.count[:seen],
             self.real[person],
+            self.names,
         )
-
-
-def mix(keys: Any) -> Any:
-    """Numbers scattered over 64 bits (splitmix64), so that sums of them tell sets apart."""
-    with np.errstate(over="ignore"):
-        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
-        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
 
 
 def membership(series: Series, knowledge: Knowledge) -> Membership:
@@ -145,6 +141,7 @@ def _numbered(presences: pl.DataFrame, values: pl.DataFrame, sensitive: list[str
         shown["n"].to_numpy().astype(np.int64) - 1,
         shown[_COUNT].to_numpy().astype(np.int64),
         real,
+        tuple(shown["v"].unique().sort().to_list()),
     )
 
 
@@ -152,7 +149,7 @@ def _presences(release: Published, schema: Schema, members: Any) -> tuple[pl.Dat
     """One release: person, group and whether it is known; and the values of each group with their counts."""
     if members is None and release.source is not None and release.source.table.ids is not None:
         return _own(release.source)
-    rows, values = _rows(release.tables, schema)
+    rows, values = published_rows(release.tables, schema)
     if members is not None:
         return _with_strangers(_matched(rows, schema, members), rows, schema), values
     if schema.identifier is None or schema.identifier not in rows.columns:
@@ -191,7 +188,7 @@ def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
     return presences, values
 
 
-def _rows(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[pl.DataFrame, pl.DataFrame]:
+def published_rows(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The published rows with their group, and the values of each group with their counts."""
     rows = tables.get("quasi", tables.get("release", pl.DataFrame()))
     if GROUP not in rows.columns or GROUP in schema.columns:
@@ -239,6 +236,20 @@ def _lasting(strangers: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 
 def _matched(rows: pl.DataFrame, schema: Schema, members: Any) -> pl.DataFrame:
     """The people whose quasi-identifiers fall into exactly one published group."""
+    ids, of_row, pairs = fitting(rows, schema, members)
+    total = int(of_row.max(initial=-1)) + 1
+    only = np.bincount(pairs[0], minlength=total) == 1
+    where = np.full(total, -1, np.int64)
+    where[pairs[0]] = pairs[1]
+    rows_known = np.flatnonzero(only[of_row])
+    return pl.DataFrame([ids.gather(rows_known), pl.Series(GROUP, where[of_row[rows_known]])])
+
+
+def fitting(rows: pl.DataFrame, schema: Schema, members: Any) -> tuple[pl.Series, Ints, Ints]:
+    """Which published groups people fit: their names, the class of each, and the pairs (class, group), sorted.
+
+    A class is all people with the same exact quasi-identifiers.
+    """
     if schema.identifier is None:
         raise CannotRunError("the schema names no identifier, by which people could be told from each other.")
     frame, _ = to_polars(members, schema)
@@ -255,12 +266,7 @@ def _matched(rows: pl.DataFrame, schema: Schema, members: Any) -> pl.DataFrame:
     cells = cells_of(table.codes, table.sizes)
     cell, box = containment(cells.codes, boxes.codes[:width], boxes.codes[width : 2 * width])
     pairs = np.unique(np.stack([cell, group[box]]), axis=1)
-    only = np.bincount(pairs[0], minlength=len(cells.sizes)) == 1
-    where = np.full(len(cells.sizes), -1, np.int64)
-    where[pairs[0]] = pairs[1]
-    rows_known = np.flatnonzero(only[cells.of_row])
-    ids = table.frame[schema.identifier].cast(pl.String).gather(rows_known).alias(_PERSON)
-    return pl.DataFrame([ids, pl.Series(GROUP, where[cells.of_row[rows_known]])])
+    return table.frame[schema.identifier].cast(pl.String).alias(_PERSON), cells.of_row, pairs
 
 
 def _sizes(table: Table, rows: pl.DataFrame) -> list[int]:

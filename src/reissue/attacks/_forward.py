@@ -1,0 +1,225 @@
+"""Posteriors in update graphs by forward-backward (Li and Zhou 2008, definitions 8 to 11, equations 1 and 2).
+
+A history is a person's sequence of places: in each release where the person is, a distribution of values (a group's
+shares). The posterior of a value is the weight of the paths through it over the weight of all paths; a path weighs the
+product of its shares and of its updates' probabilities. Paths are never enumerated: one pass forward, one backward,
+all histories at once, equal ones once. A release without the person is one more step of the update model; before the
+first there is none. Every pass is scaled, since only ratios matter and long series would underflow.
+
+Histories go in blocks of one length and about one width W (values of a place). A block works on the W values of each
+place, O(histories x releases x W^2), or, where places are wide, on all S values by matrix products.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.attacks._hashing import mix
+from reissue.updates import UpdateModel
+
+__all__ = ["Block", "Histories", "Places", "blocks", "histories"]
+
+_CELLS = 1 << 19
+"""How many numbers a block's largest array holds: a few of them stay in the processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Distributions of values: for each place its values and their shares, one after the other."""
+
+    starts: Ints
+    """Place to its first entry, and the number of entries at the end."""
+    value: Ints
+    share: Floats
+
+    @classmethod
+    def of(cls, place: Ints, value: Ints, weight: Ints | Floats, total: int) -> "Places":
+        """From triples sorted by place."""
+        sums = np.bincount(place, weight, total)
+        starts = np.searchsorted(place, np.arange(total + 1))
+        return cls(starts, value, weight / sums[place])
+
+    @cached_property
+    def widths(self) -> Ints:
+        """How many values each place has."""
+        return np.diff(self.starts)
+
+    def spread(self, place: Ints, width: int) -> tuple[Ints, Floats]:
+        """Values and shares of places, padded to one width: arrays with a last axis of that width."""
+        if len(self.widths) * width > 4 * len(self.value) + 1024:
+            return self._spread(place, width)
+        if width not in self._tables:
+            self._tables[width] = self._spread(np.arange(len(self.widths)), width)
+        value, share = self._tables[width]
+        return value.take(place, axis=0), share.take(place, axis=0)
+
+    @cached_property
+    def _tables(self) -> dict[int, tuple[Ints, Floats]]:
+        """All places padded to one width, where that is not much more than they hold: rows are then read at once."""
+        return {}
+
+    def _spread(self, place: Ints, width: int) -> tuple[Ints, Floats]:
+        offset = np.arange(width)
+        inside = offset < self.widths[place][..., np.newaxis]
+        at = np.where(inside, self.starts[place][..., np.newaxis] + offset, 0)
+        return np.where(inside, self.value[at], 0), np.where(inside, self.share[at], 0.0)
+
+    def dense(self, place: Ints, size: int) -> Floats:
+        """Shares by value (places x values)."""
+        found = np.zeros((len(place), size))
+        number = self.widths[place]
+        row = np.repeat(np.arange(len(place)), number)
+        at = np.arange(len(row)) - np.repeat(np.cumsum(number) - number, number) + self.starts[place][row]
+        found[row, self.value[at]] = self.share[at]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Histories:
+    """The different sequences of places (-1 where the person is absent), and who has which."""
+
+    places: Ints
+    """Histories x releases."""
+    of_person: Ints
+
+
+def histories(table: Ints) -> Histories:
+    """From the place of every person in every release (people x releases)."""
+    keys = np.zeros(len(table), np.uint64)
+    for column in table.T:
+        keys = mix(keys ^ (column + 2).astype(np.uint64))
+    _, first, of_person = np.unique(keys, return_index=True, return_inverse=True)
+    of_person = of_person.reshape(-1)
+    if not np.array_equal(table[first][of_person], table):  # two sequences with one key: hardly ever
+        rows, of_person = np.unique(table, axis=0, return_inverse=True)
+        return Histories(rows, of_person.reshape(-1).astype(np.int64))
+    return Histories(table[first], of_person.astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Histories with equally many versions, and what is known of each version."""
+
+    rows: Ints
+    """Which histories."""
+    release: Ints
+    """Histories x versions: the releases in which the person is."""
+    value: Ints
+    """Histories x versions x W: the values in question; padding has posterior 0."""
+    posterior: Floats
+    """The same shape; all 0 for a history that has no path."""
+
+
+def blocks(places: Ints, shown: Places, model: UpdateModel) -> Iterator[Block]:
+    """The posteriors of histories (histories x releases), block by block; nobody may be absent throughout."""
+    present = places >= 0
+    versions = present.sum(axis=1)
+    widest = np.where(present, shown.widths[places], 0).max(axis=1, initial=1)
+    # Widths are rounded up to powers of two: few blocks, little padding.
+    width = 1 << np.ceil(np.log2(np.maximum(widest, 1))).astype(np.int64)
+    size = len(model.names)
+    kind = versions * (int(width.max(initial=1)) + 1) + width
+    order = np.argsort(kind, kind="stable")
+    powers = _Powers(model)
+    cuts = np.flatnonzero(np.diff(kind[order], prepend=-1))
+    for begin, end in zip(cuts, np.append(cuts[1:], len(order)), strict=True):
+        number, wide = int(versions[order[begin]]), int(width[order[begin]])
+        if not number:
+            continue
+        compact = wide * wide <= size if model.fixed else wide * 6 <= max(size, 24)
+        cells = max(number, 1) * (wide * wide if compact else size)
+        step = max(_CELLS // cells, 1)
+        for at in range(int(begin), int(end), step):
+            rows = order[at : min(at + step, int(end))]
+            release = np.nonzero(present[rows])[1].reshape(len(rows), number)
+            where = np.take_along_axis(places[rows], release, axis=1)
+            found = _compact(where, release, shown, powers, wide) if compact else _dense(where, release, shown, powers)
+            yield Block(rows, release, *found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Powers:
+    """The probabilities after 1, 2, ... releases."""
+
+    model: UpdateModel
+
+    @cached_property
+    def _known(self) -> dict[int, Floats]:
+        return {1: self.model.chance}
+
+    def after(self, gap: int) -> Floats:
+        if gap not in self._known:
+            self._known[gap] = self.model.steps(gap)
+        return self._known[gap]
+
+    def between(self, before: Ints, after: Ints, gap: Ints) -> Floats:
+        """W x W x histories: the chance of each pair of values (given as W x histories)."""
+        if self.model.fixed:
+            return (before[:, np.newaxis] == after[np.newaxis]).astype(np.float64)
+        size = len(self.model.names)
+        pairs = before[:, np.newaxis] * size + after[np.newaxis]
+        gaps = np.unique(gap)
+        if len(gaps) == 1:
+            return np.asarray(self.after(int(gaps[0])).ravel().take(pairs))
+        stack = np.stack([self.after(int(one)) for one in gaps]).ravel()
+        return np.asarray(stack.take(pairs + np.searchsorted(gaps, gap) * (size * size)))
+
+
+def _compact(where: Ints, release: Ints, shown: Places, powers: _Powers, width: int) -> tuple[Ints, Floats]:
+    """On the values of each place only. Inside, arrays have histories last, so that every operation is a long one."""
+    spread = shown.spread(where, width)
+    value: Ints = np.ascontiguousarray(spread[0].transpose(1, 2, 0))
+    share: Floats = np.ascontiguousarray(spread[1].transpose(1, 2, 0))
+    gaps = np.diff(release, axis=1)
+    total = len(value)
+    steps = [powers.between(value[i], value[i + 1], gaps[:, i]) for i in range(total - 1)]
+    forward = np.empty_like(share)
+    forward[0] = share[0]
+    for i in range(1, total):
+        forward[i] = _scaled(np.einsum("ar,abr->br", forward[i - 1], steps[i - 1]) * share[i])
+    backward = np.ones_like(share[0])
+    posterior = forward
+    for i in range(total - 2, -1, -1):
+        backward = _scaled(np.einsum("br,abr->ar", backward * share[i + 1], steps[i]))
+        posterior[i] *= backward
+    for i in range(total):
+        posterior[i] = _scaled(posterior[i])
+    return value.transpose(2, 0, 1), posterior.transpose(2, 0, 1)
+
+
+def _dense(where: Ints, release: Ints, shown: Places, powers: _Powers) -> tuple[Ints, Floats]:
+    """On all values at once."""
+    size = len(powers.model.names)
+    gaps = np.diff(release, axis=1)
+    share = [shown.dense(place, size) for place in where.T]
+    forward = [share[0]]
+    for i in range(1, len(share)):
+        forward.append(_scaled(_moved(forward[-1], gaps[:, i - 1], powers, back=False) * share[i], -1))
+    backward = np.ones_like(share[0])
+    for i in range(len(share) - 2, -1, -1):
+        backward = _scaled(_moved(backward * share[i + 1], gaps[:, i], powers, back=True), -1)
+        forward[i] = forward[i] * backward
+    posterior = np.stack([_scaled(one, -1) for one in forward], axis=1)
+    return np.broadcast_to(np.arange(size), posterior.shape), posterior
+
+
+def _moved(weights: Floats, gap: Ints, powers: _Powers, *, back: bool) -> Floats:
+    """Weights one step on (or back), each row by its own gap."""
+    if powers.model.fixed:
+        return weights
+    moved = np.empty_like(weights)
+    for one in np.unique(gap):
+        rows: Bools = gap == one
+        step = powers.after(int(one))
+        moved[rows] = weights[rows] @ (step.T if back else step)
+    return moved
+
+
+def _scaled(weights: Any, axis: int = 0) -> Any:
+    """Weights that sum to 1, or stay 0."""
+    total = weights.sum(axis=axis, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
