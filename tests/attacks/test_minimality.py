@@ -1,8 +1,10 @@
 """The minimality attack against plain enumeration of every world, on small tables."""
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -219,3 +221,10 @@ def test_judged_asks_the_requirement_itself() -> None:
     coded = Table.read(pl.DataFrame({"q": ["a1"] * 3, "s": ["x", "y", "z"]}), SCHEMA)
     histograms = np.array([[1, 1, 1], [3, 0, 0]])
     assert judged(histograms, np.arange(3), parse("l=2"), coded.domain).tolist() == [True, False]
+
+
+def test_the_concept_page_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "concepts" / "minimality.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) >= 3
+    exec("\n".join(blocks), {})  # noqa: S102
