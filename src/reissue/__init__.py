@@ -1,7 +1,10 @@
 """Reissue: publish microdata again and again without giving anyone away."""
 
 from reissue.anonymize import anonymize
+from reissue.attack import attack
+from reissue.attacks import Knowledge
 from reissue.errors import InputError, NotMetError, ReissueError, RiskError
+from reissue.findings import Finding, Findings
 from reissue.hierarchies import Hierarchy
 from reissue.release import Release
 from reissue.requirements import (
@@ -29,9 +32,12 @@ __all__ = [
     "CKSafety",
     "Confidence",
     "EntropyLDiversity",
+    "Finding",
+    "Findings",
     "Hierarchy",
     "InputError",
     "KAnonymity",
+    "Knowledge",
     "LDiversity",
     "MUnique",
     "NotMetError",
@@ -46,4 +52,5 @@ __all__ = [
     "TCloseness",
     "Table",
     "anonymize",
+    "attack",
 ]

@@ -54,6 +54,13 @@ def anonymize(
         Path | None,
         typer.Option(metavar="FILE", help="What a method that follows people remembers; begun if it is not there."),
     ] = None,
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="An earlier release as it was published, for the method correspondence; repeated for each, in order.",
+        ),
+    ] = None,
     suppress: Annotated[
         float, typer.Option(metavar="SHARE", help="The share of rows that may be left out, such as 0.05.")
     ] = 0.0,
@@ -87,6 +94,8 @@ def anonymize(
     from reissue.utility import measure
 
     method, options = method or DEFAULT_METHOD, options_of(option or []) | ({} if e is None else {"e": e})
+    if after:
+        options |= {"after": after}
     if m is not None and "m" in find(method).options:
         options, m = options | {"m": m}, None
     requirement, plan = requirement_of(require, m, method), Schema.load(schema)

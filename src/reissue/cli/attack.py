@@ -1,0 +1,92 @@
+"""`reissue attack`: what published files give away together."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reissue.cli import _render
+from reissue.cli._app import NOT_MET, app
+from reissue.cli._options import DelimiterOption, JsonOption, SchemaOption, delimiter_of, options_of
+from reissue.errors import InputError
+
+if TYPE_CHECKING:
+    from reissue.findings import Finding, Findings
+
+_STYLES = {"succeeded": "red", "failed": "green", "not_run": "yellow"}
+_WORDS = {"succeeded": "SUCCEEDED", "failed": "failed", "not_run": "not run"}
+_VERDICTS = {
+    "exposed": "Exposed: at least one attack succeeded.",
+    "withstood": "Withstood: every attack ran and failed.",
+    "incomplete": "Incomplete: no attack succeeded, but what was not run has shown nothing.",
+}
+
+
+@app.command()
+def attack(
+    published: Annotated[
+        list[Path],
+        typer.Argument(metavar="PUBLISHED", help="Published tables, in the order of their publication; anyone's."),
+    ],
+    schema: SchemaOption,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="ATTACK", help="Run this attack only; may be repeated. Default: all.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", metavar="", help="Take the slower, exact way of attacks that have one.")
+    ] = False,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ATTACK=NUMBER", help="What an attack must stay at or above, or at or below; may be repeated."
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", metavar="", help="End with code 1 also if an attack could not be run.")
+    ] = False,
+    delimiter: DelimiterOption = ",",
+    as_json: JsonOption = False,
+) -> None:
+    """Say what published tables give away together, attacking them the way someone who holds them would."""
+    from reissue.attack import attack as run
+    from reissue.findings import Verdict
+    from reissue.schema import Schema
+
+    limits = {name: _number(value) for name, value in options_of(limit or []).items()}
+    plan = Schema.load(schema)
+    with _render.watching("Attacking"):
+        findings = run(
+            published, plan, only=only or None, exact=exact, limits=limits, delimiter=delimiter_of(delimiter)
+        )
+    if as_json:
+        _render.show_json(findings.as_dict())
+    else:
+        _show(findings)
+    if findings.verdict == Verdict.EXPOSED or (strict and findings.verdict == Verdict.INCOMPLETE):
+        raise typer.Exit(NOT_MET)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError("A limit is written  --limit attack=number, for example --limit correspondence=5.")
+    return value
+
+
+def _show(findings: "Findings") -> None:
+    """A line for each attack, then what was found, in words."""
+    rows = [
+        [finding.attack, _WORDS[finding.status], _people(finding), _told(finding.worst), _told(finding.limit)]
+        for finding in findings
+    ]
+    _render.show_table(["attack", "outcome", "people", "worst", "limit"], rows)
+    for finding in findings:
+        _render.say(f"{finding.attack}: {finding.sentence}", style=_STYLES[finding.status])
+    _render.say("", _VERDICTS[findings.verdict], style="bold")
+
+
+def _people(finding: "Finding") -> str:
+    return "-" if finding.status == "not_run" else f"{finding.people:,} of {finding.population:,}"
+
+
+def _told(number: float | None) -> str:
+    return "-" if number is None else f"{number:,.4g}" if isinstance(number, float) else f"{number:,}"
