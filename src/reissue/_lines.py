@@ -58,7 +58,8 @@ def ranges(values: pl.Series, widths: Sequence[float], *, missing: bool) -> Taxo
     names = texts(values)
     if values.dtype.is_integer():
         whole = values.cast(pl.Int64).to_numpy()
-        far = max(abs(int(whole[0])), abs(int(whole[-1]))) >= EXACT
+        # Far from zero the distances from the first number are exact where the numbers themselves are not.
+        far = max(abs(int(whole[0])), abs(int(whole[-1]))) >= EXACT and int(whole[-1]) - int(whole[0]) < 2**63
         positions = (whole - whole[0] if far else whole).astype(np.float64)
         if all(float(width).is_integer() for width in widths):
             groupings = [_whole_ranges(whole, int(width)) for width in widths]
@@ -74,7 +75,8 @@ def ranges(values: pl.Series, widths: Sequence[float], *, missing: bool) -> Taxo
 
 
 def _whole_ranges(numbers: Ints, width: int) -> Grouping:
-    starts, node = np.unique(numbers // width, return_inverse=True)
+    bins = numbers // width if width < 2**63 else np.where(numbers < 0, -1, 0)
+    starts, node = np.unique(bins, return_inverse=True)
     lows = [int(start) * width for start in starts]
     names = [f"[{low}, {low + width - 1}]" if width > 1 else str(low) for low in lows]
     return node.astype(np.int32), names

@@ -58,10 +58,10 @@ def _split(text: str, path: Path, delimiter: str | None) -> Paths:
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise TaxonomyError("`delimiter` must be one single character.")
     tried = [_rows(text, mark) for mark in (_DELIMITERS if delimiter is None else delimiter)]
-    readable = [rows for rows in tried if rows is not None]
-    if not readable:
+    best = max((rows for rows in tried if rows is not None), key=_regularity, default=[])
+    if None in tried and _regularity(best)[1] < 2:
         raise TaxonomyError(f"The hierarchy file '{path}' has unbalanced quotes.")
-    return max(readable, key=_regularity)
+    return best
 
 
 def _rows(text: str, delimiter: str) -> Paths | None:

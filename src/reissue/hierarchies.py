@@ -301,7 +301,7 @@ def _match(column: pl.Series, leaves: pl.Series) -> pl.Series:
 
 def _lookup(column: pl.Series, leaves: pl.Series) -> Codes:
     """The place of each value among the leaves; -1 where it is missing or none of them."""
-    if len(leaves) == 0:
+    if len(leaves) == 0 or len(column) == 0:
         return np.full(len(column), -1, np.int32)
     if column.dtype == pl.String:
         found = column.cast(pl.Enum(leaves), strict=False).to_physical()
