@@ -230,7 +230,7 @@ def _write_hierarchy(hierarchy: Hierarchy, folder: Path) -> dict[str, Any]:
         "prefix": list(hierarchy.prefix),
         "dates": list(hierarchy.dates),
         "file": _relative(hierarchy.file, folder),
-        "tree": dict(hierarchy.tree),
+        "tree": _inline(hierarchy.tree),
     }.get(hierarchy.kind, True)
     default = Hierarchy()
     options = {key: getattr(hierarchy, key) for key in _OPTIONS if getattr(hierarchy, key) != getattr(default, key)}
@@ -242,3 +242,18 @@ def _relative(file: Path | None, folder: Path) -> str:
     if file is None:
         return ""
     return (file.relative_to(folder) if file.is_relative_to(folder) else file.absolute()).as_posix()
+
+
+def _inline(value: Any) -> Any:
+    """A tree in one line; as sections of their own its branches would change their order."""
+    if isinstance(value, Mapping):
+        table = tomlkit.inline_table()
+        for name, below in value.items():
+            table[name] = _inline(below)
+        return table
+    if isinstance(value, list | tuple):
+        array = tomlkit.array()
+        for item in value:
+            array.append(_inline(item))
+        return array
+    return value
