@@ -57,9 +57,10 @@ def read_file(
 
 
 def _read_parquet(path: Path, only: Sequence[str]) -> pl.DataFrame:
-    names = pl.read_parquet_schema(path)
-    wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else None
-    return pl.read_parquet(path, columns=wanted, glob=False)
+    lazy = pl.scan_parquet(path, glob=False)
+    names = lazy.collect_schema().names()
+    wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
+    return lazy.select(wanted).collect()
 
 
 def _format(path: Path) -> str:
