@@ -35,15 +35,14 @@ def signature(table: Table, draft: Draft) -> Signature:
 
 
 def frame_signature(tables: Mapping[str, pl.DataFrame]) -> Signature:
-    """What published frames hold, without order."""
-    frame = next(iter(tables.values()))
-    if "sensitive" in tables:
-        values = tables["sensitive"]
-        exact = frame.rows_by_key(GROUP)
-        counted = values.rows_by_key(GROUP)
-        return frozenset(
-            Counter(
-                (tuple(sorted(map(repr, rows))), tuple(sorted(map(repr, counted[key])))) for key, rows in exact.items()
-            ).items()
-        )
-    return frozenset(Counter(map(repr, frame.select(sorted(frame.columns)).rows())).items())
+    """What published frames hold, as text, without order."""
+    frame = _texts(next(iter(tables.values())))
+    if "sensitive" not in tables:
+        return frozenset(Counter(frame.rows()).items())
+    people, values = frame.rows_by_key(GROUP), _texts(tables["sensitive"]).rows_by_key(GROUP)
+    buckets = [(tuple(sorted(map(repr, people[key]))), tuple(sorted(map(repr, values[key])))) for key in people]
+    return frozenset(Counter(buckets).items())
+
+
+def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(sorted(frame.columns)).cast(pl.String)

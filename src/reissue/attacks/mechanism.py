@@ -25,6 +25,7 @@ import polars as pl
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms import Job, find
+from reissue.anonymize import anonymize
 from reissue.attacks._base import CannotRunError, Knowledge, attack
 from reissue.attacks._possible import Belief, Possible, enough, weigh
 from reissue.attacks._refusals import Refusal, full_domain, median_splits, refused, sequence
@@ -38,7 +39,7 @@ from reissue.findings import Finding, Status, not_run
 from reissue.release import Release
 from reissue.requirements import Requirement
 from reissue.requirements._values import Names, masks, sets_of
-from reissue.table import Table
+from reissue.table import Table, to_polars
 
 __all__ = [
     "Belief",
@@ -253,10 +254,8 @@ class _Outcome:
 
 def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outcome:
     """Attack one release."""
-    source = release.source
-    if source is None:
-        raise CannotRunError("it runs the algorithm again, for which it needs the holder's own release.")
     requirement = requirement_of(release, series, knowledge)
+    source = release.source or _made_again(release, series, knowledge, requirement)
     budget = min(BUDGET, _CELLS // max(source.table.rows, 1))
     if budget < _LEAST:
         raise CannotRunError(
@@ -267,6 +266,26 @@ def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outco
     believed, shares = _believed(belief, source, requirement, knowledge.values, kept)
     limit = series.limits.get(NAME, limit_of(requirement))
     return _Outcome(belief, believed, float(shares.max(initial=0.0)) if limit is None else float(limit))
+
+
+def _made_again(release: Published, series: Series, knowledge: Knowledge, requirement: Requirement) -> Release:
+    """The holder's release, made again from the original."""
+    if knowledge.population is None or not isinstance(knowledge.algorithm, str):
+        raise CannotRunError("it runs the algorithm again, for which it needs its name and the original table.")
+    data = knowledge.population
+    if not isinstance(data, Table):
+        data, _ = to_polars(data, series.schema)
+        if set(series.schema.sensitive) - set(data.columns):
+            raise CannotRunError("it runs the algorithm again, for which the original's sensitive values are needed.")
+    try:
+        again = anonymize(
+            data, series.schema, requirement, method=knowledge.algorithm, seed=0, **dict(knowledge.options)
+        )
+    except (InputError, NotMetError) as problem:
+        raise CannotRunError(f"the algorithm makes no release of that table: {problem}") from None
+    if frame_signature(again.tables) != frame_signature(release.tables):
+        raise CannotRunError("the algorithm makes another release of that table: the method or its options differ.")
+    return again
 
 
 def _believed(

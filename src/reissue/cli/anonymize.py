@@ -1,7 +1,7 @@
 """`reissue anonymize`: one table, one release."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,10 +46,15 @@ def anonymize(
         typer.Option(
             min=0,
             help="How many providers may collude, for the method providers. Instead of --require, for the methods "
-            "invariance and equivalence.",
+            "invariance and equivalence. The same as --option m=N, for the method mask.",
         ),
     ] = None,
     e: Annotated[int | None, typer.Option(min=1, help="The same as --option e=N, for the method equivalence.")] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="The same as k=N in the requirement.")] = None,
+    sensitive_values: Annotated[
+        str | None,
+        typer.Option(metavar="VALUES", help="The same as --option values=..., for the method mask: HIV, {flu, cold}."),
+    ] = None,
     memory: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="What a method that follows people remembers; begun if it is not there."),
@@ -98,6 +103,8 @@ def anonymize(
         options |= {"after": after}
     if m is not None and "m" in find(method).options:
         options, m = options | {"m": m}, None
+    options |= {} if sensitive_values is None else {"values": sensitive_values}
+    require = require if k is None else f"k={k}" + (f" & {require}" if require else "")
     requirement, plan = requirement_of(require, m, method), Schema.load(schema)
     find(method).settle(options)
     if find(method).remembers:
@@ -169,6 +176,7 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
                 "smallest_group": sizes.min() if len(sizes) else None,
                 "utility": utility.as_dict(),
                 "files": paths,
+                **_distortion(release),
             }
         )
         return
@@ -179,5 +187,15 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
         f"{_render.plural(release.suppressed, 'row')} left out.",
         f"The release meets {release.requirement}: counted again from the published columns.",
         *utility.sentences,
+        *(
+            f"{_render.plural(found['changed'], 'sensitive value')} changed: a distortion of {found['distortion']:.2%}."
+            for found in [_distortion(release)]
+            if found
+        ),
         f"Written: {', '.join(paths)}",
     )
+
+
+def _distortion(release: "Release") -> dict[str, Any]:
+    """Of a method that changes sensitive values: how many, and how far."""
+    return {name: release.draft.notes[name] for name in ("changed", "distortion") if name in release.draft.notes}

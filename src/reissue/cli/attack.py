@@ -41,6 +41,14 @@ def attack(
             metavar="ATTACK=NUMBER", help="What an attack must stay at or above, or at or below; may be repeated."
         ),
     ] = None,
+    knows: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="What the adversary knows; may be repeated: population=FILE (everyone's quasi-identifiers, or the "
+            "original), algorithm=METHOD, requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", metavar="", help="End with code 1 also if an attack could not be run.")
     ] = False,
@@ -49,14 +57,21 @@ def attack(
 ) -> None:
     """Say what published tables give away together, attacking them the way someone who holds them would."""
     from reissue.attack import attack as run
+    from reissue.cli._knows import knowledge_of
     from reissue.findings import Verdict
     from reissue.schema import Schema
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
-    plan = Schema.load(schema)
+    plan, knowledge = Schema.load(schema), knowledge_of(knows or [])
     with _render.watching("Attacking"):
         findings = run(
-            published, plan, only=only or None, exact=exact, limits=limits, delimiter=delimiter_of(delimiter)
+            published,
+            plan,
+            only=only or None,
+            exact=exact,
+            knowledge=knowledge,
+            limits=limits,
+            delimiter=delimiter_of(delimiter),
         )
     if as_json:
         _render.show_json(findings.as_dict())

@@ -1,0 +1,37 @@
+"""What the adversary of `reissue attack` knows, as the command line writes it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from reissue.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from reissue.attacks import Knowledge
+
+__all__ = ["knowledge_of"]
+
+_NAMES = ("population", "algorithm", "requirement", "values")
+
+
+def knowledge_of(texts: Sequence[str]) -> "Knowledge":
+    """`name=value` texts as knowledge; values stay text, so that requirements may have equals signs of their own."""
+    from reissue.algorithms import find
+    from reissue.attacks import Knowledge
+    from reissue.requirements import parse
+    from reissue.requirements._values import read_sets
+
+    known: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = (piece.strip() for piece in text.partition("="))
+        if name not in _NAMES:
+            raise InputError("There is nothing of that name to know." + nearest(name, _NAMES))
+        if not equals or not value:
+            raise InputError("Write what the adversary knows as name=value, for example algorithm=mondrian.")
+        known[name] = value
+    if "algorithm" in known:
+        find(known["algorithm"])
+    if "requirement" in known:
+        known["requirement"] = parse(known["requirement"])
+    if "values" in known:
+        known["values"] = read_sets(known["values"])
+    return Knowledge(**known)

@@ -1,0 +1,78 @@
+"""What the adversary knows, from the shell: Andre and Kim."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import Reissue
+
+SCHEMA = """
+[columns]
+born = "quasi"
+disease = "sensitive"
+[taxonomy.born]
+tree = { Q = ["q1", "q2"], q3 = {}, q4 = {} }
+"""
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> None:
+    patients = pl.DataFrame({"born": ["q1"] * 2 + ["q2"] * 6, "disease": ["HIV"] * 2 + ["none"] * 6})
+    patients.write_csv(tmp_path / "patients.csv")
+    patients.select("born").write_csv(tmp_path / "voters.csv")
+    (tmp_path / "clinic.toml").write_text(SCHEMA)
+
+
+WORK = ("anonymize", "patients.csv", "-s", "clinic.toml", "-o", "out.csv")
+ATTACK = ("attack", "out.csv", "-s", "clinic.toml", "--only", "minimality")
+KNOWS = ("--knows", "algorithm=topdown", "--knows", "requirement=simple-l=2:HIV")
+
+
+@pytest.mark.usefixtures("clinic")
+def test_andre_and_kim(reissue: Reissue) -> None:
+    assert reissue(*WORK, "-r", "simple-l=2:HIV", "--method", "topdown").code == 0
+    outcome = reissue(*ATTACK, *KNOWS, "--knows", "population=voters.csv", "--json")
+    assert outcome.code == 1
+    (finding,) = outcome.json["findings"]
+    assert (finding["people"], finding["worst"], finding["details"]["problematic"]) == (2, 1.0, 2)
+    assert finding["details"]["credibility"] == 1.0
+    outcome = reissue("attack", "out.csv", "-s", "clinic.toml", *KNOWS, "--knows", "population=patients.csv", "--json")
+    found = {each["attack"]: each for each in outcome.json["findings"]}
+    assert found["mechanism"]["details"]["posterior"] == 1.0
+    assert found["mechanism"]["details"]["worlds"] == 28
+    assert found["definetti"]["status"] == "failed"
+
+
+@pytest.mark.usefixtures("clinic")
+def test_what_is_not_known_is_not_run(reissue: Reissue) -> None:
+    assert reissue(*WORK, "-r", "simple-l=2:HIV", "--method", "topdown").code == 0
+    outcome = reissue(*ATTACK, "--json")
+    assert outcome.json["findings"][0]["status"] == "not_run"
+    outcome = reissue(*ATTACK, "--knows", "population=voters.csv", "--only", "mechanism", *KNOWS, "--json")
+    reasons = {each["attack"]: each["reason"] for each in outcome.json["findings"]}
+    assert "sensitive values are needed" in reasons["mechanism"]
+    other = ("--knows", "algorithm=pool", "--knows", "requirement=k=8", "--knows", "population=patients.csv")
+    outcome = reissue("attack", "out.csv", "-s", "clinic.toml", "--only", "mechanism", *other, "--json")
+    assert outcome.json["findings"][0]["status"] in {"not_run", "failed"}
+
+
+@pytest.mark.usefixtures("clinic")
+@pytest.mark.parametrize("wrong", ["algorithm", "algoritm=pool", "algorithm=pol", "requirement=z=1", "nothing=1"])
+def test_bad_knowledge_is_bad_input(reissue: Reissue, wrong: str) -> None:
+    assert reissue(*WORK, "-r", "k=2").code == 0
+    assert reissue(*ATTACK, "--knows", wrong).code == 2
+
+
+@pytest.mark.usefixtures("clinic")
+def test_mask_from_the_shell(reissue: Reissue, tmp_path: Path) -> None:
+    raw = {"born": ["q1", "q2", "q3", "q3", "q4", "q4"], "disease": ["HIV"] * 3 + ["none"] * 3}
+    pl.DataFrame(raw).write_csv(tmp_path / "patients.csv")
+    outcome = reissue(*WORK, "--method", "mask", "--m", "2", "--k", "2", "--sensitive-values", "HIV", "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.json["changed"] == 1
+    assert outcome.json["distortion"] > 0
+    said = reissue(*WORK, "--method", "mask", "-r", "k=2 & simple-l=2:HIV", "--force")
+    assert "1 sensitive value changed" in said.out
+    assert reissue(*WORK, "--method", "pool", "--k", "2", "--sensitive-values", "HIV", "--force").code == 2
+    assert reissue(*WORK, "--method", "mask", "--m", "3", "--k", "2", "--force").code in {1, 2}
