@@ -1,0 +1,158 @@
+"""Draws the pictures of concepts/correspondence.md: `python docs/concepts/img/draw.py`. Tested to be fresh."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+INK, FAINT, ALERT = "#1f2933", "#9aa5b1", "#c81e1e"
+FILLS = {
+    "flu": "#4c78a8",
+    "HIV": "#f58518",
+    "asthma": "#54a24b",
+    "cancer": "#b279a2",
+    "diabetes": "#72b7b2",
+    "ulcer": "#9d755d",
+}
+WIDTH, STEP = 720, 44
+
+
+@dataclass(frozen=True)
+class Group:
+    """Records that look alike, in one release."""
+
+    title: str
+    records: Sequence[str]
+    """Their sensitive values."""
+    cracked: Sequence[int] = ()
+    """Which of them are ruled out."""
+    target: bool = False
+    """Whether the target belongs to it."""
+
+
+def pictures() -> dict[str, str]:
+    """File name to picture."""
+    uk, france, europe = ["flu"] * 3 + ["HIV"] * 2, ["flu"] * 2 + ["HIV"] * 3, ["flu"] * 3 + ["HIV"] * 2
+    return {
+        "correspondence-f.svg": picture(
+            "F: who is in release 1, looked for in release 1",
+            "Alice: France, lawyer, in release 1",
+            [Group("Europe, lawyer", europe, cracked=[2], target=True)],
+            [Group("UK, professional", uk), Group("France, professional", france, target=True)],
+            "Release 1 has 3 flu records. Only 2 of them can be French: release 2 has no more. One is not Alice's.",
+        ),
+        "correspondence-c.svg": picture(
+            "C: who is in release 1, looked for in release 2",
+            "Alice: France, lawyer, in release 1",
+            [Group("Europe, lawyer", europe, target=True)],
+            [Group("UK, professional", uk), Group("France, professional", france, cracked=[4], target=True)],
+            "France has 3 HIV records. Only 2 of them can be in release 1: it has no more. One is not Alice's.",
+        ),
+        "correspondence-b.svg": picture(
+            "B: who came later, looked for in release 2",
+            "Alice: UK, lawyer, came after release 1",
+            [Group("Europe, lawyer", europe)],
+            [Group("UK, professional", uk, cracked=[2], target=True), Group("France, professional", france)],
+            "Release 1's 3 flu records must be somewhere; France holds 2. One of the UK's is old: not Alice's.",
+        ),
+        "correspondence-recipients.svg": picture(
+            "Two recipients of the same data",
+            "A cook in the thirties",
+            [
+                Group("[30, 39], any job", ["flu", "asthma", "HIV"], cracked=[0, 1], target=True),
+                Group("[40, 49], any job", ["cancer", "diabetes", "ulcer"]),
+            ],
+            [
+                Group("any age, nurse", ["flu", "asthma", "cancer"]),
+                Group("any age, cook", ["HIV", "diabetes", "ulcer"], cracked=[1, 2], target=True),
+            ],
+            "Each file hides the cook among 3. Only one record can be in both groups.",
+            headings=("the team's file", "the insurer's file"),
+        ),
+    }
+
+
+def picture(
+    title: str,
+    target: str,
+    left: Sequence[Group],
+    right: Sequence[Group],
+    reason: str,
+    headings: tuple[str, str] = ("release 1", "release 2"),
+) -> str:
+    """Two releases side by side, the target's groups framed, ruled-out records crossed."""
+    values = list(dict.fromkeys(value for group in (*left, *right) for value in group.records))
+    height = 100 + 96 * max(len(left), len(right)) + 46
+    parts = [
+        _text(20, 28, title, size=17, weight="bold"),
+        _text(20, 52, target, fill=ALERT),
+        _text(20, 84, headings[0], fill=FAINT),
+        _text(390, 84, headings[1], fill=FAINT),
+        *(_box(20, 96 + 96 * place, group, values) for place, group in enumerate(left)),
+        *(_box(390, 96 + 96 * place, group, values) for place, group in enumerate(right)),
+        _legend(values, height - 42),
+        _text(20, height - 10, reason),
+    ]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif">',
+            f"<title>{title}</title>",
+            f"<desc>{target}. {reason}</desc>",
+            f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
+            *parts,
+            "</svg>\n",
+        ]
+    )
+
+
+def _text(x: float, y: float, words: str, *, size: int = 14, fill: str = INK, weight: str = "normal") -> str:
+    return f'<text x="{x:g}" y="{y:g}" font-size="{size}" font-weight="{weight}" fill="{fill}">{words}</text>'
+
+
+def _box(x: float, y: float, group: Group, values: Sequence[str]) -> str:
+    """A group: its published values, and a mark for each record."""
+    edge, thick = (ALERT, 2.5) if group.target else (FAINT, 1)
+    frame = (
+        f'<rect x="{x:g}" y="{y:g}" width="310" height="84" rx="8" fill="none" stroke="{edge}" stroke-width="{thick}"/>'
+    )
+    marks = []
+    for place, value in enumerate(group.records):
+        middle = x + 32 + STEP * place
+        marks.append(_mark(middle, y + 54, value, values))
+        if place in group.cracked:
+            marks.append(_cross(middle, y + 54))
+    return "\n".join([frame, _text(x + 14, y + 24, group.title), *marks])
+
+
+def _mark(x: float, y: float, value: str, values: Sequence[str]) -> str:
+    """A record: colour and shape tell its value, so that neither is needed alone."""
+    fill, shape = FILLS[value], values.index(value) % 3
+    if shape == 0:
+        return f'<circle cx="{x:g}" cy="{y:g}" r="13" fill="{fill}"/>'
+    if shape == 1:
+        return f'<rect x="{x - 12:g}" y="{y - 12:g}" width="24" height="24" fill="{fill}"/>'
+    return f'<path d="M{x:g} {y - 14:g} L{x + 14:g} {y + 12:g} L{x - 14:g} {y + 12:g} Z" fill="{fill}"/>'
+
+
+def _cross(x: float, y: float) -> str:
+    return (
+        f'<path d="M{x - 18:g} {y - 18:g} L{x + 18:g} {y + 18:g} M{x + 18:g} {y - 18:g} L{x - 18:g} {y + 18:g}" '
+        f'stroke="{ALERT}" stroke-width="3"/>'
+    )
+
+
+def _legend(values: Sequence[str], y: float) -> str:
+    parts = []
+    for place, value in enumerate(values):
+        parts += [_mark(32 + 104 * place, y, value, values), _text(52 + 104 * place, y + 5, value)]
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Write all pictures."""
+    for name, drawn in pictures().items():
+        (HERE / name).write_text(drawn, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
