@@ -175,6 +175,26 @@ def test_files_and_large_tables_are_not_attacked() -> None:
     assert "too large" in (found.reason or "")
 
 
+def test_the_algorithms_options_must_be_known() -> None:
+    frame = pl.DataFrame({"place": ["a1"] * 3 + ["b1"] * 3, "age": [30, 30, 30, 30, 30, 31], "ill": ["HIV", "flu"] * 3})
+    release = ri.anonymize(frame, SCHEMA, "k=3", method="mondrian", strict=False)
+    again = ri.anonymize(frame, SCHEMA, "k=3", method="mondrian")
+    assert release.groups == again.groups
+    relaxed = ri.anonymize(frame.with_columns(place=pl.lit("a1")), SCHEMA, "k=3", method="mondrian", strict=False)
+    assert relaxed.groups == 2
+    found = attack([relaxed], SCHEMA, only="mechanism")["mechanism"]
+    assert (found.status, "options differ" in (found.reason or "")) == (Status.NOT_RUN, True)
+    knowledge = Knowledge(options={"strict": False})
+    assert attack([relaxed], SCHEMA, only="mechanism", knowledge=knowledge)["mechanism"].status == Status.FAILED
+
+
+def test_a_table_without_sensitive_values_is_not_attacked() -> None:
+    plan = Schema.of_columns(quasi=["place", "age"], taxonomies={"place": SCHEMA.hierarchies["place"]})
+    release = ri.anonymize(bold(), plan, "k=2", method="mondrian")
+    for name in ("minimality", "mechanism", "definetti"):
+        assert attack([release], plan, only=name)[name].status == Status.NOT_RUN
+
+
 def test_a_release_is_the_same_whatever_its_order_and_its_numbers() -> None:
     release = released(bold(), "pool")
     other = ri.anonymize(bold(), SCHEMA, REQUIREMENT, method="pool", seed=99)

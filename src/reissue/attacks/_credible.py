@@ -18,18 +18,21 @@ from typing import TypeAlias
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.attacks._base import CannotRunError
 from reissue.attacks._beside import Beside
 from reissue.attacks._binomials import Block, Odds, fast
 from reissue.attacks._linkage import Linkage
-from reissue.attacks._rules import Cap, Rule, judged
+from reissue.attacks._rules import Cap, Rule, judged, value_sets
 from reissue.attacks._worlds import TooManyError, worlds
 from reissue.requirements import Requirement
-from reissue.requirements._values import Names, masks, sets_of
+from reissue.requirements._values import Names
 
 __all__ = ["BUDGET", "Credibility", "credibility"]
 
 BUDGET = 20_000_000
 """So many products at most for one group's worlds."""
+_CELLS = 50_000_000
+"""Classes times sets of values, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +65,10 @@ def credibility(linkage: Linkage, requirement: Requirement, values: Names = (), 
 
     A budget of 0 excludes nothing: what the release alone tells.
     """
-    return _Attack(linkage, Rule(requirement, linkage.domain), _asked(linkage, requirement, values), budget).run()
-
-
-def _asked(linkage: Linkage, requirement: Requirement, values: Names) -> Bools:
-    """The sensitive value sets, sets x codes: given, or named by the requirement, or every single value."""
-    sets = sets_of(values)
-    for part in requirement.parts():
-        sets = sets or tuple(getattr(part, "values", ()))
-    if sets:
-        return masks(linkage.domain, sets)
-    return np.eye(linkage.domain.size, dtype=np.bool_)[np.flatnonzero(linkage.domain.totals)]
+    asked = value_sets(requirement, linkage.domain, values)
+    if len(asked) * linkage.classes > _CELLS:
+        raise CannotRunError("there are too many sensitive values to follow each of them; name those that matter.")
+    return _Attack(linkage, Rule(requirement, linkage.domain), asked, budget).run()
 
 
 @dataclass
@@ -185,10 +181,9 @@ class _Attack:
 
     def _inside(self, group: _Group, columns: list[Bools]) -> Floats:
         """Columns x sets: how much of a column's stock belongs to a set."""
-        asked = self.asked[:, group.codes]
-        totals = np.array([max(int(group.stock[column].sum()), 1) for column in columns])
-        parts = np.array([[int(group.stock[column & mask].sum()) for mask in asked] for column in columns], np.float64)
-        return np.asarray(parts / totals[:, np.newaxis], np.float64)
+        held = np.stack(columns) * group.stock
+        parts = held @ self.asked[:, group.codes].T.astype(np.float64)
+        return np.asarray(parts / np.maximum(held.sum(axis=1), 1)[:, np.newaxis], np.float64)
 
     def _bounded(self, group: _Group, look: Beside) -> _Chances:
         """A requirement that bounds shares: only the sets that could break in this group matter."""

@@ -7,9 +7,9 @@ import numpy as np
 from reissue._arrays import Bools, Ints
 from reissue.cells import Counts, Domain
 from reissue.requirements import AlphaK, Confidence, KAnonymity, Requirement, SimpleLDiversity
-from reissue.requirements._values import masks
+from reissue.requirements._values import Names, masks, sets_of
 
-__all__ = ["Cap", "Rule", "judged", "limit_of"]
+__all__ = ["Cap", "Rule", "judged", "limit_of", "singles", "value_sets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Rule:
         for part in self.requirement.parts():
             if part.sensitive:
                 named = getattr(part, "values", ())
-                sets = masks(self.domain, named) if named else np.eye(self.domain.size, dtype=np.bool_)[codes]
+                sets = masks(self.domain, named) if named else singles(codes, self.domain.size)
                 found += [Cap(mask, part) for mask in sets if mask[codes].any()]
         return found
 
@@ -69,11 +69,26 @@ def _sized(part: Requirement) -> bool:
     return isinstance(part, KAnonymity | AlphaK) or not hasattr(part, "k")
 
 
+def singles(codes: Ints, size: int) -> Bools:
+    """Each code as a set of its own: sets x codes."""
+    found = np.zeros((len(codes), size), np.bool_)
+    found[np.arange(len(codes)), codes] = True
+    return found
+
+
 def judged(histograms: Ints, codes: Ints, requirement: Requirement, domain: Domain) -> Bools:
     """The requirement's own verdict on histograms (rows x codes)."""
     group, place = np.nonzero(histograms)
     counts = Counts(group, codes[place], domain, len(histograms), histograms[group, place])
     return requirement.holds(counts)
+
+
+def value_sets(requirement: Requirement, domain: Domain, values: Names) -> Bools:
+    """The sensitive value sets, sets x codes: given, or named by the requirement, or every value that occurs."""
+    sets = sets_of(values)
+    for part in requirement.parts():
+        sets = sets or tuple(getattr(part, "values", ()))
+    return masks(domain, sets) if sets else singles(np.flatnonzero(domain.totals), domain.size)
 
 
 def limit_of(requirement: Requirement) -> float | None:

@@ -29,7 +29,7 @@ from reissue.anonymize import anonymize
 from reissue.attacks._base import CannotRunError, Knowledge, attack
 from reissue.attacks._possible import Belief, Possible, enough, weigh
 from reissue.attacks._refusals import Refusal, full_domain, median_splits, refused, sequence
-from reissue.attacks._rules import limit_of
+from reissue.attacks._rules import limit_of, value_sets
 from reissue.attacks._series import Published, Series
 from reissue.attacks._signatures import Signature, frame_signature, signature
 from reissue.attacks.minimality import requirement_of
@@ -38,7 +38,7 @@ from reissue.errors import InputError, NotMetError
 from reissue.findings import Finding, Status, not_run
 from reissue.release import Release
 from reissue.requirements import Requirement
-from reissue.requirements._values import Names, masks, sets_of
+from reissue.requirements._values import Names
 from reissue.table import Table, to_polars
 
 __all__ = [
@@ -165,6 +165,8 @@ def _same_drafts(
         except (InputError, NotMetError):
             return None
 
+    if name not in RANDOM and run(release.table.sensitive) != target:
+        raise CannotRunError("the algorithm does not give this release of its own table: its options differ.")
     return lambda worlds: np.array([run(world) == target for world in worlds], np.bool_)
 
 
@@ -256,7 +258,7 @@ def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outco
     """Attack one release."""
     requirement = requirement_of(release, series, knowledge)
     source = release.source or _made_again(release, series, knowledge, requirement)
-    budget = min(BUDGET, _CELLS // max(source.table.rows, 1))
+    budget = min(BUDGET, _CELLS // max(source.table.rows, 1)) * (10 if series.exact else 1)
     if budget < _LEAST:
         raise CannotRunError(
             f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more."
@@ -292,11 +294,7 @@ def _believed(
     belief: Belief, release: Release, requirement: Requirement, values: Names, kept: Bools
 ) -> tuple[Floats, Floats]:
     """People x sensitive value sets: what is believed, and what the release alone tells."""
-    sets = sets_of(values)
-    for part in requirement.parts():
-        sets = sets or tuple(getattr(part, "values", ()))
-    domain = release.table.domain
-    chosen = masks(domain, sets) if sets else np.eye(domain.size, dtype=np.bool_)
+    chosen = value_sets(requirement, release.table.domain, values)
     groups: Ints = release.draft.groups[kept].astype(np.int64)
     published = (release.table.sensitive if release.draft.sensitive is None else release.draft.sensitive)[kept]
     rows = np.bincount(groups)

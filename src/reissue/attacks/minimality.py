@@ -62,6 +62,8 @@ def minimality(series: Series, knowledge: Knowledge) -> Finding:
 
 def requirement_of(release: Published, series: Series, knowledge: Knowledge) -> Requirement:
     """What the release was made to meet, as far as the adversary knows."""
+    if not series.schema.sensitive:
+        raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
     given: Any = knowledge.requirement
     if given is None and release.source is not None:
         given = release.source.requirement
