@@ -20,10 +20,10 @@ _REFUSED = (TypeError, ValueError, ArithmeticError, NotImplementedError, pl.exce
 def from_frame(data: Any, only: Sequence[str] = ()) -> tuple[pl.DataFrame, Back]:
     """A dataframe as a Polars frame, and the way back. If all columns of `only` are there, just these."""
     try:
-        native = nw.from_native(data)
+        native = nw.from_native(data, pass_through=True)
+        if native is data and not isinstance(data, nw.DataFrame | nw.LazyFrame):
+            return _from_arrow(data)
         names = native.collect_schema().names() if isinstance(native, nw.LazyFrame) else native.columns
-    except TypeError:
-        return _from_arrow(data)
     except (nw.exceptions.NarwhalsError, pl.exceptions.PolarsError):
         raise DataError("The table's columns cannot be told apart: every column needs a name of its own.") from None
     if only and set(only) <= set(names):

@@ -189,9 +189,10 @@ def prepare(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
 
 def _plain_numbers(column: pl.Series, kind: str) -> pl.Series:
     """Numbers as Int64 or smaller, or floats, without loss; text where the kind wants text."""
-    if column.dtype.is_float() and kind in {"prefix", "file", "tree"}:
+    if column.dtype.is_float():
+        # Whole numbers with gaps are floats in many tools; 31.0 is the age 31.
         whole = column.cast(pl.Int64, strict=False)
-        column = whole if (whole.cast(column.dtype) == column).all() else column
+        column = whole if (whole.cast(column.dtype) == column).all() and _exact(column) else column
     if column.dtype.is_decimal() and kind in {"auto", "ranges"}:
         column = _undecimal(column)
     if isinstance(column.dtype, _WIDE):
@@ -200,6 +201,12 @@ def _plain_numbers(column: pl.Series, kind: str) -> pl.Series:
         if column.dtype == pl.String and kind == "ranges":
             raise TaxonomyError(f"Column '{column.name}' holds whole numbers beyond 64 bits: too large for ranges.")
     return column.cast(pl.String) if kind == "prefix" else column
+
+
+def _exact(column: pl.Series) -> bool:
+    """Whether neighbouring whole numbers are still different floats."""
+    largest: Any = column.abs().max() or 0
+    return bool(largest < EXACT)
 
 
 def _undecimal(column: pl.Series) -> pl.Series:
