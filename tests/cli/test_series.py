@@ -81,3 +81,14 @@ def test_a_full_folder_is_not_written_into(reissue: Reissue, tmp_path: Path) -> 
     assert reissue("anonymize", "months", *WORK, "--force").code == 0
     (tmp_path / "empty").mkdir()
     assert "has no file" in reissue("anonymize", "empty", *WORK).err
+
+
+def test_published_files_are_attacked_with_a_folder_of_members(reissue: Reissue) -> None:
+    assert reissue("anonymize", "months", "--schema", "schema.toml", "--method", "invariance", "--m", "2").code == 0
+    releases = ("months.release/1.csv", "months.release/2.csv")
+    outcome = reissue("attack", *releases, "--schema", "schema.toml", "--only", "equivalence", "--json")
+    assert outcome.json["findings"][0]["status"] == "not_run"
+    for members in ("months", "months/1.csv, months/2.csv"):
+        knows = ("--knows", f"members={members}")
+        outcome = reissue("attack", *releases, "--schema", "schema.toml", "--only", "equivalence", "--json", *knows)
+        assert outcome.json["findings"][0]["status"] in {"failed", "succeeded"}

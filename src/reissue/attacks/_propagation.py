@@ -95,7 +95,7 @@ def _compare(members: Membership, classes: Ints, limit: int, least: Ints) -> Non
 
 
 def _tokens(members: Membership, classes: Ints) -> Ints:
-    """Presence to (class, how many of the class came before in the group), as one number."""
+    """Presence to (class, how many of the class came before in the group), as numbers, rare ones first."""
     mine = classes[members.person]
     size = int(classes.max(initial=0)) + 1
     keys = members.group * size + mine
@@ -103,39 +103,54 @@ def _tokens(members: Membership, classes: Ints) -> Ints:
     ordered = keys[order]
     turn = np.empty(len(keys), np.int64)
     turn[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
-    return np.asarray(turn * size + mine)
+    _, token, often = np.unique(turn * size + mine, return_inverse=True, return_counts=True)
+    rank = np.empty(len(often), np.int64)
+    rank[np.argsort(often, kind="stable")] = np.arange(len(often))
+    return rank[token]
 
 
 def _pairs(tokens: Ints, group: Ints, kinds: Ints) -> Iterator[tuple[Ints, Ints]]:
     """Pairs of groups of one kind that share one of the given tokens, each pair once, in chunks."""
-    keys = np.lexsort((group, tokens, kinds[group]))
-    tokens, group = tokens[keys], group[keys]
+    order = np.lexsort((group, kinds[group], tokens))
+    tokens, group = tokens[order], group[order]
     kind = kinds[group]
-    seen = np.empty(0, np.int64)
-    for step in range(1, len(group)):
-        near = np.flatnonzero((tokens[step:] == tokens[:-step]) & (kind[step:] == kind[:-step]))
-        if not len(near):
-            return
-        packed = np.unique(group[near] * len(kinds) + group[near + step])
-        packed = np.setdiff1d(packed, seen, assume_unique=True)
-        seen = np.union1d(seen, packed)
-        for begin in range(0, len(packed), _CHUNK):
-            part = packed[begin : begin + _CHUNK]
-            yield part // len(kinds), part % len(kinds)
+    begins = np.append(True, (tokens[1:] != tokens[:-1]) | (kind[1:] != kind[:-1]))
+    run = np.cumsum(begins) - 1
+    # Each presence is paired with all that come after it in its run.
+    after = np.append(np.flatnonzero(begins)[1:], len(group))[run] - np.arange(len(group)) - 1
+    found = [np.empty(0, np.int64)]
+    for first, last in _portions(after):
+        one = np.repeat(np.arange(first, last), after[first:last])
+        step = np.arange(len(one)) - np.repeat(np.cumsum(after[first:last]) - after[first:last], after[first:last])
+        found.append(np.unique(group[one] * len(kinds) + group[one + step + 1]))
+    packed = np.unique(np.concatenate(found))
+    for begin in range(0, len(packed), _CHUNK):
+        part = packed[begin : begin + _CHUNK]
+        yield part // len(kinds), part % len(kinds)
+
+
+def _portions(sizes: Ints) -> Iterator[tuple[int, int]]:
+    """Ranges of places whose sizes add up to about a million."""
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(sizes):
+        before = int(ends[first - 1]) if first else 0
+        last = max(int(np.searchsorted(ends, before + 5 * _CHUNK, "right")), first + 1)
+        yield first, last
+        first = last
 
 
 def _apart(one: Ints, other: Ints, tokens: Ints, starts: Ints, sizes: Ints) -> Ints:
-    """In how many tokens the groups of each pair differ."""
-    count = sizes[one]
-    pair = np.repeat(np.arange(len(one)), count)
-    inside = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
-    mine = np.stack([pair, tokens[starts[one][pair] + inside]])
-    theirs = np.stack([pair, tokens[starts[other][pair] + inside]])
-    both = np.concatenate([mine, theirs], axis=1)
-    order = np.lexsort((both[1], both[0]))
-    both = both[:, order]
-    shared = (both[:, 1:] == both[:, :-1]).all(axis=0)
-    return np.asarray(count - np.bincount(both[0, 1:][shared], minlength=len(one)))
+    """In how many tokens the groups of each pair differ; both have the same size."""
+    apart = np.zeros(len(one), np.int64)
+    for size in np.unique(sizes[one]).tolist():
+        here = np.flatnonzero(sizes[one] == size)
+        # All with all, so many pairs at a time that the comparisons fit in memory.
+        for part in np.array_split(here, max(len(here) * size * size // 20_000_000, 1)):
+            mine, theirs = (tokens[starts[which[part]][:, np.newaxis] + np.arange(size)] for which in (one, other))
+            shared = sum((mine == theirs[:, place : place + 1]).sum(axis=1) for place in range(size))
+            apart[part] = size - np.asarray(shared)
+    return apart
 
 
 def domino(members: Membership, found: Equivalences, seeds: int = 10) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """What the adversary of `reissue attack` knows, as the command line writes it."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reissue.errors import InputError, nearest
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["knowledge_of"]
 
-_NAMES = ("population", "algorithm", "requirement", "values")
+_NAMES = ("population", "members", "algorithm", "requirement", "values")
 
 
 def knowledge_of(texts: Sequence[str]) -> "Knowledge":
@@ -28,6 +29,8 @@ def knowledge_of(texts: Sequence[str]) -> "Knowledge":
         if not equals or not value:
             raise InputError("Write what the adversary knows as name=value, for example algorithm=mondrian.")
         known[name] = value
+    if "members" in known:
+        known["members"] = _members(known["members"])
     if "algorithm" in known:
         find(known["algorithm"])
     if "requirement" in known:
@@ -35,3 +38,10 @@ def knowledge_of(texts: Sequence[str]) -> "Knowledge":
     if "values" in known:
         known["values"] = read_sets(known["values"])
     return Knowledge(**known)
+
+
+def _members(text: str) -> list[Path]:
+    """A folder, whose tables are taken in the order of their names, or files between commas."""
+    from reissue.series import snapshots
+
+    return snapshots(text) if Path(text).is_dir() else [Path(part.strip()) for part in text.split(",")]

@@ -46,7 +46,8 @@ def attack(
         typer.Option(
             metavar="NAME=VALUE",
             help="What the adversary knows; may be repeated: population=FILE (everyone's quasi-identifiers, or the "
-            "original), algorithm=METHOD, requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
+            "original), members=FOLDER (who is in each release, a table each), algorithm=METHOD, "
+            "requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
         ),
     ] = None,
     strict: Annotated[
