@@ -1,5 +1,7 @@
 """What the adversary knows, from the shell: Andre and Kim."""
 
+import re
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -76,3 +78,12 @@ def test_mask_from_the_shell(reissue: Reissue, tmp_path: Path) -> None:
     assert "1 sensitive value changed" in said.out
     assert reissue(*WORK, "--method", "pool", "--k", "2", "--sensitive-values", "HIV", "--force").code == 2
     assert reissue(*WORK, "--method", "mask", "--m", "3", "--k", "2", "--force").code in {1, 2}
+
+
+@pytest.mark.usefixtures("clinic")
+def test_the_concept_pages_commands_run(reissue: Reissue) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "concepts" / "minimality.md").read_text()
+    commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).replace("\\\n", " ")
+    outcomes = [reissue(*shlex.split(line)[1:]) for line in commands.splitlines() if line.strip()]
+    assert [outcome.code for outcome in outcomes] == [0, 1, 0]
+    assert "SUCCEEDED" in outcomes[1].out
