@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reissue._arrays import Codes
 from reissue.cells import distinct_keys
 from reissue.check import meets
-from reissue.errors import InternalError
+from reissue.errors import InternalError, SchemaError
 from reissue.release import GROUP, Boxes, Draft, Release
 from reissue.requirements import Requirement
 from reissue.table import Table
@@ -38,7 +38,17 @@ def make_release(
 def tables_of(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
     """The tables that go out, in random row order."""
     apart = draft.bucketized or draft.permuted
+    _refuse_names(table, draft, apart)
     return _bucketized(table, draft, boxes, rng) if apart else _generalized(table, draft, boxes, rng)
+
+
+def _refuse_names(table: Table, draft: Draft, apart: bool) -> None:
+    """Stop if a column that the release adds would meet one of the data's by that name."""
+    added = {GROUP: apart or draft.numbered, "count": draft.bucketized, "counterfeits": draft.counterfeits is not None}
+    public = {*table.schema.quasi, *table.schema.sensitive, *table.schema.kept}
+    clash = [name for name, needed in added.items() if needed and name in public]
+    if clash:
+        raise SchemaError(f"This method's releases have a column '{clash[0]}' of their own. Rename the data's column.")
 
 
 def boxes_of(table: Table, draft: Draft) -> Boxes:
@@ -86,18 +96,14 @@ def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generat
     """Exact quasi-identifiers, joined by a shuffled number with the sensitive values of their group."""
     order = _order(draft, rng)
     number = rng.permutation(len(boxes.sizes)) + 1
-    exact = [table.frame[name].gather(order) for name in table.schema.quasi]
+    exact = _exact(table, table.codes[:, order])
     joined = pl.Series(GROUP, number[draft.groups[order]], dtype=pl.Int64)
     whole = _published(table, draft, order, exact).insert_column(0, joined)
     tables = {}
     if draft.counterfeits is not None:
         fakes = draft.counterfeits
-        columns = [
-            c.decode(codes).alias(n) for c, codes, n in zip(table.codings, fakes.codes, table.schema.quasi, strict=True)
-        ]
-        columns = [column.cast(table.frame.schema[column.name]) for column in columns]
         joined = pl.Series(GROUP, number[fakes.groups], dtype=pl.Int64)
-        whole = _mixed(whole, _fakes(table, draft, columns).insert_column(0, joined), rng)
+        whole = _mixed(whole, _fakes(table, draft, _exact(table, fakes.codes)).insert_column(0, joined), rng)
         tables["counterfeits"] = joined.to_frame().group_by(GROUP).len("counterfeits").sort(GROUP)
     sensitive = list(table.schema.sensitive)
     if draft.permuted:
@@ -106,6 +112,22 @@ def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generat
         return {"release": whole, **tables}
     counted = whole.group_by([GROUP, *sensitive]).agg(pl.len().alias("count")).sort([GROUP, *sensitive])
     return {"quasi": whole.drop(sensitive), "sensitive": counted, **tables}
+
+
+def _exact(table: Table, codes: Codes) -> list[pl.Series]:
+    """Quasi-identifiers as they were coded, in the user's types: nothing finer, and counterfeits look the same."""
+    decoded = [coding.decode(column) for coding, column in zip(table.codings, codes, strict=True)]
+    return [
+        _as_given(column.alias(name), table.frame.schema[name])
+        for name, column in zip(table.schema.quasi, decoded, strict=True)
+    ]
+
+
+def _as_given(column: pl.Series, kind: pl.DataType) -> pl.Series:
+    try:
+        return column.cast(kind)
+    except pl.exceptions.PolarsError:
+        return column
 
 
 def _order(draft: Draft, rng: np.random.Generator) -> Codes:
