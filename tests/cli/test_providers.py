@@ -1,12 +1,14 @@
 """Several providers from the shell: one file with a column for them, or a folder with a file for each."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from tests.cli.conftest import Reissue
-from tests.papers.test_coalition import PATIENTS, SCHEMA
+from reissue.schema import Role
+from tests.cli.conftest import Outcome, Reissue
+from tests.papers.test_coalition import PATIENTS, RELEASE_A, RELEASE_B, SCHEMA
 
 RULE = ("--schema", "schema.toml", "--method", "providers", "--require", "k=3 & l=2")
 
@@ -46,3 +48,47 @@ def test_m_needs_a_method_that_has_it(reissue: Reissue, hospitals: pl.DataFrame)
     outcome = reissue("anonymize", "patients.csv", "--schema", "schema.toml", "--m", "1", "--method", "invariance")
     assert outcome.code == 2
     assert "at least 2" in outcome.err
+
+
+@pytest.fixture
+def copies(tmp_path: Path, hospitals: pl.DataFrame) -> None:
+    """The holder's copies of releases a and b, and a schema that does not say who the providers are."""
+    RELEASE_A.write_csv(tmp_path / "a.csv")
+    RELEASE_B.write_csv(tmp_path / "b.csv")
+    plain = SCHEMA.with_roles({"hospital": Role.DROP, "name": Role.DROP})
+    (tmp_path / "plain.toml").write_text(plain.dumps() + '\n[policy]\nrequire = "k=3 & l=2"\n', encoding="utf-8")
+
+
+ATTACK = ("--schema", "plain.toml", "--providers", "hospital", "--json")
+
+
+def finding(outcome: Outcome, name: str = "coalition") -> dict[str, Any]:
+    found: list[dict[str, Any]] = [one for one in outcome.json["findings"] if one["attack"] == name]
+    return found[0]
+
+
+def test_attack_by_providers(reissue: Reissue, copies: None) -> None:
+    outcome = reissue("attack", "a.csv", *ATTACK, "--only", "coalition")
+    assert outcome.code == 1, outcome.err
+    assert finding(outcome)["details"]["smallest_coalition"] == ["P1"]
+    outcome = reissue("attack", "b.csv", *ATTACK, "--only", "coalition", "--m", "2")
+    assert outcome.code == 0, outcome.err
+    assert finding(outcome)["details"]["largest_m"] == 2
+    assert reissue("attack", "b.csv", *ATTACK, "--only", "coalition", "--m", "3").code == 1
+
+
+def test_a_coalition_runs_every_attack(reissue: Reissue, copies: None) -> None:
+    alone = reissue("attack", "b.csv", "b.csv", *ATTACK, "--only", "correspondence")
+    outcome = reissue("attack", "b.csv", "b.csv", *ATTACK, "--coalition", "P1,P2", "--only", "correspondence")
+    assert finding(alone, "correspondence")["worst"] == 10
+    assert finding(outcome, "correspondence")["worst"] == 4
+    assert finding(reissue("attack", "a.csv", *ATTACK, "--coalition", "P1", "--only", "coalition"))["people"] == 1
+
+
+def test_a_coalition_that_cannot_be(reissue: Reissue, copies: None) -> None:
+    for wrong, words in {"P9": "names 1 providers", ",": "between commas"}.items():
+        outcome = reissue("attack", "a.csv", "a.csv", *ATTACK, "--coalition", wrong)
+        assert outcome.code == 2
+        assert words in outcome.json["error"]["message"]
+        assert "P9" not in outcome.json["error"]["message"]
+    assert reissue("attack", "a.csv", *ATTACK, "--coalition", "P1", "--m", "1").code == 2

@@ -1,6 +1,7 @@
 """What the adversary of `reissue attack` knows, as the command line writes it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from reissue.errors import InputError, nearest
 if TYPE_CHECKING:
     from reissue.attacks import Knowledge
 
-__all__ = ["knowledge_of"]
+__all__ = ["insiders", "knowledge_of"]
 
 _NAMES = ("population", "members", "algorithm", "requirement", "values")
 
@@ -38,6 +39,16 @@ def knowledge_of(texts: Sequence[str]) -> "Knowledge":
     if "values" in known:
         known["values"] = read_sets(known["values"])
     return Knowledge(**known)
+
+
+def insiders(knowledge: "Knowledge", m: int | None, coalition: str | None) -> "Knowledge":
+    """The same with providers who collude: any m of them, or those named between commas."""
+    if m is not None and coalition is not None:
+        raise InputError("Give --m for any providers or --coalition for certain ones, not both.")
+    names = tuple(name.strip() for name in (coalition or "").split(",") if name.strip())
+    if coalition is not None and not names:
+        raise InputError("A coalition is written as names between commas, for example --coalition A,B.")
+    return replace(knowledge, m=m, coalition=names)
 
 
 def _members(text: str) -> list[Path]:

@@ -26,7 +26,11 @@ _VERDICTS = {
 def attack(
     published: Annotated[
         list[Path],
-        typer.Argument(metavar="PUBLISHED", help="Published tables, in the order of their publication; anyone's."),
+        typer.Argument(
+            metavar="PUBLISHED",
+            help="Published tables, in the order of their publication; anyone's. A folder is one table, with a file "
+            "for each provider.",
+        ),
     ],
     schema: SchemaOption,
     only: Annotated[
@@ -50,6 +54,17 @@ def attack(
             "requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
         ),
     ] = None,
+    providers: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that names each record's provider, in the holder's copies."),
+    ] = None,
+    m: Annotated[
+        int | None, typer.Option(min=0, help="How many providers may collude, whichever they are. Default: 1.")
+    ] = None,
+    coalition: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Providers who take their own records out before they run every attack."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", metavar="", help="End with code 1 also if an attack could not be run.")
     ] = False,
@@ -58,12 +73,13 @@ def attack(
 ) -> None:
     """Say what published tables give away together, attacking them the way someone who holds them would."""
     from reissue.attack import attack as run
-    from reissue.cli._knows import knowledge_of
+    from reissue.cli._knows import insiders, knowledge_of
     from reissue.findings import Verdict
     from reissue.schema import Schema
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
-    plan, knowledge = Schema.load(schema), knowledge_of(knows or [])
+    plan, knowledge = Schema.load(schema), insiders(knowledge_of(knows or []), m, coalition)
+    plan = plan if providers is None else plan.with_roles({providers: "provider"})
     with _render.watching("Attacking"):
         findings = run(
             published,
