@@ -2,8 +2,8 @@
 
 A memory is a mapping: `series` (a fingerprint of the schema's roles), `method`, `key`, `values` (the sensitive values
 seen so far; a value's row is its lasting number), `rows` (quasi-identifiers of remembered records, as values) and
-`state`, the method's own arrays. People are in it as numbers, BLAKE2b hashes of their identifiers under `key`: the file
-must stay private all the same, since whoever has it can test a guess.
+`state`, the method's own arrays. People are in it as numbers, keyed hashes of their identifiers (SipHash under `key`).
+The file must stay private all the same, since whoever has it can test a guess.
 
 `enter` turns a table and a memory into what a method works with; `keep` turns what the method leaves into a memory.
 """
@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
+from reissue._siphash import siphash
 from reissue.cells import Domain
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files import refuse_existing, write_private
@@ -67,14 +68,14 @@ def enter(table: Table, memory: Memory, method: str) -> Entry:
     if not table.schema.sensitive:
         raise SchemaError(f"The method '{method}' needs a sensitive column, and the schema names none.")
     _check(memory, table.schema, method)
-    key = memory.get("key") or secrets.token_bytes(32)
+    key = memory.get("key") or secrets.token_bytes(16)
     past = memory.get("values", table.frame.select(table.schema.sensitive).clear())
     table = _knowing(table, past, memory.get("rows"))
     lasting, values = _lasting(table, past)
     state = dict(memory.get("state", {}))
     if "rows" in memory:
         state[CODES] = _codes(table.codings, memory["rows"])
-    return Entry(table, _numbers(ids, key), lasting, state, values, key)
+    return Entry(table, siphash(ids, key), lasting, state, values, key)
 
 
 def keep(entry: Entry, state: Mapping[str, Any], method: str) -> Memory:
@@ -104,17 +105,6 @@ def _check(memory: Memory, schema: Schema, method: str) -> None:
             f"This memory was left by the method '{memory['method']}'; '{method}' cannot continue it. A series keeps "
             "its method."
         )
-
-
-def _numbers(ids: pl.Series, key: bytes) -> Ints:
-    """A 64-bit keyed hash of every identifier."""
-    keyed = hashlib.blake2b(key=key, digest_size=8)
-    digests = []
-    for name in ids.cast(pl.String).cast(pl.Binary).to_list():
-        hashed = keyed.copy()
-        hashed.update(name)
-        digests.append(hashed.digest())
-    return np.frombuffer(b"".join(digests), "<i8").astype(np.int64)
 
 
 def _knowing(table: Table, values: pl.DataFrame, rows: pl.DataFrame | None) -> Table:
