@@ -239,6 +239,8 @@ def test_it_says_which_release_binds_and_by_how_much() -> None:
     first = anonymize(rows[:60], PLAN, "k=5", method="correspondence").frame
     with pytest.raises(NotMetError, match=r"only 3 of 5 records .* Release 1 binds. Wait until at least 2 more"):
         anonymize(rows, PLAN, "k=5", method="correspondence", after=[first])
+    with pytest.raises(NotMetError, match=r"only 3 of 5 records"):
+        anonymize(rows, PLAN, "l=2 & k=5", method="correspondence", after=[first])
     with pytest.raises(NotMetError, match=r"release 1 already leaves only .* Release 1 binds"):
         anonymize(people(seeded(3), 200), PLAN, "k=50", method="correspondence", after=[first])
 

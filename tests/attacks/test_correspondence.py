@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from reissue.anonymize import anonymize
 from reissue.attack import attack
 from reissue.attacks import CannotRunError, Knowledge
 from reissue.attacks import _chains as chains_module
@@ -215,6 +216,14 @@ def test_the_limit_comes_from_the_caller_then_the_policy_then_the_smallest_group
     policy = Schema(AGES.columns, policy={"require": "k=3 & l=2"})
     assert found(WHOLE, HALVES, schema=policy).limit == 3
     assert found(WHOLE, HALVES, schema=policy, limits={"correspondence": 4}).limit == 4
+
+
+def test_of_our_own_releases_the_promise_is_known() -> None:
+    raw = pl.DataFrame({"age": [21, 25, 33, 38, 41, 47, 52, 55], "s": list("xxyyxxyy")})
+    plan = Schema.of_columns(quasi=["age"], sensitive=["s"])
+    one, two = (anonymize(raw, plan, f"k={k}", method="correspondence") for k in (4, 3))
+    assert attack([one, two], plan, only="correspondence")["correspondence"].limit == 3
+    assert attack([one, two.frame], plan, only="correspondence")["correspondence"].limit == 8
 
 
 def test_the_sentence_is_plain_and_holds_no_cell_value() -> None:

@@ -29,6 +29,8 @@ __all__ = ["Chains", "Targets", "chains_of", "growth", "targets"]
 
 _MOST = 30_000_000
 """How many (chain, value) entries are kept for one release before the attack gives up."""
+_MOST_LOOKED_UP = 5_000_000_000
+"""How many entries are looked up to join two releases before the attack gives up: some minutes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +123,10 @@ def extended(quasi: Sequence[Nodes], view: View, rest: Chains, values: int) -> I
     order, start, number = equal_keys(mine, its)
     held = Histograms(view.starts, view.value, values)
     before = np.append(0, np.cumsum(rest.held.lengths[order]))
-    for piece in pieces(np.minimum(held.lengths * number, before[start + number] - before[start])):
+    work = np.minimum(held.lengths * number, before[start + number] - before[start])
+    if int(work.sum()) > _MOST_LOOKED_UP:
+        raise _too_many()
+    for piece in pieces(work):
         group = np.repeat(np.arange(piece.start, piece.stop), number[piece])
         chain = order[ranges(start[piece], number[piece])]
         pair, own, further = common(held, rest.held, group, chain)
@@ -150,11 +155,15 @@ def _at_most(parts: Iterator[Chains]) -> Iterator[Chains]:
     for part in parts:
         entries += len(part.own)
         if entries > _MOST:
-            raise CannotRunError(
-                "the releases' cuts cross so often that there are too many chains of groups to follow. Attack fewer "
-                "releases at a time."
-            )
+            raise _too_many()
         yield part
+
+
+def _too_many() -> CannotRunError:
+    return CannotRunError(
+        "the releases' cuts cross so often that there are too many chains of groups to follow. Attack fewer releases "
+        "at a time."
+    )
 
 
 def _whole(parts: Sequence[Chains]) -> Chains:

@@ -12,7 +12,7 @@ from reissue.attacks._views import Views, read_views
 from reissue.errors import InputError, SchemaError, nearest
 from reissue.files import second_path
 from reissue.release import GROUP, Release
-from reissue.requirements import KAnonymity, parse
+from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.table import to_polars
 from reissue.together import read_together
@@ -114,7 +114,10 @@ class Series:
 
     @property
     def k(self) -> int | None:
-        """The k that the schema's policy promises (`require = "k=5 & ..."`), if it does."""
+        """How many records a group promises to have: by the policy (`require = "k=5"`), else by our releases' own."""
         require = self.schema.policy.get("require")
-        parts = parse(str(require)).parts() if require else ()
-        return max((part.k for part in parts if isinstance(part, KAnonymity)), default=None)
+        if require:
+            return parse(str(require)).least
+        sources = [release.source for release in self.releases]
+        own = [source.requirement.least for source in sources if source is not None]
+        return min(own) if own and len(own) == len(sources) else None

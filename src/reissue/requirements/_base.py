@@ -106,6 +106,11 @@ class All(Requirement):
         """Whether all parts are growing."""
         return all(part.growing for part in self.requirements)
 
+    @property
+    def least(self) -> int:
+        """What the most demanding part needs."""
+        return max(part.least for part in self.requirements)
+
     def holds(self, counts: Counts) -> Bools:
         """Which groups meet every part."""
         return reduce(np.logical_and, (part.holds(counts) for part in self.requirements))
