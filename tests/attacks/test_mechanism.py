@@ -15,7 +15,7 @@ from reissue.attack import attack
 from reissue.attacks import Knowledge
 from reissue.attacks._possible import Belief, Possible, weigh
 from reissue.attacks._signatures import frame_signature, signature
-from reissue.attacks.mechanism import by_refusals, by_running, median_splits, possible_worlds
+from reissue.attacks.mechanism import by_components, by_refusals, by_running, median_splits, possible_worlds
 from reissue.cells import Domain
 from reissue.errors import InputError, ReissueError
 from reissue.findings import Status
@@ -95,6 +95,29 @@ def test_what_mondrian_refused_says_as_much_as_running_it(table: pl.DataFrame) -
     slow = by_running(release)
     assert quick.kept == slow.kept
     assert quick.posterior == pytest.approx(slow.posterior)
+    parts = by_components(possible, refusals, parse(REQUIREMENT))
+    assert parts.posterior == pytest.approx(slow.posterior)
+    assert parts.known.all()
+    assert (parts.support == -1).all()
+
+
+def test_mondrian_is_attacked_at_any_size() -> None:
+    rng = np.random.default_rng(4)
+    rows = 3000
+    place, age = rng.choice(["a1", "a2", "b1", "b2"], rows), rng.integers(20, 320, rows)
+    frame = pl.DataFrame({"place": place, "age": age, "ill": np.where(rng.random(rows) < 0.08, "HIV", "flu")})
+    release = ri.anonymize(frame, SCHEMA, REQUIREMENT, method="mondrian")
+    seen: list[float] = []
+    groups = release.draft.groups.astype(np.int64)
+    parts = by_components(
+        possible_worlds(release), median_splits(release.table, groups), parse(REQUIREMENT), progress=seen.append
+    )
+    assert seen[-1] == 1.0
+    assert parts.posterior.sum(axis=1) == pytest.approx(np.ones(rows))
+    found = attack([release], SCHEMA, only="mechanism")["mechanism"]
+    assert found.status == Status.SUCCEEDED
+    simple = attack([release], SCHEMA, only="minimality")["minimality"]
+    assert found.people >= simple.people > 0
 
 
 def bold() -> pl.DataFrame:
@@ -169,7 +192,7 @@ def test_files_and_large_tables_are_not_attacked() -> None:
     knowledge = Knowledge(requirement=REQUIREMENT)
     found = attack([release.tables["release"]], SCHEMA, only="mechanism", knowledge=knowledge)["mechanism"]
     assert found.status == Status.NOT_RUN
-    large = ri.anonymize(pl.concat([bold()] * 2000), SCHEMA, REQUIREMENT, method="mondrian")
+    large = ri.anonymize(pl.concat([bold()] * 2000), SCHEMA, REQUIREMENT, method="pool")
     found = attack([large], SCHEMA, only="mechanism")["mechanism"]
     assert found.status == Status.NOT_RUN
     assert "too large" in (found.reason or "")

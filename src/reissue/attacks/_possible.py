@@ -17,7 +17,7 @@ from scipy.stats import norm
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.cells import Domain
 
-__all__ = ["Belief", "Possible", "enough", "weigh"]
+__all__ = ["Belief", "Possible", "enough", "interval", "weigh"]
 
 _BATCH = 4096
 _TASTE = 256
@@ -34,6 +34,10 @@ class Possible:
     """Person to the published value of the same place: what is permuted within groups."""
     domain: Domain
     free: bool = False
+
+    def packed(self) -> "Possible":
+        """The same with groups numbered 0, 1, ..."""
+        return Possible(np.unique(self.groups, return_inverse=True)[1], self.values, self.domain, self.free)
 
     @cached_property
     def _members(self) -> list[Ints]:
@@ -120,14 +124,17 @@ class Belief:
     sampled: bool
 
     def bounds(self, share: Floats, tests: int = 1) -> tuple[Floats, Floats]:
-        """Where shares of the kept worlds really lie, with 95% confidence in all of several tests (Wilson)."""
-        if not self.sampled:
-            return share, share
-        z = float(norm.ppf(1 - 0.025 / max(tests, 1)))
-        kept = max(self.kept, 1)
-        middle = (share + z * z / (2 * kept)) / (1 + z * z / kept)
-        half = z * np.sqrt(share * (1 - share) / kept + z * z / (4 * kept * kept)) / (1 + z * z / kept)
-        return np.asarray(middle - half, np.float64), np.asarray(middle + half, np.float64)
+        """Where shares of the kept worlds really lie, with 95% confidence in all of several tests."""
+        return interval(share, self.kept, tests) if self.sampled else (share, share)
+
+
+def interval(share: Floats, kept: Ints | int, tests: int = 1) -> tuple[Floats, Floats]:
+    """Wilson's interval for shares of so many sampled worlds, with 95% confidence in all of several tests."""
+    z = float(norm.ppf(1 - 0.025 / max(tests, 1)))
+    kept = np.maximum(kept, 1)
+    middle = (share + z * z / (2 * kept)) / (1 + z * z / kept)
+    half = z * np.sqrt(share * (1 - share) / kept + z * z / (4 * kept * kept)) / (1 + z * z / kept)
+    return np.asarray(middle - half, np.float64), np.asarray(middle + half, np.float64)
 
 
 Keep = Callable[[Codes], Bools]

@@ -6,6 +6,7 @@ running them would: a grouping whose groups are unions of published ones meets t
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -19,9 +20,21 @@ from reissue.taxonomy import Taxonomy
 
 __all__ = ["Refusal", "full_domain", "information_loss", "median_splits", "refused", "sequence"]
 
-Refusal = Ints
-"""Person to group of the grouping that was refused; -1 for people whom it does not touch."""
 _MOST = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Refusal:
+    """A grouping of some people that was refused."""
+
+    people: Ints
+    labels: Ints
+    """Person (of those) to group, 0, 1, ..."""
+
+    @classmethod
+    def of(cls, grouping: Ints) -> "Refusal":
+        """A grouping of everyone."""
+        return cls(np.arange(len(grouping)), np.unique(grouping, return_inverse=True)[1])
 
 
 def refused(worlds: Codes, refusals: Sequence[Refusal], requirement: Requirement, domain: Domain) -> Bools:
@@ -34,17 +47,15 @@ def refused(worlds: Codes, refusals: Sequence[Refusal], requirement: Requirement
 
 def _meets(worlds: Codes, grouping: Refusal, requirement: Requirement, domain: Domain) -> Bools:
     """Which worlds meet the requirement in every group of a grouping."""
-    people = np.flatnonzero(grouping >= 0)
-    _, labels = np.unique(grouping[people], return_inverse=True)
-    total = int(labels.max(initial=-1)) + 1
-    place = np.arange(len(worlds))[:, np.newaxis] * total + labels[np.newaxis]
-    counts = Counts(place.reshape(-1), worlds[:, people].reshape(-1), domain, total * len(worlds))
+    total = int(grouping.labels.max(initial=-1)) + 1
+    place = np.arange(len(worlds))[:, np.newaxis] * total + grouping.labels[np.newaxis]
+    counts = Counts(place.reshape(-1), worlds[:, grouping.people].reshape(-1), domain, total * len(worlds))
     return np.asarray(requirement.holds(counts).reshape(len(worlds), total).all(axis=1), np.bool_)
 
 
-def sequence(groupings: Sequence[Refusal], published: int) -> list[Refusal]:
-    """Of tables in the order of preference (Zhang, Jajodia, Brodsky 2007): all before the published one."""
-    return list(groupings[:published])
+def sequence(groupings: Sequence[Ints], published: int) -> list[Refusal]:
+    """Of groupings of everyone in the order of preference (Zhang, Jajodia, Brodsky 2007): all before the published."""
+    return [Refusal.of(grouping) for grouping in groupings[:published]]
 
 
 def information_loss(table: Table, levels: Sequence[int]) -> float:
@@ -78,7 +89,7 @@ def _recoded(table: Table, levels: Sequence[int]) -> Refusal:
     ]
     sizes = [len(t.levels[level].names) for t, level in zip(table.taxonomies, levels, strict=True)]
     keys, _ = pack(columns, sizes)
-    return np.unique(keys, return_inverse=True)[1]
+    return Refusal.of(keys)
 
 
 def median_splits(table: Table, groups: Ints) -> list[Refusal]:
@@ -91,9 +102,7 @@ def median_splits(table: Table, groups: Ints) -> list[Refusal]:
             if _apart(groups[node], sides):
                 waiting += [node[sides], node[~sides]]
                 break
-            labels = np.full(table.rows, -1)
-            labels[node] = sides
-            found.append(labels)
+            found.append(Refusal(node, sides.astype(np.int64)))
     return found
 
 

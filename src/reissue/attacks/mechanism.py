@@ -10,7 +10,8 @@ random numbers worlds are sampled, and one is kept if a run with fresh numbers g
 The paper's three examples need no run of the algorithm: what it preferred must have failed (see `_refusals`).
 `by_refusals` with `full_domain` is the attack on Incognito-like algorithms, with `median_splits` the one on Mondrian,
 with `sequence` the one on Zhang's; for monotone requirements they find the same posterior as running the algorithm,
-thousands of times faster.
+thousands of times faster. Mondrian's refusals mostly touch one group each, so its releases can be attacked at any size
+(`by_components`), and by default they are.
 
 Each run of the algorithm counts against a budget; a sample that keeps fewer than 30 worlds says nothing, and one that
 keeps none of its first 256 is given up: the attack was then not run. O(worlds x one run of the algorithm).
@@ -27,7 +28,8 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms import Job, find
 from reissue.anonymize import anonymize
 from reissue.attacks._base import CannotRunError, Knowledge, attack
-from reissue.attacks._possible import Belief, Possible, enough, weigh
+from reissue.attacks._components import Parts, by_components
+from reissue.attacks._possible import Belief, Possible, enough, interval, weigh
 from reissue.attacks._refusals import Refusal, full_domain, median_splits, refused, sequence
 from reissue.attacks._rules import limit_of, value_sets
 from reissue.attacks._series import Published, Series
@@ -43,6 +45,7 @@ from reissue.table import Table, to_polars
 
 __all__ = [
     "Belief",
+    "by_components",
     "by_refusals",
     "by_running",
     "full_domain",
@@ -70,26 +73,22 @@ Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
 def mechanism(series: Series, knowledge: Knowledge) -> Finding:
     """Attack every release of our own, and report the worst."""
     outcomes = [_outcome(release, series, knowledge) for release in series.releases]
-    ran = [outcome for outcome in outcomes if enough(outcome.belief)]
-    if not ran:
-        belief = outcomes[0].belief
-        reason = (
-            f"of {belief.tried:,} sampled worlds only {belief.kept:,} gave the same release, too few to tell anything "
-            "from. The table is too large for this attack; try a part of it."
-        )
-        return not_run(NAME, series.numbers, reason, outcomes[0].details())
-    worst = max(ran, key=lambda outcome: (outcome.people, outcome.posterior))
+    worst = max(outcomes, key=lambda outcome: (outcome.people, outcome.posterior))
+    gaps = [outcome for outcome in outcomes if not outcome.known.all()]
+    details = worst.details() | {"releases": [outcome.details() for outcome in outcomes]}
+    if gaps and not worst.people:
+        return not_run(NAME, series.numbers, gaps[0].reason(), details)
     return Finding(
         NAME,
         Status.SUCCEEDED if worst.people else Status.FAILED,
         worst.sentence(),
         tuple(series.numbers),
         people=worst.people,
-        population=worst.population,
+        population=len(worst.believed),
         measure="posterior: how surely someone who knows the algorithm links a person to a sensitive value",
         worst=worst.posterior,
         limit=worst.limit,
-        details=worst.details() | {"releases": [outcome.details() for outcome in outcomes]},
+        details=details,
     )
 
 
@@ -150,7 +149,7 @@ def by_running(
 def _same_drafts(
     release: Release, name: str, options: dict[str, Any], rng: np.random.Generator
 ) -> Callable[[Codes], Bools]:
-    """Whether one of our methods sends worlds to the release."""
+    """Whether one of our methods sends worlds to the release; it must send the original there."""
     method = find(name)
     settled = method.settle(options)
     target = signature(release.table, release.draft)
@@ -196,58 +195,69 @@ def _same_frames(release: Release, function: Anonymizer) -> Callable[[Codes], Bo
 class _Outcome:
     """What knowing the algorithm tells about one release."""
 
-    belief: Belief
+    parts: Parts
     believed: Floats
     """People x sensitive value sets."""
     limit: float
 
     @property
-    def population(self) -> int:
-        """How many people are in the release."""
-        return len(self.believed)
+    def known(self) -> Bools:
+        """Person to whether anything can be said."""
+        return self.parts.known
 
-    @property
-    def _least(self) -> Floats:
-        """Person to what is believed of the person at the very least."""
-        low, _ = self.belief.bounds(self.believed, self.believed.size)
-        return np.asarray(low.max(axis=1, initial=0.0), np.float64)
+    def _low(self, tests: int) -> Floats:
+        low, _ = interval(self.believed, self.parts.support[:, np.newaxis], tests)
+        return np.where(self.parts.support[:, np.newaxis] < 0, self.believed, low)
 
     @property
     def people(self) -> int:
         """How many people are surely linked more surely than the limit allows."""
-        return int((self._least > self.limit + 1e-9).sum())
+        least = self._low(self.believed.size).max(axis=1, initial=0.0)
+        return int(((least > self.limit + 1e-9) & self.known).sum())
 
     @property
     def posterior(self) -> float:
         """The largest posterior."""
-        return float(self.believed.max(initial=0.0))
+        return float(self.believed[self.known].max(initial=0.0))
 
     @property
     def error(self) -> float:
-        """Half the width of its 95% interval."""
-        low, high = self.belief.bounds(np.array([self.posterior]))
+        """Half the width of its 95% interval, for the person about whom least is known."""
+        most = np.where(self.known[:, np.newaxis], self.believed, -1.0).max(axis=1, initial=-1.0)
+        support = self.parts.support[(most >= self.posterior - 1e-12) & (self.parts.support >= 0)]
+        if not len(support):
+            return 0.0
+        low, high = interval(np.array([self.posterior]), int(support.min()))
         return float(high[0] - low[0]) / 2
 
     def details(self) -> dict[str, Any]:
         """For the finding."""
+        worlds = self.parts.worlds
         return {
             "posterior": self.posterior,
             "error": self.error,
-            "worlds": self.belief.worlds if self.belief.worlds < 10**15 else float(f"{self.belief.worlds:.3e}"),
-            "tried": self.belief.tried,
-            "kept": self.belief.kept,
-            "sampled": self.belief.sampled,
+            "worlds": worlds if worlds < 10**15 else float(f"{worlds:.3e}") if worlds < 10**300 else 1e300,
+            "tried": self.parts.tried,
+            "kept": self.parts.kept,
+            "sampled": bool((self.parts.support >= 0).any()),
+            "unknown": int((~self.known).sum()),
         }
+
+    def reason(self) -> str:
+        """Why it was not run."""
+        return (
+            f"of {self.parts.tried:,} worlds only {self.parts.kept:,} gave the same release, too few to say anything "
+            f"about {int((~self.known).sum()):,} people. Nobody else is exposed. Try a part of the table."
+        )
 
     def sentence(self) -> str:
         """In plain words."""
-        how = "sampled" if self.belief.sampled else "possible"
-        left = f"Of {self.belief.tried:,} {how} tables {self.belief.kept:,} lead to this very release"
-        surest = f"{self.posterior:.3g}" + (f" ± {self.error:.2g}" if self.belief.sampled else "")
+        left = f"Of {self.parts.tried:,} possible tables {self.parts.kept:,} lead to this very release"
+        surest = f"{self.posterior:.3g}" + (f" ± {self.error:.2g}" if self.error else "")
         if self.people:
             return (
-                f"{left}; who knows the algorithm links {self.people:,} of {self.population:,} people to a sensitive "
-                f"value with more than {self.limit:.3g}, the surest with {surest}."
+                f"{left}; who knows the algorithm links {self.people:,} of {len(self.believed):,} people to a "
+                f"sensitive value with more than {self.limit:.3g}, the surest with {surest}."
             )
         return (
             f"{left}; nobody is linked to a sensitive value with more than {self.limit:.3g}, the surest with {surest}."
@@ -255,19 +265,43 @@ class _Outcome:
 
 
 def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outcome:
-    """Attack one release."""
+    """Attack one release: Mondrian by what it refused, at any size; others by running them again."""
     requirement = requirement_of(release, series, knowledge)
     source = release.source or _made_again(release, series, knowledge, requirement)
-    budget = min(BUDGET, _CELLS // max(source.table.rows, 1)) * (10 if series.exact else 1)
+    more = 10 if series.exact else 1
+    plain = (knowledge.algorithm or source.method) == "mondrian" and requirement.monotone and not knowledge.options
+    if plain and source.suppressed == 0 and source.method == "mondrian":
+        parts = _refused_by_mondrian(source, requirement, 10 * BUDGET * more)
+    else:
+        parts = _run_again(source, knowledge, more)
+    kept = source.draft.groups >= 0
+    believed, shares = _believed(parts.posterior, source, requirement, knowledge.values, kept)
+    limit = series.limits.get(NAME, limit_of(requirement))
+    limit = float(shares.max(initial=0.0)) if limit is None else float(limit)
+    parts = replace(parts, posterior=parts.posterior[kept], support=parts.support[kept], known=parts.known[kept])
+    return _Outcome(parts, believed, limit)
+
+
+def _refused_by_mondrian(source: Release, requirement: Requirement, budget: int) -> Parts:
+    """Whatever the size of the table: every component of what was refused, on its own."""
+    possible = possible_worlds(source)
+    _same_drafts(source, "mondrian", {}, np.random.default_rng(0))
+    refusals = median_splits(source.table, source.draft.groups.astype(np.int64))
+    return by_components(possible, refusals, requirement, budget=budget)
+
+
+def _run_again(source: Release, knowledge: Knowledge, more: int) -> Parts:
+    """All people at once, by running the algorithm."""
+    budget = more * min(BUDGET, _CELLS // max(source.table.rows, 1))
     if budget < _LEAST:
         raise CannotRunError(
             f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more."
         )
     belief = by_running(source, knowledge.algorithm, options=knowledge.options, budget=budget)
-    kept = source.draft.groups >= 0
-    believed, shares = _believed(belief, source, requirement, knowledge.values, kept)
-    limit = series.limits.get(NAME, limit_of(requirement))
-    return _Outcome(belief, believed, float(shares.max(initial=0.0)) if limit is None else float(limit))
+    people = len(source.draft.groups)
+    support = np.full(people, belief.kept if belief.sampled else -1)
+    known = np.full(people, enough(belief))
+    return Parts(belief.posterior, support, known, belief.worlds, belief.tried, belief.kept)
 
 
 def _made_again(release: Published, series: Series, knowledge: Knowledge, requirement: Requirement) -> Release:
@@ -291,7 +325,7 @@ def _made_again(release: Published, series: Series, knowledge: Knowledge, requir
 
 
 def _believed(
-    belief: Belief, release: Release, requirement: Requirement, values: Names, kept: Bools
+    posterior: Floats, release: Release, requirement: Requirement, values: Names, kept: Bools
 ) -> tuple[Floats, Floats]:
     """People x sensitive value sets: what is believed, and what the release alone tells."""
     chosen = value_sets(requirement, release.table.domain, values)
@@ -299,4 +333,4 @@ def _believed(
     published = (release.table.sensitive if release.draft.sensitive is None else release.draft.sensitive)[kept]
     rows = np.bincount(groups)
     shares = np.stack([np.bincount(groups, mask[published]) / np.maximum(rows, 1) for mask in chosen], axis=1)
-    return belief.posterior[kept] @ chosen.T, shares
+    return posterior[kept] @ chosen.T, shares
