@@ -54,15 +54,20 @@ def buckets(members: Membership) -> list[Bucket] | None:
 def cheapest(bucket: Bucket, limit: int) -> Ints:
     """For each pattern the smallest e below `limit` of an attack that its people are in; 0 if there is none."""
     budget = 2 * (limit - 1)
-    best = np.zeros(len(bucket.weights), np.int64)
-    light = bucket.weights <= budget
+    # What counts for and what counts against cancel: each is half the cost, and no pattern can be more than that.
+    light = bucket.weights <= budget // 2
     basis = _free(bucket, light)
-    moved = np.abs(bucket.patterns.astype(np.float64) @ basis).max(axis=1, initial=0.0) > _TINY
-    for pattern in np.flatnonzero(moved & light):
-        # Attacks found on the way are attacks for all their patterns, but perhaps not the smallest ones.
-        found = _solve(bucket, int(pattern), budget, moved & light)
-        best[pattern] = 0 if found is None else found // 2
-    return best
+    moved = light & (np.abs(bucket.patterns.astype(np.float64) @ basis).max(axis=1, initial=0.0) > _TINY)
+    best = np.zeros(len(bucket.weights), np.int64)
+    for pattern in np.flatnonzero(moved).tolist():
+        # An attack found for one pattern is one for all that it moves; for those only a smaller one is looked for.
+        within = min(budget, best[pattern] - 2) if best[pattern] else budget
+        found = _solve(bucket, pattern, within, moved) if within >= 2 * bucket.weights[pattern] else None
+        if found is not None:
+            cost = int((bucket.weights * np.abs(found)).sum())
+            better = (found != 0) & ((best == 0) | (best > cost))
+            best[better] = cost
+    return best // 2
 
 
 def _free(bucket: Bucket, light: Bools) -> Floats:
@@ -74,8 +79,8 @@ def _free(bucket: Bucket, light: Bools) -> Floats:
     return np.asarray(right[rank:].T)
 
 
-def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> int | None:
-    """The least sum of |y| with y of one pattern at least 1; None if it is above the budget. Re-checked in integers."""
+def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> Ints | None:
+    """The cheapest y with that of one pattern at least 1; None if it is above the budget. Re-checked in integers."""
     patterns, weights = bucket.patterns[moved].astype(np.float64), bucket.weights[moved]
     fixed = bucket.patterns[~moved].astype(np.float64)
     many, releases = patterns.shape
@@ -83,8 +88,9 @@ def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> int | None
     zero, one = np.zeros((many, many)), np.eye(many)
     sizes = bucket.weights @ bucket.patterns
     none = np.zeros(2 * many)
-    low = np.concatenate([np.full(releases, -np.inf), -(budget // weights), np.zeros(many)]).astype(np.float64)
-    high = np.concatenate([np.full(releases, np.inf), budget // weights, np.full(many, np.inf)]).astype(np.float64)
+    most = budget // 2 // weights
+    low = np.concatenate([np.full(releases, -np.inf), -most, np.zeros(many)]).astype(np.float64)
+    high = np.concatenate([np.full(releases, np.inf), most, np.full(many, np.inf)]).astype(np.float64)
     low[releases + place] = 1
     found = milp(
         np.concatenate([np.zeros(releases + many), weights]),
@@ -100,6 +106,7 @@ def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> int | None
     )
     if found.status != 0:
         return None
-    counted = np.rint(found.x[releases : releases + many]).astype(np.int64)
-    cost, balance = int((weights * np.abs(counted)).sum()), int((weights * counted).sum())
-    return cost if balance == 0 and cost <= budget else None
+    counted = np.zeros(len(bucket.weights), np.int64)
+    counted[moved] = np.rint(found.x[releases : releases + many]).astype(np.int64)
+    cost, balance = int((bucket.weights * np.abs(counted)).sum()), int((bucket.weights * counted).sum())
+    return counted if balance == 0 and cost <= budget else None
