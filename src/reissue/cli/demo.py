@@ -57,7 +57,7 @@ def demo(
     _render.say(*utility.sentences)
     _render.say(
         "",
-        "One release meets what was asked for; that says nothing about the next one: docs/concepts/promise.md",
+        "One release meets what was asked for; that says nothing about the next one (docs/concepts/promise.md).",
     )
 
 
