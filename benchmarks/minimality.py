@@ -7,6 +7,7 @@ MASK's time, query error, information loss and distortion beside the (alpha,k)-a
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars as pl
 from benchmarks._measure import adult_folder, cpu
 from reissue._arrays import Floats
 from reissue.anonymize import anonymize
+from reissue.attack import attack
 from reissue.attacks.minimality import credibility, link_release
 from reissue.errors import NotMetError
 from reissue.release import Release
@@ -35,6 +37,7 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
     folder = adult_folder(given.data)
     attacks(folder, quick=given.quick)
+    knowing(folder, quick=given.quick)
     masks(folder, quick=given.quick)
 
 
@@ -67,11 +70,11 @@ def attacks(folder: Path, *, quick: bool) -> None:
 def one_attack(release: Release, m: int) -> None:
     wanted = SimpleLDiversity(m, values=(LOW,))
 
-    def attack() -> Floats:
+    def credibilities() -> Floats:
         linkage = link_release(release)
         return credibility(linkage, wanted).worst[linkage.of_row]
 
-    seconds, believed = cpu(attack, times=1)
+    seconds, believed = cpu(credibilities, times=1)
     low = release.table.frame["education"].is_in(LOW).to_numpy()
     above = believed > 1 / m + 1e-9
     average = float(believed[above].mean()) if above.any() else float("nan")
@@ -80,6 +83,19 @@ def one_attack(release: Release, m: int) -> None:
         f"{(above & low).sum() / low.sum():>14.1%}{average:>9.3f}{seconds:>8.2f}",
         flush=True,
     )
+
+
+def knowing(folder: Path, *, quick: bool) -> None:
+    """What someone learns who knows that it was Mondrian, and someone who learns across groups."""
+    print()
+    table = adult(folder, 8)
+    for m in (2,) if quick else (2, 10):
+        release = anonymize(table, table.schema, AlphaK(1 / m, 1, values=(LOW,)), method="mondrian")
+        for name in ("mechanism", "definetti"):
+            seconds, findings = cpu(partial(attack, [release], table.schema, only=name), times=1)
+            found = findings[name]
+            unknown = found.details.get("unknown", 0)
+            print(f"m = {m}, {name}, {seconds:.1f} CPU s, {unknown:,} people unknown: {found.sentence}", flush=True)
 
 
 def masks(folder: Path, *, quick: bool) -> None:

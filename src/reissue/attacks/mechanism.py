@@ -222,12 +222,12 @@ class _Outcome:
 
     @property
     def error(self) -> float:
-        """Half the width of its 95% interval, for the person about whom least is known."""
+        """Half the width of its 95% interval, for the person with that posterior about whom most is known."""
         most = np.where(self.known[:, np.newaxis], self.believed, -1.0).max(axis=1, initial=-1.0)
-        support = self.parts.support[(most >= self.posterior - 1e-12) & (self.parts.support >= 0)]
-        if not len(support):
+        support = self.parts.support[most >= self.posterior - 1e-12]
+        if not len(support) or (support < 0).any():
             return 0.0
-        low, high = interval(np.array([self.posterior]), int(support.min()))
+        low, high = interval(np.array([self.posterior]), int(support.max()))
         return float(high[0] - low[0]) / 2
 
     def details(self) -> dict[str, Any]:
@@ -252,7 +252,7 @@ class _Outcome:
 
     def sentence(self) -> str:
         """In plain words."""
-        left = f"Of {self.parts.tried:,} possible tables {self.parts.kept:,} lead to this very release"
+        left = f"Of {self.parts.tried:,} worlds that were tried {self.parts.kept:,} lead to this very release"
         surest = f"{self.posterior:.3g}" + (f" ± {self.error:.2g}" if self.error else "")
         if self.people:
             return (
