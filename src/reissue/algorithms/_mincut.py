@@ -63,13 +63,16 @@ class History:
         return not self.edges or (len(self.edges) == 1 and END in next(iter(self.edges)))
 
     def cut(self, release: int, limit: int) -> int:
-        """The minimum cut between a release and the end, or `limit` if that is smaller."""
+        """The minimum cut between a release and the end, or `limit` if that is smaller.
+
+        Also `limit` where nothing connects them: potentials can then be shifted to be equal there, and so are old ones.
+        """
         weight = _between(self.edges)
         direct, here, there = weight.get((END, release), 0), _beside(weight, release), _beside(weight, END)
         # Paths over one node each share no edge, so the cut is at least this; and it is at most what leaves either end.
         least = direct + sum(min(number, there.get(node, 0)) for node, number in here.items() if node != END)
         most = min(sum(here.values()), sum(there.values()), limit)
-        return most if least >= most else min(_flow(weight, release), limit)
+        return (most if least >= most else min(_flow(weight, release), limit)) or limit
 
     def minimum_cut(self) -> int | None:
         """The smallest minimum cut of a connected component with two nodes or more; None if there is none."""
@@ -82,9 +85,12 @@ class History:
         An integer program over the nodes that edges below the limit still tell apart. Where the solver gives up, the
         answer is 1: there may be an attack.
         """
-        merged = _relabel(self.edges, _heavy(self.edges, limit))
+        # What counts for and what counts against cancel, so no edge of more than half the cost can be crossed.
+        heavy = {ends: 1 for ends, number in self.edges.items() if number > (limit - 1) // 2}
+        merged = _relabel(self.edges, _heavy(heavy, 1))
         new, end = merged.label(release), merged.label(END)
-        if new == end or not any(new in ends for ends in merged.edges) or not any(end in e for e in merged.edges):
+        connected = any(new in part and end in part for part in map(_nodes, _components(merged.edges)))
+        if new == end or not connected:
             return None
         return _cheapest(merged.edges, new, end, limit)
 
@@ -98,7 +104,7 @@ class History:
         if thorough:
             lasting = {ends: number for ends, number in merged.edges.items() if END not in ends}
             merged = merged.then(_connected(lasting, limit))
-        used = {node for ends in merged.edges for node in ends}
+        used = _nodes(merged.edges)
         nodes = {release: merged.label(node) for release, node in self.nodes.items()}
         return History(merged.edges, {release: node for release, node in nodes.items() if node in used - {OLD}})
 
@@ -138,6 +144,11 @@ def _between(edges: Edges) -> dict[tuple[int, int], int]:
     return weight
 
 
+def _nodes(edges: Edges) -> set[int]:
+    """The nodes that have edges."""
+    return {node for ends in edges for node in ends}
+
+
 def _beside(weight: Edges, node: int) -> dict[int, int]:
     """The nodes beside a node, and the weight between."""
     return {a if b == node else b: number for (a, b), number in weight.items() if node in {a, b}}
@@ -145,7 +156,7 @@ def _beside(weight: Edges, node: int) -> dict[int, int]:
 
 def _flow(weight: Edges, release: int) -> int:
     """The minimum cut between a release and the end."""
-    places = {node: place for place, node in enumerate(sorted({node for ends in weight for node in ends}))}
+    places = {node: place for place, node in enumerate(sorted(_nodes(weight)))}
     rows, columns = np.array([(places[a], places[b]) for a, b in weight], np.int32).T
     capacity = np.array(list(weight.values()), np.int32)
     both = csr_array(
@@ -178,7 +189,7 @@ def _components(edges: Edges) -> list[dict[tuple[int, int], int]]:
 
 def _global_cut(edges: Edges) -> tuple[int, set[int]]:
     """The minimum cut of a connected graph with two nodes or more, and the nodes on one side."""
-    names = sorted({node for ends in edges for node in ends})
+    names = sorted(_nodes(edges))
     place = {node: number for number, node in enumerate(names)}
     graph: rx.PyGraph[int, int] = rx.PyGraph()
     graph.add_nodes_from(names)
@@ -195,7 +206,7 @@ def _connected(edges: Edges, limit: int) -> list[set[int]]:
         part = waiting.pop()
         value, side = _global_cut(part)
         if value >= limit:
-            classes.append({node for ends in part for node in ends})
+            classes.append(_nodes(part))
             continue
         inside = {ends: n for ends, n in part.items() if (ends[0] in side) == (ends[1] in side)}
         waiting.extend(_components(inside))
@@ -204,7 +215,7 @@ def _connected(edges: Edges, limit: int) -> list[set[int]]:
 
 def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
     """Minimize the sum of weight |X(gone) - X(came)| over balanced integer potentials with X(new) > X(end) = 0."""
-    names = sorted({node for ends in edges for node in ends})
+    names = sorted(_nodes(edges))
     place = {node: number for number, node in enumerate(names)}
     came, gone = (np.array([place[ends[side]] for ends in edges], np.int64) for side in (0, 1))
     weight = np.array(list(edges.values()), np.int64)
@@ -215,12 +226,10 @@ def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
     # Within a connected component an attack below the limit moves no potential further than that from its first node.
     low, high = np.full(count, 1.0 - limit), np.full(count, limit - 1.0)
     for part in _components(edges):
-        nodes = {node for ends in part for node in ends}
+        nodes = _nodes(part)
         first = place[end if end in nodes else min(nodes)]
         low[first] = high[first] = 0
     low[place[new]] = max(low[place[new]], 1)
-    if low[place[new]] > high[place[new]]:  # pragma: no cover - a new node in another component than the end
-        return 1
     each = np.eye(links)
     found = milp(
         np.concatenate([np.zeros(count), weight]),
