@@ -24,6 +24,7 @@ __all__ = [
     "read_file",
     "refuse_existing",
     "second_path",
+    "write_contents",
     "write_file",
     "write_files",
     "write_private",
@@ -116,6 +117,17 @@ def write_text(text: str, path: str | Path, *, force: bool = False) -> None:
     """Write a text file whole or not at all."""
     refuse_existing(path, force=force, table=False)
     _write_whole([(Path(path), lambda beside: beside.write_text(text, encoding="utf-8"))])
+
+
+def write_contents(contents: Sequence[tuple[bytes, str | Path]], *, force: bool = False) -> None:
+    """Write files whose bytes are given, each whole, or none of them."""
+    for _, path in contents:
+        refuse_existing(path, force=force)
+    _write_whole([(Path(path), partial(_put, content)) for content, path in contents])
+
+
+def _put(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
 
 
 def write_private(content: bytes, path: str | Path, *, force: bool = False) -> None:

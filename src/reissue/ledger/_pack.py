@@ -1,0 +1,171 @@
+"""What a ledger keeps, as bytes and back: schemas with the files they name, tables, memories, and who stands where.
+
+Nothing here holds an identifier (people are pseudonyms before they come here) or a quasi-identifier of a person beyond
+what was published: who stands in which group is kept apart from the values of the group.
+"""
+
+import io
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import tomlkit
+
+from reissue._arrays import Codes
+from reissue.cells import Domain
+from reissue.errors import SchemaError
+from reissue.memory import Memory, load_memory, save_memory
+from reissue.release import Boxes, Counterfeits, Draft, Release
+from reissue.requirements import Requirement
+from reissue.schema import Schema
+from reissue.table import Table
+from reissue.updates import read_updates
+
+__all__ = [
+    "ENDINGS",
+    "pack_frame",
+    "pack_memory",
+    "pack_schema",
+    "pack_standing",
+    "plain",
+    "unpack_frame",
+    "unpack_memory",
+    "unpack_standing",
+]
+
+ENDINGS = {"memory": ".npz", "standing": ".parquet"}
+_PERSON, _FAKE, _GROUP = "\0person", "\0fake", "\0group"
+Keep = Callable[[bytes, str], str]
+
+
+# --- schemas ---------------------------------------------------------------------------------------------------------
+
+
+def pack_schema(schema: Schema, keep: Keep) -> tuple[str, dict[str, str]]:
+    """A schema's text with the files that it names kept beside it; and these files, for the entry."""
+    document = tomllib.loads(schema.dumps())
+    files = {}
+    for column, hierarchy in schema.hierarchies.items():
+        if hierarchy.file is not None:
+            name = keep(_content(hierarchy.file), hierarchy.file.suffix)
+            document["taxonomy"][column]["file"] = files[f"taxonomy.{column}"] = name
+    updates = schema.updates
+    if "history" in updates:
+        # The holder's own earlier tables name people: what is learned from them is kept, never they themselves.
+        learned = read_updates(schema).frame().write_csv().encode()
+        document["updates"] = {"file": keep(learned, ".csv"), "close": True}
+    elif "file" in updates:
+        path = schema.folder / str(updates["file"])
+        document["updates"]["file"] = keep(_content(path), path.suffix)
+    if "file" in document.get("updates", {}):
+        files["updates"] = document["updates"]["file"]
+    return tomlkit.dumps(document), files
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise SchemaError(f"The schema names the file '{path}', which cannot be read.") from None
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """With our Enums as plain text: what goes out."""
+    ours = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum)]
+    return frame.with_columns(pl.col(ours).cast(pl.String)) if ours else frame
+
+
+def pack_frame(frame: pl.DataFrame) -> bytes:
+    """A table as Parquet."""
+    out = io.BytesIO()
+    plain(frame).rechunk().write_parquet(out)
+    return out.getvalue()
+
+
+def unpack_frame(content: bytes) -> pl.DataFrame:
+    """A table from Parquet."""
+    return pl.read_parquet(io.BytesIO(content))
+
+
+# --- memories --------------------------------------------------------------------------------------------------------
+
+
+def pack_memory(memory: Memory) -> bytes:
+    """A method's memory without its key, which is derived from the ledger's own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.npz"
+        save_memory({**memory, "key": b""}, path)
+        return path.read_bytes()
+
+
+def unpack_memory(content: bytes, key: bytes) -> Memory:
+    """The memory, with its key."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.npz"
+        path.write_bytes(content)
+        return {**load_memory(path), "key": key}
+
+
+# --- who stands where ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Remembered(Table):
+    """The people of an earlier release with the values of their groups; a row's value is not its person's own."""
+
+    def decode(self, sensitive: Codes) -> pl.DataFrame:
+        """Every row's value is a code of its own."""
+        return self.frame.select(self.schema.sensitive)[sensitive]
+
+
+def pack_standing(release: Release) -> bytes:
+    """Who stands in which group, and the groups' values in an order of their own: what attacks over a series need."""
+    draft, table = release.draft, release.table
+    kept = np.flatnonzero(draft.groups >= 0)
+    groups, person = draft.groups[kept], table.frame[table.schema.identifier or ""].gather(kept)
+    codes = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
+    fake = pl.Series(_FAKE, [None] * len(kept), dtype=pl.Int64)
+    if draft.counterfeits is not None:
+        fakes = draft.counterfeits
+        lasting = draft.memory.get("state", {}).get("fake_name", -1 - np.arange(len(fakes.groups)))
+        groups, codes = np.concatenate([groups, fakes.groups]), np.concatenate([codes, fakes.sensitive])
+        person = person.extend_constant(None, len(fakes.groups))
+        fake = fake.append(pl.Series(_FAKE, lasting, dtype=pl.Int64))
+    places = pl.DataFrame({_GROUP: groups.astype(np.int32), _PERSON: person, _FAKE: fake}).sort(_GROUP, _PERSON, _FAKE)
+    values = table.decode(codes.astype(np.int32)).with_columns(pl.Series(_GROUP, groups))
+    values = values.sort(_GROUP, *table.schema.sensitive).drop(_GROUP)
+    return pack_frame(pl.concat([places, values], how="horizontal"))
+
+
+def unpack_standing(
+    content: bytes, schema: Schema, requirement: Requirement, method: str, state: Mapping[str, Any]
+) -> Release:
+    """An earlier release as far as attacks that follow people need it; its tables are empty."""
+    frame = unpack_frame(content)
+    real = frame[_PERSON].is_not_null()
+    fakes = frame.filter(~real)
+    ordered = pl.concat([frame.filter(real), fakes])
+    people = ordered.height - fakes.height
+    rows = np.arange(ordered.height, dtype=np.int32)
+    groups = ordered[_GROUP].to_numpy().astype(np.int32)
+    nothing = np.empty((0, people), np.int32)
+    kept = ordered.rename({_PERSON: schema.identifier or _PERSON}).drop(_FAKE, _GROUP)
+    table = _Remembered(
+        schema, (), nothing, rows[:people], Domain(np.ones(len(rows), np.int64)), (), nothing, kept, lambda out: out
+    )
+    added = None
+    if fakes.height:
+        added = Counterfeits(groups[people:], np.empty((0, fakes.height), np.int32), rows[people:])
+        names = fakes[_FAKE].to_numpy()
+        state = {**state, "fake_name": names} if (names >= 0).all() else state
+    draft = Draft(groups[:people], counterfeits=added, memory={"state": dict(state)})
+    boxes = Boxes(nothing, nothing, np.bincount(groups).astype(np.int64))
+    return Release({}, table, draft, boxes, requirement, method)

@@ -1,0 +1,108 @@
+"""Why a release was refused: what would have leaked, and what would help."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reissue.errors import RiskError
+from reissue.findings import Finding, Findings, Status
+from reissue.policy import COMPARING, Policy
+from reissue.release import Release
+from reissue.requirements import KAnonymity
+
+__all__ = ["RefusedError", "Report", "problems_of", "refusal"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a holder reads when a release was refused."""
+
+    release: int
+    """The number that it would have had."""
+    problems: tuple[str, ...]
+    advice: tuple[str, ...]
+    findings: Findings
+
+    @property
+    def text(self) -> str:
+        """In plain words."""
+        lines = [f"Release {self.release} was refused. Nothing was published, nothing was recorded.", ""]
+        lines += ["What would have leaked, or was not known:", *(f"- {problem}" for problem in self.problems), ""]
+        lines += ["What would help:", *(f"- {line}" for line in self.advice), ""]
+        if len(self.findings):
+            lines += ["All attacks:", *(f"- {one.attack} {_ended(one)}: {one.sentence}" for one in self.findings)]
+        return "\n".join(lines).rstrip() + "\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        told = {"refused": self.release, "problems": list(self.problems), "advice": list(self.advice)}
+        return {**told, **self.findings.as_dict()}
+
+
+class RefusedError(RiskError):
+    """A release was refused; `report` says what would have leaked and what would help."""
+
+    def __init__(self, report: Report) -> None:
+        """With the report as its message."""
+        super().__init__(report.text.rstrip())
+        self.report = report
+
+
+def _ended(finding: Finding) -> str:
+    return {Status.SUCCEEDED: "succeeded", Status.FAILED: "failed", Status.NOT_RUN: "was not run"}[finding.status]
+
+
+def problems_of(release: Release, findings: Findings, policy: Policy, *, first: bool) -> list[str]:
+    """All that stands against a release."""
+    problems = [f"{one.attack}: {one.sentence}" for one in findings.of(Status.SUCCEEDED)]
+    if policy.not_run is not True:
+        fine = {*(policy.not_run or ()), *(COMPARING if first else ())}
+        missing = [one for one in findings.of(Status.NOT_RUN) if one.attack not in fine]
+        problems += [f"{one.attack}: {one.sentence} The policy asks for this attack." for one in missing]
+    rows = release.table.rows - release.suppressed
+    if policy.counterfeits is not None and release.counterfeits > policy.counterfeits * rows:
+        problems.append(
+            f"{release.counterfeits:,} counterfeits were needed for {rows:,} records; the policy allows a share of "
+            f"{policy.counterfeits:g}."
+        )
+    return problems
+
+
+def refusal(
+    number: int, problems: Sequence[str], findings: Findings, policy: Policy, release: Release | None
+) -> RefusedError:
+    """What says no, with advice that fits."""
+    advice = _advice(findings, policy, release, {problem.partition(":")[0] for problem in problems})
+    return RefusedError(Report(number, tuple(problems), tuple(advice), findings))
+
+
+_METHODS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "correspondence": (("correspondence",), "it makes each release safe together with the earlier ones"),
+    "updates": (("invariance", "equivalence", "distinct"), "they keep a person's possible values through the series"),
+    "equivalence": (("equivalence",), "no fewer than e people are then shown to have the same values"),
+    "coalition": (("providers",), "no m providers can then break the requirement by taking their own records out"),
+    "minimality": (("mask",), "its groups say nothing about where the requirement was broken"),
+    "mechanism": (("mask",), "its groups do not depend on sensitive values"),
+}
+
+
+def _advice(findings: Findings, policy: Policy, release: Release | None, blocking: Collection[str]) -> list[str]:
+    """What would help against what was found."""
+    advice = []
+    for one in findings.of(Status.SUCCEEDED):
+        methods, why = _METHODS.get(one.attack, ((), ""))
+        if methods and policy.method not in methods:
+            advice.append(f"Against '{one.attack}' another method: {' or '.join(methods)}; {why}.")
+        elif methods:
+            advice.append(f"Against '{one.attack}' a stricter option of the method '{policy.method}'.")
+    if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):
+        advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
+    k = max((part.k for part in policy.require.parts() if isinstance(part, KAnonymity)), default=None)
+    advice.append(f"A larger k than {k}." if k else "A stricter requirement, for example with a larger k.")
+    if release is not None and len(release.schema.quasi) > 1:
+        sizes = dict(zip(release.schema.quasi, release.table.sizes, strict=True))
+        widest = max(sizes, key=lambda name: sizes[name])
+        advice.append(f"Leave out a quasi-identifier: '{widest}' has the most different values.")
+    if release is not None and release.counterfeits:
+        advice.append("If counterfeits are too many: allow more of them in the policy, or ask for a smaller m or e.")
+    return advice

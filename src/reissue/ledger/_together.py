@@ -1,0 +1,83 @@
+"""A candidate release attacked together with all earlier ones, by everyone who could hold several of them.
+
+Attacks that judge a release by itself look at the candidate only: earlier releases were judged when they went out. All
+others, anyone's too, look at the whole series that a group of colluding recipients holds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from reissue.attacks import Knowledge, Published, Series, find, registered
+from reissue.findings import Finding, Findings, Status
+from reissue.ledger.ledger import Ledger, Recorded
+from reissue.policy import Policy
+from reissue.release import Release
+from reissue.schema import Schema
+
+__all__ = ["ALONE", "attack_together", "held_together"]
+
+ALONE = ("coalition", "definetti", "mechanism", "minimality")
+"""Attacks that judge every release by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    number: int
+    release: Release
+    schema: Schema
+    policy: Policy
+
+    def finding(self, attack: str, releases: Sequence[Published], numbers: Sequence[int]) -> Finding:
+        """One attack on the candidate and the earlier releases given."""
+        series = Series(
+            (*releases, Published(self.release.tables, self.release)),
+            self.schema,
+            self.policy.exact,
+            dict(self.policy.ceilings),
+            (*numbers, self.number),
+        )
+        found = find(attack)(series, Knowledge())
+        return replace(found, releases=series.numbers) if found.status == Status.NOT_RUN else found
+
+
+def attack_together(
+    ledger: Ledger, earlier: Sequence[Recorded], release: Release, policy: Policy, recipients: Sequence[str]
+) -> Findings:
+    """What all attacks of the policy find."""
+    names = list(policy.attacks if policy.attacks is not None else registered())
+    candidate = _Candidate(len(earlier) + 1, release, release.schema, policy)
+    findings = [candidate.finding(name, (), ()) for name in names if name in ALONE]
+    over_all = [name for name in names if name not in ALONE]
+    held = held_together(earlier, recipients, policy) if over_all else []
+    wanted = {one.number for some in held for one in some}
+    read = {one.number: ledger.published(one, release.schema) for one in earlier if one.number in wanted}
+    for some in held:
+        numbers = [one.number for one in some]
+        findings += [candidate.finding(name, [read[number] for number in numbers], numbers) for name in over_all]
+    return Findings(tuple(findings))
+
+
+def held_together(earlier: Sequence[Recorded], recipients: Sequence[str], policy: Policy) -> list[tuple[Recorded, ...]]:
+    """The earlier releases that someone who gets the next one may hold, for each group of colluding recipients.
+
+    A release without recipients is public: everyone holds it. Groups that hold less than another are left out.
+    """
+    window = tuple(earlier if policy.look_back is None else earlier[-policy.look_back :])
+    if policy.collude is None:
+        return [window]
+    everyone = {name for one in earlier for name in one.recipients} | set(recipients)
+    groups = [set(group) for group in policy.collude] + [{name} for name in sorted(everyone)]
+    reached = [group for group in groups if not recipients or group & set(recipients)] or [set()]
+    held = {
+        tuple(one for one in window if not one.recipients or group & set(one.recipients))
+        for group in map(frozenset, reached)
+    }
+    return [
+        some
+        for some in sorted(held, key=_numbers)
+        if not any(set(_numbers(some)) < set(_numbers(more)) for more in held)
+    ]
+
+
+def _numbers(some: Sequence[Recorded]) -> tuple[int, ...]:
+    return tuple(one.number for one in some)

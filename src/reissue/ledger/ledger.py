@@ -1,0 +1,304 @@
+"""Ledger: the append-only record of a series, opened.
+
+Entries are of three kinds: "begin" (the schema, the policy in it, and the check value of the key), "schema" (a changed
+policy or taxonomy) and "release" (one release with its findings). Reading needs no key; publishing and adopting do.
+"""
+
+import gzip
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+from reissue.errors import DataError, InputError, SchemaError
+from reissue.files import disarm, second_path, write_contents
+from reissue.ledger._chain import Entry, broken
+from reissue.ledger._key import Key, find_key
+from reissue.ledger._pack import pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
+from reissue.memory import Memory, fingerprint
+from reissue.policy import Policy
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.attacks import Published
+    from reissue.ledger._store import Store
+
+__all__ = ["Ledger", "Recorded", "csv_bytes"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One release as the ledger has it."""
+
+    number: int
+    """1, 2, ... in the order published."""
+    entry: Entry = field(repr=False)
+    content: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """What was kept, by what it is: "table.release", "standing", "memory"."""
+        return dict(self.content["files"])
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the published tables, the first one first."""
+        return tuple(self.content["tables"])
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Who got it; nobody in particular means that it is public."""
+        return tuple(self.content["recipients"])
+
+    @property
+    def date(self) -> str | None:
+        """The day that its snapshot is of, if one was said."""
+        return None if self.content["date"] is None else str(self.content["date"])
+
+
+class Ledger:
+    """The append-only record of a series: schema, policy, releases, findings, and the memory for the next one."""
+
+    def __init__(self, store: "Store", key_file: Path | None) -> None:
+        """Use `Ledger.open` or `Ledger.create`."""
+        self.store = store
+        self._key_file = key_file
+        self._scratch: TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def open(cls, place: str | Path, *, key: str | Path | None = None) -> "Ledger":
+        """Open a ledger: a folder, or `postgresql://...`. The key lies in `<folder>.key` unless said otherwise."""
+        from reissue.ledger._store import Store
+
+        ledger = cls(Store.open(place), _key_file(place, key))
+        if not ledger.entries():
+            raise InputError(f"There is no ledger at '{ledger.name}'. `reissue publish --schema FILE.toml` begins one.")
+        return ledger
+
+    @classmethod
+    def create(cls, place: str | Path, schema: Schema, *, key: str | Path | None = None) -> "Ledger":
+        """Begin a ledger; the policy is in the schema. A key is made if there is none."""
+        from reissue.ledger._store import Store
+
+        Policy.of(schema)
+        store = Store.open(place, make=True)
+        ledger = cls(store, _key_file(place, key))
+        if ledger.entries():
+            raise InputError(f"There is a ledger at '{ledger.name}' already. Open it, or choose another place.")
+        secret = find_key(ledger._key_file, make=True)
+        with store.writing() as writer:
+            if writer.entries:
+                raise InputError(f"There is a ledger at '{ledger.name}' already.")
+            text, files = pack_schema(schema, writer.keep)
+            content = {"format": FORMAT, "check": secret.check, "series": fingerprint(schema)}
+            writer.append("begin", {**content, "schema": text, "files": files})
+        return ledger
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the place."""
+        self.store.close()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
+
+    @property
+    def name(self) -> str:
+        """Where it is, without user or password."""
+        return self.store.name
+
+    @cached_property
+    def key(self) -> Key:
+        """The secret key, recognized as this ledger's own."""
+        key = find_key(self._key_file)
+        if key.check != self.entries()[0].content["check"]:
+            raise InputError(
+                f"This is not the key of the ledger '{self.name}': with another key nobody in it would be recognized. "
+                "Nothing was recorded."
+            )
+        return key
+
+    # --- what it says ------------------------------------------------------------------------------------------------
+
+    def entries(self) -> list[Entry]:
+        """All entries, in order."""
+        return self.store.entries()
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that the next release follows, with the policy in it."""
+        return self.schema_of(self.entries())
+
+    def schema_of(self, entries: Sequence[Entry]) -> Schema:
+        """The schema as it stands after some entries."""
+        entry = next(entry for entry in reversed(entries) if entry.kind in {"begin", "schema"})
+        return Schema.loads(entry.content["schema"], folder=self._folder_with(entry.files.values()))
+
+    @property
+    def policy(self) -> Policy:
+        """What the holder wants."""
+        return Policy.of(self.schema)
+
+    @property
+    def releases(self) -> tuple[Recorded, ...]:
+        """All releases, in the order published."""
+        return releases_of(self.entries())
+
+    def release(self, number: int) -> Recorded:
+        """One release."""
+        releases = self.releases
+        if not 1 <= number <= len(releases):
+            count = f"releases 1 to {len(releases)}" if releases else "no release yet"
+            raise InputError(f"There is no release {number}: the ledger has {count}.")
+        return releases[number - 1]
+
+    def tables(self, release: Recorded) -> dict[str, pl.DataFrame]:
+        """The tables of a release, as they were published."""
+        return {name: unpack_frame(self.store.read(release.files[f"table.{name}"])) for name in release.tables}
+
+    def published(self, release: Recorded, schema: Schema) -> "Published":
+        """A release for attacks: what went out, and who stands where in it, if that is known."""
+        from reissue.attacks import Published
+        from reissue.requirements import parse
+
+        if "standing" not in release.files or schema.identifier is None:
+            return Published(self.tables(release))
+        content = release.content
+        requirement = parse(content["requirement"])
+        packed = self.store.read(release.files["standing"])
+        source = unpack_standing(packed, schema, requirement, content["method"], content["promises"])
+        return Published(self.tables(release), source)
+
+    def memory(self, releases: Sequence[Recorded], schema: Schema, method: str) -> Memory:
+        """What a method remembers after some releases; for a first one only the key of its own."""
+        own = self.key.derive("memory")
+        last = releases[-1] if releases else None
+        if last is None or "memory" not in last.files:
+            return {"series": fingerprint(schema), "method": method, "key": own}
+        return unpack_memory(self.store.read(last.files["memory"]), own)
+
+    # --- what is done with it ----------------------------------------------------------------------------------------
+
+    def export(self, number: int, path: str | Path, *, force: bool = False) -> list[str]:
+        """Write a release again, byte for byte as it was; a second table goes beside the first. Returns the paths."""
+        release = self.release(number)
+        places = [str(path), *(second_path(path, name) for name in release.tables[1:])]
+        contents = [self._bytes(release, name, place) for name, place in zip(release.tables, places, strict=True)]
+        write_contents(list(zip(contents, places, strict=True)), force=force)
+        return places
+
+    def _bytes(self, release: Recorded, table: str, path: str) -> bytes:
+        """A table in the format that a path asks for."""
+        stored = self.store.read(release.files[f"table.{table}"])
+        if hashlib.sha256(stored).hexdigest() != release.files[f"table.{table}"].partition(".")[0]:
+            raise DataError(f"Release {release.number} was changed in the ledger '{self.name}'. It is not handed out.")
+        if path.lower().endswith(".parquet"):
+            return stored
+        text = csv_bytes(unpack_frame(stored))
+        if hashlib.sha256(text).hexdigest() != release.content["csv"][table]:
+            raise DataError(
+                f"Release {release.number} was written as CSV by other versions of the libraries, and the bytes differ "
+                "now. Export it as .parquet: these bytes are kept as they are."
+            )
+        return gzip.compress(text, mtime=0) if path.lower().endswith(".gz") else text
+
+    def amend(self, schema: Schema) -> bool:
+        """Record a changed policy or taxonomy for the releases to come; False if nothing has changed."""
+        Policy.of(schema)
+        with self.store.writing() as writer:
+            if fingerprint(schema) != writer.entries[0].content["series"]:
+                raise SchemaError(
+                    "The identifier, quasi-identifiers and sensitive columns of a series stay what they are: people "
+                    "could not be followed otherwise. Begin a new ledger for other columns."
+                )
+            text, files = pack_schema(schema, writer.keep)
+            last = next(entry for entry in reversed(writer.entries) if entry.kind in {"begin", "schema"})
+            if last.content["schema"] == text:
+                return False
+            writer.append("schema", {"schema": text, "files": files})
+        return True
+
+    def differs(self, schema: Schema) -> bool:
+        """Whether a schema, with its files and policy, is another one than the ledger's."""
+        from reissue.ledger._chain import content_name
+
+        text, _ = pack_schema(schema, content_name)
+        return self.schema.dumps() != Schema.loads(text, self.schema.folder).dumps()
+
+    def verify(self, head: str | None = None) -> list[str]:
+        """What was changed since it was written, in words; nothing if all is as it was.
+
+        `head` is the hash of an entry that was noted elsewhere: it must still be there.
+        """
+        entries = self.entries()
+        problems = broken(entries)
+        if head is not None and head not in {entry.hash for entry in entries}:
+            problems.append("The entry with the given hash is not in the ledger: it was rewritten, or cut short.")
+        replaced = set(replaced_memories(entries))
+        for entry in entries:
+            for what, name in entry.files.items():
+                problem = self._problem(name, gone_is_fine=name in replaced)
+                if problem:
+                    problems.append(f"Entry {entry.number}: the file of {what} {problem}.")
+        return problems
+
+    def _problem(self, name: str, *, gone_is_fine: bool) -> str:
+        try:
+            content = self.store.read(name)
+        except DataError:
+            return "" if gone_is_fine else "is missing"
+        return "" if hashlib.sha256(content).hexdigest() == name.partition(".")[0] else "was changed"
+
+    def _folder_with(self, names: Any) -> Path:
+        """A folder that holds files of the ledger, for those who read paths."""
+        if self.store.folder is not None:
+            return self.store.folder
+        if self._scratch is None:
+            self._scratch = TemporaryDirectory(prefix="reissue.")
+        folder = Path(self._scratch.name)
+        for name in names:
+            if not (folder / name).exists():
+                (folder / name).write_bytes(self.store.read(name))
+        return folder
+
+
+def releases_of(entries: Sequence[Entry]) -> tuple[Recorded, ...]:
+    """The releases among some entries."""
+    found = [entry for entry in entries if entry.kind == "release"]
+    return tuple(Recorded(number, entry, entry.content) for number, entry in enumerate(found, start=1))
+
+
+def replaced_memories(entries: Sequence[Entry]) -> list[str]:
+    """Memories that newer ones have replaced: all but the last two (the last release is remade from the one before)."""
+    return [release.files["memory"] for release in releases_of(entries)[:-2] if "memory" in release.files]
+
+
+def needed_files(entries: Sequence[Entry]) -> set[str]:
+    """All files that entries name and still need."""
+    named = {name for entry in entries for name in entry.files.values()}
+    return named - set(replaced_memories(entries))
+
+
+def csv_bytes(frame: pl.DataFrame) -> bytes:
+    """A table as the CSV that goes out."""
+    return disarm(plain(frame)).write_csv().encode()
+
+
+def _key_file(place: str | Path, key: str | Path | None) -> Path | None:
+    from reissue.ledger._store import is_url
+
+    if key is not None:
+        return Path(key)
+    return None if is_url(place) else Path(place).with_name(f"{Path(place).name}.key")

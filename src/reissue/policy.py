@@ -1,0 +1,159 @@
+"""Policy: what the holder of a series wants, as the `[policy]` section of the schema file says it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reissue.errors import RequirementError, SchemaError, nearest
+from reissue.requirements import Requirement, parse
+from reissue.schema import Schema
+
+__all__ = ["COMPARING", "Policy"]
+
+COMPARING = ("correspondence", "equivalence")
+"""Attacks that compare releases: with a first release there is nothing for them to do."""
+DEFAULT_METHOD = "pool"
+_KEYS = (
+    "require",
+    "method",
+    "options",
+    "suppress",
+    "counterfeits",
+    "attacks",
+    "ceilings",
+    "risk",
+    "not_run",
+    "exact",
+    "look_back",
+    "collude",
+)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a release must meet, how it is made, which attacks it must withstand, and what is refused."""
+
+    require: Requirement
+    method: str = DEFAULT_METHOD
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The method's own options."""
+    suppress: float = 0.0
+    """The share of rows that may be left out."""
+    counterfeits: float | None = None
+    """The most counterfeits, as a share of the records published; None for any number."""
+    attacks: tuple[str, ...] | None = None
+    """The attacks that a release must withstand; None for all there are."""
+    ceilings: Mapping[str, float] = field(default_factory=dict)
+    """Attack to its limit; each attack says what its limit counts."""
+    not_run: bool | tuple[str, ...] = False
+    """Attacks that need not run for a release to go out; True for any."""
+    exact: bool = False
+    """Whether attacks that have a slower, exact way take it."""
+    look_back: int | None = None
+    """How many earlier releases attacks look at; None for all of them."""
+    collude: tuple[tuple[str, ...], ...] | None = None
+    """The groups of recipients who may put their releases together; None for all recipients."""
+
+    @classmethod
+    def of(cls, schema: Schema) -> "Policy":
+        """Read and check the `[policy]` section of a schema."""
+        from reissue.algorithms import find
+
+        section = schema.policy
+        for key in section:
+            if key not in _KEYS:
+                raise SchemaError(f"[policy] has an unknown key '{key}'." + nearest(key, _KEYS))
+        if not isinstance(section.get("require"), str):
+            raise SchemaError('[policy] must say what every release must meet:  require = "k=5 & l=3".')
+        try:
+            require = parse(section["require"])
+        except RequirementError as problem:
+            raise SchemaError(f"[policy] require: {problem}") from None
+        method = _typed(section, "method", str, DEFAULT_METHOD, 'the name of a method, such as "pool"')
+        options = _typed(section, "options", dict, {}, "a table of the method's options, such as { e = 5 }")
+        find(method).settle(options)
+        return cls(
+            require=require,
+            method=method,
+            options=dict(options),
+            suppress=_share(section, "suppress", 0.0, below=True) or 0.0,
+            counterfeits=_share(section, "counterfeits", None),
+            attacks=_attacks(section),
+            ceilings=_ceilings(section),
+            not_run=_not_run(section),
+            exact=_typed(section, "exact", bool, default=False, what="true or false"),
+            look_back=_look_back(section),
+            collude=_collude(section),
+        )
+
+
+def _typed(section: Mapping[str, Any], key: str, kind: Any, default: Any, what: str) -> Any:
+    value = section.get(key, default)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise SchemaError(f"[policy] `{key}` must be {what}.")
+    return value
+
+
+def _share(section: Mapping[str, Any], key: str, default: float | None, *, below: bool = False) -> float | None:
+    if key not in section:
+        return default
+    value = section[key]
+    fine = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1 - 1e-12 * below
+    if not fine:
+        raise SchemaError(f"[policy] `{key}` must be a share of the rows, from 0 to {'below ' * below}1.")
+    return float(value)
+
+
+def _known_attacks(key: str, names: Any) -> tuple[str, ...]:
+    from reissue.attacks import registered
+
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise SchemaError(f"[policy] `{key}` must be a list of attacks.")
+    known = registered()
+    for name in names:
+        if name not in known:
+            raise SchemaError(f"[policy] `{key}` names an attack '{name}' that is not there." + nearest(name, known))
+    return tuple(names)
+
+
+def _attacks(section: Mapping[str, Any]) -> tuple[str, ...] | None:
+    return _known_attacks("attacks", section["attacks"]) if "attacks" in section else None
+
+
+def _ceilings(section: Mapping[str, Any]) -> dict[str, float]:
+    given = _typed(section, "ceilings", dict, {}, "a table of attacks and their limits, such as { updates = 0.2 }")
+    _known_attacks("ceilings", list(given))
+    if any(isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0 for limit in given.values()):
+        raise SchemaError("[policy] `ceilings`: every limit must be a number above 0.")
+    return dict(given)
+
+
+def _not_run(section: Mapping[str, Any]) -> bool | tuple[str, ...]:
+    value = section.get("not_run", "refuse")
+    if value in ("refuse", "allow"):
+        return bool(value == "allow")
+    if not isinstance(value, list):
+        raise SchemaError('[policy] `not_run` must be "refuse", "allow", or a list of the attacks that need not run.')
+    return _known_attacks("not_run", value)
+
+
+def _look_back(section: Mapping[str, Any]) -> int | None:
+    value = section.get("look_back")
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise SchemaError("[policy] `look_back` must be a whole number of releases, 1 or more.")
+    return value
+
+
+def _collude(section: Mapping[str, Any]) -> tuple[tuple[str, ...], ...] | None:
+    value = section.get("collude", "all")
+    if value == "all":
+        return None
+    if not isinstance(value, list) or not all(_names(group) for group in value):
+        raise SchemaError(
+            '[policy] `collude` must be "all", or a list of groups of recipients, such as [["ministry", "institute"]].'
+        )
+    return tuple(tuple(group) for group in value)
+
+
+def _names(group: Any) -> bool:
+    return isinstance(group, Sequence) and not isinstance(group, str) and all(isinstance(name, str) for name in group)

@@ -1,0 +1,310 @@
+"""publish: the next release of a series, safe with all the earlier ones.
+
+Identifiers end at the door: from the moment a table is read, people are pseudonyms under the ledger's key. Without a
+seed the release follows from the key, the ledger's last entry and the table alone; so a publisher who was killed can
+simply begin again, and whoever publishes the same table twice gets the same release, not a second one.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from reissue.algorithms import find
+from reissue.anonymize import anonymize
+from reissue.errors import DataError, InputError, NotMetError
+from reissue.findings import Finding, Findings
+from reissue.release import Release
+from reissue.schema import Schema
+from reissue.table import Table
+
+if TYPE_CHECKING:
+    from reissue.ledger import Ledger, Recorded
+    from reissue.ledger._chain import Entry
+    from reissue.ledger._store import Writer
+    from reissue.policy import Policy
+
+__all__ = ["Publication", "publish", "publish_next"]
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """A release, and how it came about."""
+
+    release: Release
+    number: int
+    """1, 2, ... in the order published."""
+    findings: Findings
+    recorded: bool
+    """Whether it is in the ledger: not after a dry run."""
+    again: bool = False
+    """Whether it had been published before, from the same table."""
+
+
+def publish(
+    data: Any,
+    ledger: "Ledger",
+    *,
+    dry_run: bool = False,
+    seed: int | None = None,
+    recipients: Sequence[str] = (),
+    dated: date | str | None = None,
+    delimiter: str = ",",
+) -> Release:
+    """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
+
+    `data` is a dataframe, a path or a Table. A release that does not withstand is refused: RefusedError says what would
+    have leaked and what would help. `dated` is the day that the table shows; an older table than the last is refused.
+    """
+    return publish_next(
+        data, ledger, dry_run=dry_run, seed=seed, recipients=recipients, dated=dated, delimiter=delimiter
+    ).release
+
+
+def publish_next(
+    data: Any,
+    ledger: "Ledger",
+    *,
+    dry_run: bool = False,
+    seed: int | None = None,
+    recipients: Sequence[str] = (),
+    dated: date | str | None = None,
+    delimiter: str = ",",
+    progress: Callable[[float], None] = lambda _: None,
+) -> Publication:
+    """The same, with the release's number and findings."""
+    from reissue.ledger._refusal import problems_of, refusal
+    from reissue.ledger.ledger import needed_files
+
+    request = _Request(tuple(sorted(set(recipients))), _day(dated), seed)
+    with _turn(ledger, dry_run=dry_run) as (entries, writer):
+        situation = _Situation.of(ledger, entries, _read(data, ledger, entries, delimiter), request)
+        situation.check()
+        release = situation.anonymize(progress)
+        if situation.again is not None:
+            return situation.same(release)
+        findings = situation.attack(release)
+        problems = problems_of(release, findings, situation.policy, first=not situation.earlier)
+        if problems:
+            raise refusal(situation.number, problems, findings, situation.policy, release)
+        if writer is not None:
+            writer.remove_all_but(needed_files(entries))
+            writer.append("release", situation.record(release, findings, writer))
+    return Publication(release, situation.number, findings, recorded=writer is not None)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked for beside the table."""
+
+    recipients: tuple[str, ...]
+    dated: str | None
+    seed: int | None
+
+
+@contextmanager
+def _turn(ledger: "Ledger", *, dry_run: bool) -> "Iterator[tuple[list[Entry], Writer | None]]":
+    """The entries as they stand: as the only publisher, or as somebody who only looks."""
+    _ = ledger.key
+    if dry_run:
+        yield ledger.entries(), None
+        return
+    with ledger.store.writing() as writer:
+        yield list(writer.entries), writer
+
+
+def _read(data: Any, ledger: "Ledger", entries: "Sequence[Entry]", delimiter: str) -> Table:
+    """The table, with pseudonyms instead of identifiers."""
+    schema = ledger.schema_of(entries)
+    table = data if isinstance(data, Table) else Table.read(data, schema, delimiter=delimiter)
+    table = replace(table, schema=schema)
+    if table.ids is None:
+        return table
+    return replace(table, frame=table.frame.with_columns(ledger.key.pseudonyms(table.ids)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Situation:
+    """A table that is to become the next release."""
+
+    ledger: "Ledger"
+    schema: Schema
+    policy: "Policy"
+    table: Table
+    request: _Request
+    mark: str
+    """Tells this table and request from any other, to those who have the key."""
+    head: str
+    """The hash of the entry that the release comes after."""
+    earlier: "tuple[Recorded, ...]"
+    again: "Recorded | None"
+    """The last release, if it was made from the same table and request."""
+
+    @classmethod
+    def of(cls, ledger: "Ledger", entries: "Sequence[Entry]", table: Table, request: _Request) -> "_Situation":
+        """What the ledger says about it."""
+        from reissue.ledger._chain import canonical
+        from reissue.ledger.ledger import releases_of
+        from reissue.policy import Policy
+
+        schema, releases = ledger.schema_of(entries), releases_of(entries)
+        asked = [list(request.recipients), request.dated, request.seed, schema.dumps()]
+        content = hashlib.sha256(table.frame.write_csv().encode()).hexdigest()
+        mark = ledger.key.derive("request", canonical({"asked": asked, "table": content}).encode()).hex()
+        last = releases[-1] if releases else None
+        again = last if last is not None and last.content["request"] == mark else None
+        before = entries if again is None else entries[: again.entry.number - 1]
+        earlier = releases_of(before)
+        return cls(ledger, schema, Policy.of(schema), table, request, mark, before[-1].hash, earlier, again)
+
+    @property
+    def number(self) -> int:
+        return len(self.earlier) + 1
+
+    def check(self) -> None:
+        """Refuse a table that does not continue the series."""
+        kinds = _kinds(self.table)
+        own = [one for one in self.earlier if one.content["kinds"]]
+        if own:
+            before = own[-1].content["kinds"]
+            changed = sorted(name for name in kinds if before.get(name, kinds[name]) != kinds[name])
+            if changed:
+                told = ", ".join(f"'{name}' ({before[name]}, now {kinds[name]})" for name in changed)
+                raise DataError(
+                    f"Columns have another type than in release {own[-1].number}: {told}. People and values would not "
+                    "be recognized; bring the columns into the earlier form."
+                )
+        dates = [one.date for one in self.earlier if one.date is not None]
+        if self.request.dated is not None and dates and self.request.dated <= max(dates):
+            raise DataError(
+                f"The table is of {self.request.dated}, and a release of {max(dates)} has been published. The next one "
+                "must be later."
+            )
+
+    def anonymize(self, progress: Callable[[float], None]) -> Release:
+        """The release, by the policy's method, knowing what went before."""
+        from reissue.ledger._refusal import refusal
+
+        policy, method = self.policy, find(self.policy.method)
+        more: dict[str, Any] = dict(policy.options)
+        if method.remembers:
+            more["memory"] = self.ledger.memory(self.earlier, self.schema, policy.method)
+        elif "after" in method.options:
+            more["after"] = [self.ledger.tables(one) for one in self.earlier]
+        try:
+            return anonymize(
+                self.table,
+                self.schema,
+                policy.require,
+                method=policy.method,
+                suppress=policy.suppress,
+                seed=self._seed(),
+                progress=progress,
+                **more,
+            )
+        except NotMetError as problem:
+            message = str(problem)
+        raise refusal(self.number, [message], Findings(), policy, None)
+
+    def _seed(self) -> int:
+        if self.request.seed is not None:
+            return self.request.seed
+        return int.from_bytes(self.ledger.key.derive("seed", f"{self.head}{self.mark}".encode())[:16], "little")
+
+    def attack(self, release: Release) -> Findings:
+        """What attacks find, with all earlier releases."""
+        from reissue.ledger._together import attack_together
+
+        return attack_together(self.ledger, self.earlier, release, self.policy, self.request.recipients)
+
+    def record(self, release: Release, findings: Findings, writer: "Writer") -> dict[str, Any]:
+        """The content of the release's entry, its files kept."""
+        from reissue import __version__
+        from reissue.ledger._pack import ENDINGS, pack_frame, pack_memory, pack_standing
+        from reissue.ledger.ledger import csv_bytes
+
+        files = {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in release.tables.items()}
+        if release.table.ids is not None:
+            files["standing"] = writer.keep(pack_standing(release), ENDINGS["standing"])
+        if find(release.method).remembers:
+            files["memory"] = writer.keep(pack_memory(release.draft.memory), ENDINGS["memory"])
+        state = release.draft.memory.get("state", {})
+        return {
+            "adopted": False,
+            "counterfeits": release.counterfeits,
+            "csv": {name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()},
+            "date": self.request.dated,
+            "files": files,
+            "findings": _json(findings.as_dict()),
+            "groups": release.groups,
+            "kinds": _kinds(self.table),
+            "method": release.method,
+            "promises": {"e": int(state["e"])} if "e" in state else {},
+            "recipients": list(self.request.recipients),
+            "reissue": __version__,
+            "request": self.mark,
+            "requirement": str(release.requirement),
+            "rows": release.table.rows,
+            "suppressed": release.suppressed,
+            "tables": list(release.tables),
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+
+    def same(self, release: Release) -> Publication:
+        """The release that was published from this table before, made again."""
+        from reissue.ledger.ledger import csv_bytes
+
+        again = self.again
+        if again is None or any(
+            hashlib.sha256(csv_bytes(frame)).hexdigest() != again.content["csv"].get(name)
+            for name, frame in release.tables.items()
+        ):
+            raise InputError(
+                f"This table was published already, as release {self.number}, and this version of Reissue would make "
+                f"another release of it. `reissue ledger export {self.number}` gives the published one."
+            )
+        found = [
+            Finding(**{**one, "releases": tuple(one["releases"])}) for one in again.content["findings"]["findings"]
+        ]
+        return Publication(release, self.number, Findings(tuple(found)), recorded=True, again=True)
+
+
+def _day(dated: date | str | None) -> str | None:
+    if dated is None:
+        return None
+    try:
+        return (date.fromisoformat(dated) if isinstance(dated, str) else dated).isoformat()[:10]
+    except ValueError:
+        raise InputError("The date of a table must be written as 2026-03-31.") from None
+
+
+def _kinds(table: Table) -> dict[str, str]:
+    """What each column holds, as roughly as a series must keep it."""
+    names = [name for name in table.frame.columns if name not in {table.schema.identifier, table.schema.provider}]
+    return {name: _kind(table.frame.schema[name]) for name in names}
+
+
+def _kind(kind: pl.DataType) -> str:
+    if kind.is_numeric():
+        return "numbers"
+    if kind.is_temporal():
+        return "times"
+    return "yes or no" if kind == pl.Boolean else "text"
+
+
+def _json(value: Any) -> Any:
+    """What JSON knows: NumPy's numbers become Python's, numbers that are no numbers become null."""
+    if isinstance(value, Mapping):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_json(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _json(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

