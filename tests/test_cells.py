@@ -22,6 +22,7 @@ def matrices(draw: st.DrawFn) -> tuple[list[list[int]], list[int]]:
     return columns, sizes
 
 
+@settings(deadline=None)
 @given(matrices())
 def test_keys_are_equal_and_ordered_like_tuples(matrix: tuple[list[list[int]], list[int]]) -> None:
     columns, sizes = matrix
@@ -49,6 +50,7 @@ def test_packing_leaves_its_input_alone() -> None:
     assert first.tolist() == [3, 4]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 50), max_size=40), st.sampled_from([51, 10**6]))
 def test_ranks_and_distinct_keys(keys: list[int], bound: int) -> None:
     array = np.array(keys, np.int64)
@@ -61,7 +63,7 @@ def test_ranks_and_distinct_keys(keys: list[int], bound: int) -> None:
     assert number == max(len(expected), 1)
 
 
-@settings(max_examples=200)
+@settings(deadline=None, max_examples=200)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 3)), max_size=30),
     st.booleans(),
@@ -102,6 +104,7 @@ def test_shares_of_a_domain() -> None:
     assert Domain(np.array([1, 3, 0])).positions.tolist() == [0.0, 1.0, 2.0]
 
 
+@settings(deadline=None)
 @given(matrices())
 def test_cells_are_the_distinct_combinations(matrix: tuple[list[list[int]], list[int]]) -> None:
     columns, sizes = matrix

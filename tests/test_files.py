@@ -181,7 +181,7 @@ def test_missing_values_of_a_single_column(tmp_path: Path) -> None:
 CELLS = st.text("=+-@'\t\r\n ＝1a,\"", max_size=5) | st.none()
 
 
-@settings(max_examples=200)
+@settings(deadline=None, max_examples=200)
 @given(st.lists(CELLS, min_size=1, max_size=6), st.text("=+-@'1a", min_size=1, max_size=3))
 def test_no_cell_runs_and_every_cell_comes_back(
     tmp_path_factory: pytest.TempPathFactory, cells: list[str | None], name: str

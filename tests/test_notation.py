@@ -74,7 +74,7 @@ def read(texts: list[str | None], coding: Coding) -> list[tuple[int, int]]:
     return list(zip(found.lo.tolist(), found.hi.tolist(), strict=True))
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(codings())
 def test_what_is_published_reads_back(coding: Coding) -> None:
     texts, intervals = published(coding)
@@ -84,7 +84,7 @@ def test_what_is_published_reads_back(coding: Coding) -> None:
         assert read([None if text is None else f"  {text} " for text in texts], coding) == intervals
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(codings())
 def test_published_texts_alone_tell_how_they_lie_to_each_other(coding: Coding) -> None:
     texts, intervals = published(coding)
@@ -101,6 +101,7 @@ def test_published_texts_alone_tell_how_they_lie_to_each_other(coding: Coding) -
             assert inside == nests if tight else inside or not nests
 
 
+@settings(deadline=None)
 @given(codings())
 def test_some_published_texts_alone(coding: Coding) -> None:
     """Fewer texts, fewer leaves: the relations of those that are left stay."""
@@ -116,7 +117,7 @@ def test_some_published_texts_alone(coding: Coding) -> None:
         assert (max(a[0], c[0]) <= min(a[1], c[1])) == (max(b[0], d[0]) <= min(b[1], d[1]))
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(coding=codings())
 def test_what_is_published_reads_back_from_a_file(coding: Coding, tmp_path_factory: pytest.TempPathFactory) -> None:
     texts, intervals = published(coding)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.hierarchies import Coding, Hierarchy, prepare
@@ -54,6 +54,7 @@ def interval(taxonomy: Taxonomy, leaves: Set) -> tuple[int, int]:
     return codes[0], codes[-1]
 
 
+@settings(deadline=None)
 @given(cases())
 def test_nodes_are_intervals_and_levels_coarsen(case: tuple[Taxonomy, list[Set]]) -> None:
     taxonomy, nodes = case
@@ -71,6 +72,7 @@ def test_nodes_are_intervals_and_levels_coarsen(case: tuple[Taxonomy, list[Set]]
     assert taxonomy.missing == (taxonomy.names[-1] is None)
 
 
+@settings(deadline=None)
 @given(cases(), st.data())
 def test_snap_gives_the_smallest_node(case: tuple[Taxonomy, list[Set]], data: st.DataObject) -> None:
     taxonomy, nodes = case
@@ -85,6 +87,7 @@ def test_snap_gives_the_smallest_node(case: tuple[Taxonomy, list[Set]], data: st
     assert taxonomy.loss(low, high)[0] == pytest.approx(expected)
 
 
+@settings(deadline=None)
 @given(cases())
 def test_children_are_the_largest_nodes_below(case: tuple[Taxonomy, list[Set]]) -> None:
     taxonomy, nodes = case
@@ -95,6 +98,7 @@ def test_children_are_the_largest_nodes_below(case: tuple[Taxonomy, list[Set]]) 
         assert taxonomy.children(lo, hi) == sorted(largest)
 
 
+@settings(deadline=None)
 @given(cases(), st.data())
 def test_the_join_of_cuts_takes_the_larger_node_on_every_path(
     case: tuple[Taxonomy, list[Set]], data: st.DataObject
@@ -116,6 +120,7 @@ def test_the_join_of_cuts_takes_the_larger_node_on_every_path(
         assert (joined[leaf], Taxonomy.ends(joined)[leaf]) == widest
 
 
+@settings(deadline=None)
 @given(cases())
 def test_a_level_is_a_cut(case: tuple[Taxonomy, list[Set]]) -> None:
     taxonomy, _ = case
