@@ -15,6 +15,8 @@ from reissue.attacks import _correspondence_exact as exact_module
 from reissue.attacks import _pairs as pairs_module
 from reissue.attacks._chains import targets
 from reissue.attacks._correspondence_exact import solve
+from reissue.attacks._recodings import varying
+from reissue.attacks._views import read_views
 from reissue.attacks.correspondence import crack_sizes
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.findings import Finding, Status, Verdict
@@ -70,6 +72,16 @@ def test_one_attribute_is_exact(releases: int) -> None:
         history = random_history(rng, releases, 1, 7, 2)
         truth = brute_left(history.releases)
         assert complete(line_of(history), truth) == truth
+
+
+def test_attributes_that_all_releases_cut_alike_do_not_matter() -> None:
+    rng = seeded(77)
+    for _ in range(60):
+        drawn = random_history(rng, rng.choice([3, 4]), 2, 7, 1)
+        history = History(drawn.arrivals, tuple((cuts[0], drawn.cuts[0][1]) for cuts in drawn.cuts))
+        truth = brute_left(history.releases)
+        assert complete(line_of(history), truth) == truth
+        assert varying(read_views(history.frames(), schema(2))) <= 1
 
 
 def check_line_and_exact(rng: random.Random, releases: int, attributes: int, cases: int) -> None:

@@ -186,14 +186,9 @@ def _told(last: int, total: int, arrived: int, left: int, least: int) -> str:
             f"No next release can be safe: {together} only {lacking} to someone who arrived with release "
             f"{arrived + 1}. Release {last} binds. Start a new series, or ask for less."
         )
-    if arrived == last - 1:
-        return (
-            f"No next release can be safe yet: even with everything generalized to the root, only {lacking} are left "
-            f"to someone who arrived after release {last - 1}. Release {last - 1} binds. Wait until at least "
-            f"{least - left:,} more have arrived, or ask for less."
-        )
+    # The root takes nothing from those who were there before, so this is about those who came last.
     return (
-        f"No next release can be safe: even with everything generalized to the root, only {lacking} are left to "
-        f"someone who arrived with release {arrived + 1}. Release {arrived} binds: too few have arrived since. Start a "
-        "new series, or ask for less."
+        f"No next release can be safe yet: even with everything generalized to the root, only {lacking} are left to "
+        f"someone who arrived after release {last - 1}. Release {last - 1} binds. Wait until at least "
+        f"{least - left:,} more have arrived, or ask for less."
     )
