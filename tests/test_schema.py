@@ -1,6 +1,8 @@
 """The schema file: what it says, what it must not say, and that nothing is lost on the way through TOML."""
 
+import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.errors import SchemaError, TaxonomyError
-from reissue.hierarchies import DATE_STEPS, Hierarchy
+from reissue.hierarchies import DATE_STEPS, KINDS, Hierarchy
+from reissue.notation import span_of
 from reissue.schema import Role, Schema
 from tests.silence import refused
 
@@ -283,3 +286,32 @@ def test_paths_come_back_from_any_folder(folder: str, file: str) -> None:
 
 def test_errors_of_a_hierarchy_are_taxonomy_errors_in_python() -> None:
     refused(TaxonomyError, lambda: Hierarchy("prefix", prefix=(1, 3)))
+
+
+# --- its reference ---------------------------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).parent.parent / "docs" / "reference" / "schema.md").read_text(encoding="utf-8")
+
+
+def test_the_reference_tells_every_role_kind_option_and_step() -> None:
+    options = [field.name for field in dataclasses.fields(Hierarchy) if field.name not in {*KINDS, "kind"}]
+    assert options == ["delimiter", "header", "unlisted", "ordered"]
+    for name in (*Role, *KINDS, *options):
+        assert f"\n| `{name}` | " in PAGE, f"{name} has no line of its own in a table"
+    for name in (*DATE_STEPS, "updates", "policy"):
+        assert name in PAGE
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+def test_the_references_examples_are_schemas(block: str) -> None:
+    schema = Schema.loads(block)
+    assert schema.quasi
+    assert Schema.loads(schema.dumps()) == schema
+
+
+def test_the_references_notations_are_read() -> None:
+    published = PAGE.split("## What is published")[1].split("## Other sections")[0]
+    told = [text for text in re.findall(r"`([^`]+)`", published) if re.search(r"\d", text)]
+    read = [text for text in told if span_of(text) or text.endswith("*")]
+    assert set(told) - set(read) == {"007", "+1"} - set(read)
+    assert len(read) >= 12
