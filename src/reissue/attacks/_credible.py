@@ -12,6 +12,7 @@ all ways to place the group's sensitive values among its people the adversary ke
   look at values: then the credibility is the published share.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -220,25 +221,14 @@ class _Attack:
         kinds = np.column_stack([group.people, slack, np.where(group.away > 0, np.arange(len(slack)), -1)])
         kinds[free] = -1
         distinct, kind, copies = np.unique(kinds, axis=0, return_inverse=True, return_counts=True)
-        key = (sensitive, int(group.people[free].sum()), distinct.tobytes(), copies.tobytes())
-        split = bool(group.away.any())
-        if split or key not in self.solved:
-            blocks = []
-            for (people, most_more, place), number in zip(distinct.tolist(), copies.tolist(), strict=True):
-                if people < 0:
-                    everyone = int(group.people[free].sum())
-                    blocks.append(Block(everyone, np.ones(everyone + 1)))
-                    continue
-                fine = (np.arange(people + 1) <= most_more).astype(np.float64)
-                if place >= 0:
-                    fine = _smeared(people, most_more, look.chances(int(group.classes[place]), group.number, cap.mask))
-                blocks.append(Block(people, fine, number))
-            odds = fast(blocks, sensitive)
-            self.tally.split += split
-            if not split:
-                self.solved[key] = odds
-        else:
-            odds = self.solved[key]
+        everyone = int(group.people[free].sum())
+        key = (sensitive, everyone, distinct.tobytes(), copies.tobytes())
+        odds = self.solved.get(key)
+        if odds is None:
+            odds = fast([*_blocks(group, cap, look, distinct, copies, everyone)], sensitive)
+            self.tally.split += bool(group.away.any())
+        if not group.away.any():
+            self.solved[key] = odds
         believed = odds.credibility[kind.reshape(-1)]
         return odds.kept, np.column_stack([believed, 1 - believed]), [mask, ~mask]
 
@@ -272,6 +262,18 @@ class _Attack:
 
         found = worlds(group.people, group.known, group.stock, judge, self.budget, group.absent)
         return found.kept, found.credibility, list(np.eye(len(group.codes), dtype=np.bool_))
+
+
+def _blocks(group: _Group, cap: Cap, look: Beside, kinds: Ints, copies: Ints, free: int) -> Iterator[Block]:
+    """Classes by kind: people, slack, and place in the group if some of the class stand in other groups."""
+    for (people, slack, place), number in zip(kinds.tolist(), copies.tolist(), strict=True):
+        if people < 0:
+            yield Block(free, np.ones(free + 1))
+        elif place < 0:
+            yield Block(people, (np.arange(people + 1) <= slack).astype(np.float64), number)
+        else:
+            chances = look.chances(int(group.classes[place]), group.number, cap.mask)
+            yield Block(people, _smeared(people, slack, chances), number)
 
 
 def _smeared(people: int, slack: int, chances: Floats) -> Floats:
