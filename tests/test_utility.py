@@ -19,7 +19,18 @@ from reissue.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.table import Table
-from reissue.utility import Utility, average_group_size, compare, discernibility, information_loss, measure, shares_of
+from reissue.utility import (
+    WORKLOADS,
+    QueryError,
+    Utility,
+    Workload,
+    average_group_size,
+    compare,
+    discernibility,
+    information_loss,
+    measure,
+    shares_of,
+)
 from tests.silence import refused
 from tests.strategies import Case, tables
 
@@ -287,3 +298,12 @@ def test_after_anonymizing() -> None:
     assert utility.normalized_group_size is not None
     assert utility.normalized_group_size >= 1
     assert 0 < utility.loss < 1
+
+
+def test_the_reference_tells_every_number_workload_and_setting() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "reference" / "utility.md").read_text(encoding="utf-8")
+    for kind in (Utility, QueryError, Workload):
+        for name in kind.__dataclass_fields__:
+            assert f"`{name}`" in page, name
+    for name in WORKLOADS:
+        assert f"\n| `{name}` | {WORKLOADS[name].queries:,} |" in page
