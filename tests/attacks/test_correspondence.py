@@ -1,6 +1,7 @@
 """The attack against its definition, on thousands of tiny series, and what it makes of other releases."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -185,6 +186,14 @@ def test_frames_give_what_their_codes_give(monkeypatch: pytest.MonkeyPatch) -> N
             for values, _ in some
         )
         assert exposed <= finding.people
+
+
+def test_many_possible_values_are_searched_for_instead_of_tabled() -> None:
+    rng = seeded(9)
+    for _ in range(30):
+        views = views_of(random_history(rng, 3, 2, 12, 3).releases)
+        sparse = replace(views, values=views.values + (("never",),) * 200_000)
+        assert left_of(targets(sparse), sparse) == left_of(targets(views), views)
 
 
 # --- the finding -----------------------------------------------------------------------------------------------------
