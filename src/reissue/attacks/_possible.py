@@ -12,7 +12,7 @@ from itertools import product
 from math import factorial, prod
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.cells import Domain
@@ -130,7 +130,7 @@ class Belief:
 
 def interval(share: Floats, kept: Ints | int, tests: int = 1) -> tuple[Floats, Floats]:
     """Wilson's interval for shares of so many sampled worlds, with 95% confidence in all of several tests."""
-    z = float(norm.ppf(1 - 0.025 / max(tests, 1)))
+    z = float(ndtri(1 - 0.025 / max(tests, 1)))
     kept = np.maximum(kept, 1)
     middle = (share + z * z / (2 * kept)) / (1 + z * z / kept)
     half = z * np.sqrt(share * (1 - share) / kept + z * z / (4 * kept * kept)) / (1 + z * z / kept)
