@@ -132,6 +132,7 @@ def test_the_knapsacks_find_the_worst_vertex(counts: list[list[int]], text: str,
 def test_what_cannot_be_told_counts_as_broken(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "_MANY", 1)
     monkeypatch.setattr(groups, "_STEPS", 0)
+    monkeypatch.setattr(exact, "_VALUES", 0)
     group = make([[4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4]])
     oracle = Oracle(group, parse(text))
     assert oracle.breaks(1)

@@ -7,6 +7,7 @@ A conjunction is broken where one of its parts is, so each part is answered by i
 - l and k-e fall when enough values are gone. A value is gone when all its providers are in the coalition: an integer
   program (most values gone with `size` members), tried first by depth-first search, solved by HiGHS where that is long,
   and counted again in integers. For k-e's range: one window of width e for each smallest number that may remain.
+- t with equal distances: a formula for every set of values, up to 14 of them.
 - The others (entropy-l, t, c-k, a user's own) are searched, binary or top-down, up to a number of checks.
 
 O(sets x providers log providers) for the first kind.
@@ -14,21 +15,24 @@ O(sets x providers log providers) for the first kind.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from reissue._arrays import Bools
+from reissue._arrays import Bools, Ints
 from reissue.attacks._coalition_group import Group, Oracle, asked_sets
 from reissue.attacks._coalition_search import adaptive
 from reissue.errors import InternalError
-from reissue.requirements import KE, LDiversity, Requirement
+from reissue.requirements import KE, LDiversity, Requirement, TCloseness
 
 __all__ = ["Verdict", "worst_coalition"]
 
 _NODES = 2000
 _CHECKS = 20_000
+_VALUES = 14
+"""Of so many values all subsets are tried."""
 _SLACK = 1e-12
 
 
@@ -61,6 +65,8 @@ def _worst(group: Group, part: Requirement, size: int) -> Verdict:
         return Verdict(_gone(_supports(group), size, target), 1)
     if isinstance(part, KE):
         return _numbers(group, part, size)
+    if isinstance(part, TCloseness) and part.distance == "equal" and len(group.values) <= _VALUES:
+        return _farthest(group, part, size)
     sets = asked_sets(part, group)
     return _searched(group, part, size) if sets is None else _outside(group, part, sets, size)
 
@@ -74,6 +80,30 @@ def _outside(group: Group, part: Requirement, sets: Bools, size: int) -> Verdict
     broken = np.flatnonzero(~group.met(part, remaining))
     coalition = sum(1 << int(place) for place in chosen[:, broken[0]]) if len(broken) else None
     return Verdict(coalition, len(sets))
+
+
+def _farthest(group: Group, part: TCloseness, size: int) -> Verdict:
+    """Equal distance: for each set of values its share, if the coalition owns most outside it, less that in the table.
+
+    A distance is the largest of these over all sets, and so is its maximum over coalitions and subsets.
+    """
+    sets = _power_set(len(group.values))
+    outside = group.counts @ (1 - sets).T  # providers x sets
+    taken = -np.partition(-outside, size - 1, axis=0)[:size].sum(axis=0) if size else 0
+    inside = sets @ group.whole
+    share = inside / (inside + outside.sum(axis=0) - taken)
+    distance = share - sets @ group.domain.shares[group.values]
+    worst = int(distance.argmax())
+    if distance[worst] <= part.t + _SLACK:
+        return Verdict(None, len(sets))
+    members = np.argsort(-outside[:, worst], kind="stable")[:size]
+    return Verdict(sum(1 << int(place) for place in members), len(sets))
+
+
+@lru_cache(maxsize=4)
+def _power_set(total: int) -> Ints:
+    """All subsets but the empty one, a row each, as 0 and 1."""
+    return np.asarray(np.arange(1, 1 << total)[:, np.newaxis] >> np.arange(total) & 1, np.int64)
 
 
 def _searched(group: Group, part: Requirement, size: int) -> Verdict:

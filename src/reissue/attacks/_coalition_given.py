@@ -5,36 +5,23 @@ group does, the group is not private. For k that is the whole truth. Then what i
 
 - growing requirements: a value with more providers than the coalition has members stays (for l see also
   `_coalition_values`);
-- shares: no value has more than `largest` of at least `rows - taken` records, taken being what the largest contributors
-  gave; so entropy is at least -log of that, and a distance at most what all values together could reach;
-- recursive (c,l): nothing shortens the tail by more than `taken`.
+- the others: nobody takes more records out than the largest contributors gave (see `_coalition_bounds`).
 
 What is still open goes to `worst_coalition`. Linear in the quadruples but for one sort of contributors.
 """
 
 from dataclasses import dataclass
-from functools import cached_property, singledispatch
+from functools import cached_property
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue._arrays import Bools, Codes, Ints
+from reissue.attacks._coalition_bounds import within
 from reissue.attacks._coalition_exact import Verdict, worst_coalition
 from reissue.attacks._coalition_group import Group
 from reissue.attacks._coalition_values import Holdings, values_stay
 from reissue.cells import Counts, Domain, pack
-from reissue.requirements import (
-    AlphaK,
-    Confidence,
-    EntropyLDiversity,
-    KAnonymity,
-    LDiversity,
-    Personalized,
-    RecursiveLDiversity,
-    Requirement,
-    SimpleLDiversity,
-    TCloseness,
-)
-from reissue.requirements.diversity import most_frequent
+from reissue.requirements import KAnonymity, LDiversity, Requirement
 
 __all__ = ["Given", "answers", "private"]
 
@@ -153,7 +140,7 @@ def _keeps(given: Given, part: Requirement, m: int) -> Bools:
     taken = np.bincount(given.group[largest], given.count[largest], given.total).astype(np.int64)
     if isinstance(part, KAnonymity):
         return given.sizes - taken >= part.k
-    fine = _staying(part, given, m) if part.growing else np.asarray(_within(part, given.whole, taken), np.bool_)
+    fine = _staying(part, given, m) if part.growing else np.asarray(within(part, given.whole, taken), np.bool_)
     open_ = ~fine
     if isinstance(part, LDiversity) and open_.any():
         fine, open_ = _values_stay(part, given, m, open_)
@@ -177,59 +164,6 @@ def answers(given: Given, requirement: Requirement, m: int) -> dict[int, Verdict
     """For the groups that are not m-private a harmful coalition each, its members as bits of the group's providers."""
     broken = np.flatnonzero(~private(given, requirement, m))
     return {number: worst_coalition(given.one(number)[0], requirement, m) for number in broken.tolist()}
-
-
-@singledispatch
-def _within(part: Requirement, whole: Counts, taken: Ints) -> Bools:
-    """Which groups surely keep a requirement that is not growing; `taken` is what the largest contributors gave.
-
-    A bound, never wrong when it says yes.
-    """
-    del part, taken
-    return np.zeros(whole.total, np.bool_)
-
-
-@_within.register
-def _(part: Confidence, whole: Counts, taken: Ints) -> Bools:
-    return _share(whole, taken) <= (-1 if part.values else part.bound)
-
-
-@_within.register
-def _(part: Personalized, whole: Counts, taken: Ints) -> Bools:
-    return _share(whole, taken) <= (-1 if part.guards else part.bound)
-
-
-@_within.register
-def _(part: AlphaK, whole: Counts, taken: Ints) -> Bools:
-    return (_share(whole, taken) <= (-1 if part.values else part.alpha)) & (whole.sizes - taken >= part.k)
-
-
-@_within.register
-def _(part: SimpleLDiversity, whole: Counts, taken: Ints) -> Bools:
-    return (whole.largest * part.l <= whole.sizes - taken) & (not part.values)
-
-
-@_within.register
-def _(part: EntropyLDiversity, whole: Counts, taken: Ints) -> Bools:
-    return whole.largest * part.l <= whole.sizes - taken
-
-
-@_within.register
-def _(part: RecursiveLDiversity, whole: Counts, taken: Ints) -> Bools:
-    tail = whole.sizes - most_frequent(whole, part.l - 1)[-1] - taken
-    return np.asarray((tail > 0) & (whole.largest / np.maximum(tail, 1) < part.c), np.bool_)
-
-
-@_within.register
-def _(part: TCloseness, whole: Counts, taken: Ints) -> Bools:
-    rows = np.maximum(whole.sizes - taken, 1)[whole.group]
-    over = np.maximum(whole.count / rows - whole.domain.shares[whole.value], 0)
-    return whole.sum(over) <= (part.t if part.distance == "equal" else -1)
-
-
-def _share(whole: Counts, taken: Ints) -> Floats:
-    """More than the share that any value can be given."""
-    return np.asarray(whole.largest / np.maximum(whole.sizes - taken, 1), np.float64)
 
 
 def _staying(part: Requirement, given: Given, m: int) -> Bools:
