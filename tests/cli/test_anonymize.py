@@ -164,7 +164,8 @@ def test_values_are_shown_on_screen_and_only_when_asked(reissue: Reissue, tmp_pa
 def test_the_fix_that_the_message_offers_works(reissue: Reissue, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text(_rewrite(pl.lit("Xanthippe").alias("job")))
     schema, fix = (tmp_path / "schema.toml").read_text(), '[taxonomy.job]\nunlisted = "root"'
-    (tmp_path / "fixed.toml").write_text(schema.replace("[taxonomy.job.tree]", f"{fix}\n[taxonomy.job.tree]"))
+    assert schema.count("[taxonomy.job]\n") == 1
+    (tmp_path / "fixed.toml").write_text(schema.replace("[taxonomy.job]", fix))
     assert reissue("anonymize", "bad.csv", "-s", "fixed.toml", "-r", "k=5").code == 0
 
 
