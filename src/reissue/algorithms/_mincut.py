@@ -239,7 +239,7 @@ def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
             LinearConstraint(np.hstack([drops, each]), 0, np.inf),
         ],
         integrality=np.concatenate([np.ones(count), np.zeros(links)]),
-        bounds=Bounds(np.concatenate([low, np.zeros(links)]), np.concatenate([high, np.full(links, np.inf)])),
+        bounds=Bounds(np.concatenate([low, np.zeros(links)]), np.concatenate([high, np.full(links, 2.0 * limit)])),
     )
     if found.status == 2:
         return None

@@ -8,6 +8,7 @@ told apart below the limit have y = 0, which nearly always leaves nothing: then 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -15,9 +16,15 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks._membership import Membership, mix
 
-__all__ = ["Bucket", "buckets", "cheapest"]
+__all__ = ["Bucket", "UndecidedError", "buckets", "cheapest"]
 
 _TINY = 1e-7
+_WIDE = 1e4
+"""No weight of an attack worth looking for comes near it."""
+
+
+class UndecidedError(Exception):
+    """The solver gave no answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +59,10 @@ def buckets(members: Membership) -> list[Bucket] | None:
 
 
 def cheapest(bucket: Bucket, limit: int) -> Ints:
-    """For each pattern the smallest e below `limit` of an attack that its people are in; 0 if there is none."""
+    """For each pattern the smallest e below `limit` of an attack that its people are in; 0 if there is none.
+
+    -1 where the solver could not tell: there may be one.
+    """
     budget = 2 * (limit - 1)
     # What counts for and what counts against cancel: each is half the cost, and no pattern can be more than that.
     light = bucket.weights <= budget // 2
@@ -61,13 +71,19 @@ def cheapest(bucket: Bucket, limit: int) -> Ints:
     best = np.zeros(len(bucket.weights), np.int64)
     for pattern in np.flatnonzero(moved).tolist():
         # An attack found for one pattern is one for all that it moves; for those only a smaller one is looked for.
-        within = min(budget, best[pattern] - 2) if best[pattern] else budget
-        found = _solve(bucket, pattern, within, moved) if within >= 2 * bucket.weights[pattern] else None
+        within = min(budget, best[pattern] - 2) if best[pattern] > 0 else budget
+        if within < 2 * bucket.weights[pattern]:
+            continue
+        try:
+            found = _solve(bucket, pattern, within, moved)
+        except UndecidedError:
+            best[pattern] = best[pattern] or -1
+            continue
         if found is not None:
             cost = int((bucket.weights * np.abs(found)).sum())
-            better = (found != 0) & ((best == 0) | (best > cost))
+            better = (found != 0) & ((best <= 0) | (best > cost))
             best[better] = cost
-    return best // 2
+    return np.where(best < 0, -1, best // 2)
 
 
 def _free(bucket: Bucket, light: Bools) -> Floats:
@@ -89,22 +105,29 @@ def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> Ints | Non
     sizes = bucket.weights @ bucket.patterns
     none = np.zeros(2 * many)
     most = budget // 2 // weights
-    low = np.concatenate([np.full(releases, -np.inf), -most, np.zeros(many)]).astype(np.float64)
-    high = np.concatenate([np.full(releases, np.inf), most, np.full(many, np.inf)]).astype(np.float64)
+    # Where everybody stayed in one stretch whole weights do: each is a difference of two potentials.
+    whole = not ((np.diff(bucket.patterns.astype(np.int8), axis=1, prepend=0) == 1).sum(axis=1) > 1).any()
+    wide = 2.0 * budget if whole else _WIDE
+    low = np.concatenate([np.full(releases, -wide), -most, np.zeros(many)]).astype(np.float64)
+    high = np.concatenate([np.full(releases, wide), most, most]).astype(np.float64)
     low[releases + place] = 1
-    found = milp(
-        np.concatenate([np.zeros(releases + many), weights]),
-        constraints=[
+    program: dict[str, Any] = {
+        "c": np.concatenate([np.zeros(releases + many), weights]),
+        "constraints": [
             LinearConstraint(np.hstack([patterns, -one, zero]), 0, 0),
             LinearConstraint(np.hstack([fixed, np.zeros((len(fixed), 2 * many))]), 0, 0),
             LinearConstraint(np.concatenate([sizes, none]), 0, 0),
             LinearConstraint(np.hstack([np.zeros((many, releases)), -one, one]), 0, np.inf),
             LinearConstraint(np.hstack([np.zeros((many, releases)), one, one]), 0, np.inf),
         ],
-        integrality=np.concatenate([np.zeros(releases), np.ones(many), np.zeros(many)]),
-        bounds=Bounds(low, high),
-    )
-    if found.status != 0:
+        "integrality": np.concatenate([np.full(releases, whole), np.ones(many), np.zeros(many)]),
+        "bounds": Bounds(low, high),
+    }
+    # Presolving programs with free weights now and then ends in a solve error, and a complaint on standard output.
+    found = milp(**program, options={"presolve": whole})
+    if found.status not in {0, 2}:
+        raise UndecidedError
+    if found.status == 2:
         return None
     counted = np.zeros(len(bucket.weights), np.int64)
     counted[moved] = np.rint(found.x[releases : releases + many]).astype(np.int64)

@@ -54,12 +54,14 @@ def exposure(members: Membership, limit: int) -> Exposure:
     whole = buckets(members)
     if whole is None:
         return Exposure(found.least, exact=False, found=found)
-    least = found.least.copy()
+    least, certain = found.least.copy(), True
     for bucket in whole:
-        of_person = np.repeat(cheapest(bucket, limit), bucket.weights)
+        of_pattern = cheapest(bucket, limit)
+        certain &= not (of_pattern < 0).any()
+        of_person = np.repeat(of_pattern, bucket.weights)
         smaller = (of_person > 0) & ((least[bucket.people] == 0) | (least[bucket.people] > of_person))
         least[bucket.people[smaller]] = of_person[smaller]
-    return Exposure(least, exact=True, found=found)
+    return Exposure(least, exact=certain, found=found)
 
 
 @attack(NAME, "Subtracts groups of the same values from each other: who has the same value as whom.")
