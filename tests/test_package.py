@@ -52,12 +52,10 @@ def test_importing_reissue_is_light() -> None:
     assert not {name for name in loaded if name.startswith(("reissue.cli", "reissue.synth", "reissue.web"))}
 
 
-def test_importing_reissue_costs_little_more_than_its_libraries() -> None:
-    """In CPU seconds, as a ratio within one run; the best of three, for other work disturbs."""
-    clock = "import time; {}; print(time.process_time())"
-    ours = min(float(python(clock.format("import reissue"))) for _ in range(3))
-    theirs = min(float(python(clock.format("import numpy, polars, narwhals, tomlkit"))) for _ in range(3))
-    assert ours < 1.6 * theirs
+def test_importing_reissue_loads_four_libraries_and_no_more() -> None:
+    loaded = {name.partition(".")[0] for name in python("import sys, reissue; print(*sys.modules)").split()}
+    others = {name for name in loaded - sys.stdlib_module_names if not name.startswith("_")}
+    assert others <= {"reissue", "numpy", "polars", "narwhals", "tomlkit", "typing_extensions", "cython_runtime"}
 
 
 def test_help_loads_no_library_beyond_the_command_lines_own() -> None:
@@ -73,8 +71,9 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 
 def test_rooms_stay_small() -> None:
-    large = [path.name for path in tracked() if path.suffix == ".py" and len(path.read_text().splitlines()) > 450]
-    assert not large
+    lines = {path: len(path.read_text().splitlines()) for path in tracked() if path.suffix == ".py"}
+    limits = {path: 450 if path.is_relative_to(ROOT / "src") else 600 for path in lines}
+    assert not [path.name for path, count in lines.items() if count > limits[path]]
 
 
 def test_no_file_names_a_machine_or_a_registry() -> None:
