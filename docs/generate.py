@@ -19,7 +19,7 @@ def page() -> str:
         "# Command line",
         "<!-- Written by docs/generate.py; change the commands, not this file. -->",
         f"{group.help} `reissue --version` shows the version, `reissue COMMAND --help` a command's options.",
-        *(_command(group.commands[name]) for name in COMMANDS),
+        *(part for name in COMMANDS for part in _parts(group.commands[name])),
         _exit_codes(),
         _json(),
         _methods(),
@@ -27,16 +27,26 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _command(command: Any) -> str:
+def _parts(command: Any) -> list[str]:
+    """A command; or a family of commands, its own words first."""
+    below = getattr(command, "commands", None)
+    if below is None:
+        return [_command(command)]
+    return [f"## reissue {command.name}\n\n{command.help}", *(_command(one, command.name) for one in below.values())]
+
+
+def _command(command: Any, family: str = "") -> str:
     arguments = [param for param in command.params if param.param_type_name == "argument"]
     options = [param for param in command.params if param.param_type_name == "option"]
     shown = " ".join(f"{param.metavar}{'...' if param.nargs == -1 else ''}" for param in arguments)
     needed = " ".join(f"{param.opts[0]} {param.metavar}" for param in options if param.required)
-    usage = " ".join(filter(None, ["reissue", command.name, shown, needed, "[OPTIONS]"]))
+    name = f"{family} {command.name}".lstrip()
+    usage = " ".join(filter(None, ["reissue", name, shown, needed, "[OPTIONS]"]))
     rows = [f"| `{param.metavar}` | {_help(param)} |" for param in arguments]
     rows += [f"| `{_spelling(param)}` | {_help(param)} |" for param in options if param.name != "help"]
     table = ["| | |", "|---|---|", *rows]
-    return "\n".join([f"## reissue {command.name}", "", command.help, "", "```text", usage, "```", "", *table])
+    level = "###" if family else "##"
+    return "\n".join([f"{level} reissue {name}", "", command.help, "", "```text", usage, "```", "", *table])
 
 
 def _spelling(param: Any) -> str:

@@ -18,7 +18,7 @@ from reissue.errors import InputError, InternalError, NotMetError
 
 __all__ = ["COMMANDS", "EXIT_CODES", "app", "load", "main", "run"]
 
-COMMANDS = ("init", "anonymize", "check", "attack", "utility", "demo", "methods", "requirements")
+COMMANDS = ("init", "anonymize", "check", "attack", "publish", "ledger", "utility", "demo", "methods", "requirements")
 """The modules beside this one, in the order that help shows them."""
 
 FINE, NOT_MET, BAD_INPUT, BUG = 0, 1, 2, 70

@@ -30,6 +30,7 @@ __all__ = [
     "ENDINGS",
     "pack_frame",
     "pack_memory",
+    "pack_places",
     "pack_schema",
     "pack_standing",
     "plain",
@@ -139,10 +140,17 @@ def pack_standing(release: Release) -> bytes:
         groups, codes = np.concatenate([groups, fakes.groups]), np.concatenate([codes, fakes.sensitive])
         person = person.extend_constant(None, len(fakes.groups))
         fake = fake.append(pl.Series(_FAKE, lasting, dtype=pl.Int64))
-    places = pl.DataFrame({_GROUP: groups.astype(np.int32), _PERSON: person, _FAKE: fake}).sort(_GROUP, _PERSON, _FAKE)
-    values = table.decode(codes.astype(np.int32)).with_columns(pl.Series(_GROUP, groups))
-    values = values.sort(_GROUP, *table.schema.sensitive).drop(_GROUP)
-    return pack_frame(pl.concat([places, values], how="horizontal"))
+    number = pl.Series(groups.astype(np.int32))
+    return pack_places(number, person, fake, number, table.decode(codes.astype(np.int32)))
+
+
+def pack_places(
+    groups: pl.Series, person: pl.Series, fake: pl.Series, value_groups: pl.Series, values: pl.DataFrame
+) -> bytes:
+    """People and values by group, each sorted by itself, so that within a group nothing links the one to the other."""
+    places = pl.DataFrame({_GROUP: groups.cast(pl.Int32), _PERSON: person, _FAKE: fake}).sort(_GROUP, _PERSON, _FAKE)
+    shown = values.with_columns(value_groups.cast(pl.Int32).alias(_GROUP)).sort(_GROUP, *values.columns)
+    return pack_frame(pl.concat([places, shown.drop(_GROUP)], how="horizontal"))
 
 
 def unpack_standing(

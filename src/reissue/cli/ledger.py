@@ -1,0 +1,163 @@
+"""`reissue ledger`: recall what was published, check that nothing was changed since, take earlier releases in."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reissue.cli import _render
+from reissue.cli._app import NOT_MET, app
+from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of
+
+books = typer.Typer(
+    help="Recall releases, verify that nothing was changed, adopt what was published before. Each takes --json.",
+    no_args_is_help=True,
+)
+app.add_typer(books, name="ledger")
+
+PlaceArgument = Annotated[
+    str, typer.Argument(metavar="LEDGER", help="The ledger: a folder, or postgresql://user@host/name.")
+]
+NumberArgument = Annotated[int, typer.Argument(metavar="NUMBER", help="The release: 1 is the first.")]
+KeyOption = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="The ledger's secret key. Default: REISSUE_KEY, else LEDGER.key."),
+]
+
+
+@books.command("list")
+def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
+    """List all releases."""
+    from reissue.ledger import Ledger
+
+    with Ledger.open(ledger) as book:
+        releases, head = book.releases, book.entries()[-1].hash
+    if as_json:
+        kept = ("time", "date", "rows", "method", "requirement", "recipients", "adopted")
+        rows = [{"release": one.number, **{name: one.content[name] for name in kept}} for one in releases]
+        _render.show_json({"releases": rows, "head": head})
+        return
+    told = [
+        [
+            str(one.number),
+            one.content["time"],
+            one.date or "-",
+            f"{one.content['rows']:,}",
+            "adopted" if one.content["adopted"] else one.content["method"],
+            ", ".join(one.recipients) or "everyone",
+            str(one.content["findings"]["verdict"] or "-"),
+        ]
+        for one in releases
+    ]
+    _render.show_table(["release", "recorded", "date", "rows", "method", "recipients", "attacks"], told)
+    _render.say(f"The last entry is {head}")
+
+
+@books.command()
+def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = False) -> None:
+    """Show what is known about one release: how it was made, and what every attack found."""
+    from reissue.ledger import Ledger
+
+    with Ledger.open(ledger) as book:
+        one = book.release(number)
+    if as_json:
+        hidden = {"files", "request", "promises", "csv"}
+        shown = {name: value for name, value in one.content.items() if name not in hidden}
+        _render.show_json({"release": number, "hash": one.entry.hash, **shown})
+        return
+    content = one.content
+    how = "adopted" if content["adopted"] else f"made by '{content['method']}' to meet {content['requirement']}"
+    _render.say(
+        f"Release {number}, recorded {content['time']}: {_render.plural(content['rows'], 'row')}, {how}.",
+        f"Recipients: {', '.join(one.recipients) or 'everyone'}.",
+    )
+    found = [[f["attack"], f["status"].replace("_", " "), f["sentence"]] for f in content["findings"]["findings"]]
+    if found:
+        _render.show_table(["attack", "outcome", "in words"], found)
+
+
+@books.command()
+def export(
+    ledger: PlaceArgument,
+    number: NumberArgument,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where it goes: .csv, .csv.gz or .parquet.")],
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a release again, byte for byte as it was."""
+    from reissue.ledger import Ledger
+
+    with Ledger.open(ledger) as book:
+        paths = book.export(number, out, force=force)
+    if as_json:
+        _render.show_json({"release": number, "files": paths})
+    else:
+        _render.say(f"Written: {', '.join(paths)}")
+
+
+@books.command()
+def verify(
+    ledger: PlaceArgument,
+    head: Annotated[
+        str | None, typer.Option(metavar="HASH", help="The hash of an entry that you noted; it must still be there.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether any row or file was changed since it was written."""
+    from reissue.ledger import Ledger
+
+    with Ledger.open(ledger) as book:
+        problems, entries = book.verify(head), book.entries()
+    if as_json:
+        _render.show_json({"whole": not problems, "problems": problems, "head": entries[-1].hash})
+    elif problems:
+        _render.say(*problems, style="red")
+    else:
+        _render.say(f"Nothing was changed: {len(entries):,} entries, the last is {entries[-1].hash}")
+    if problems:
+        raise typer.Exit(NOT_MET)
+
+
+@books.command()
+def adopt(
+    ledger: PlaceArgument,
+    published: Annotated[
+        list[Path], typer.Argument(metavar="PUBLISHED", help="Releases as they went out, in the order published.")
+    ],
+    schema: Annotated[
+        Path | None,
+        typer.Option("--schema", "-s", metavar="FILE.toml", help="Schema and policy, to begin the ledger with."),
+    ] = None,
+    recipient: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Who got them; may be repeated. Default: everyone.")
+    ] = None,
+    key: KeyOption = None,
+    delimiter: DelimiterOption = ",",
+    as_json: JsonOption = False,
+) -> None:
+    """Take in releases that were published before, so that the next one is safe with them."""
+    from reissue.ledger import Ledger
+    from reissue.ledger.adopt import adopt as take
+    from reissue.schema import Schema
+
+    book = Ledger.open(ledger, key=key) if schema is None else Ledger.create(ledger, Schema.load(schema), key=key)
+    with book:
+        total = take(book, published, recipients=recipient or (), delimiter=delimiter_of(delimiter))
+    if as_json:
+        _render.show_json({"adopted": len(published), "releases": total})
+    else:
+        _render.say(f"{_render.plural(len(published), 'release')} adopted; the ledger has {total:,} now.")
+
+
+@books.command()
+def amend(ledger: PlaceArgument, schema: SchemaOption, as_json: JsonOption = False) -> None:
+    """Record a changed policy or taxonomy for the releases to come. The columns of a series stay what they are."""
+    from reissue.ledger import Ledger
+    from reissue.schema import Schema
+
+    with Ledger.open(ledger) as book:
+        changed = book.amend(Schema.load(schema))
+    if as_json:
+        _render.show_json({"changed": changed})
+    else:
+        _render.say("Recorded: the next release goes by it." if changed else "Nothing has changed.")

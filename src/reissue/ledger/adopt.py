@@ -1,0 +1,126 @@
+"""adopt: releases that were published before there was a ledger, taken into it, so that the next one is safe with them.
+
+A file as it went out is enough for attacks that read published columns. A private copy that kept the identifier column
+lets attacks follow people too: identifiers become pseudonyms at once, and the column is not part of the release.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from reissue.errors import InputError
+from reissue.files import FORMATS
+from reissue.ledger._pack import ENDINGS, pack_frame, pack_places
+from reissue.ledger.ledger import Ledger, csv_bytes, releases_of
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.ledger._store import Writer
+
+__all__ = ["adopt"]
+
+
+def adopt(ledger: Ledger, releases: Sequence[Any], *, recipients: Sequence[str] = (), delimiter: str = ",") -> int:
+    """Take releases (paths, dataframes, mappings of tables) into a ledger, in the order published; how many it has now.
+
+    Only before the ledger's own first release: what comes in between could not be made safe any more.
+    """
+    from reissue.attacks import Published
+
+    key = ledger.key
+    with ledger.store.writing() as writer:
+        schema = ledger.schema_of(writer.entries)
+        if any(not one.content["adopted"] for one in releases_of(writer.entries)):
+            raise InputError(
+                "Releases can be adopted only before the ledger's own first one: those were made without knowing them."
+            )
+        for data in releases:
+            tables = dict(Published.read(data, schema, delimiter=delimiter).tables)
+            _check(tables, schema)
+            files = {}
+            if schema.identifier is not None and schema.identifier in next(iter(tables.values())).columns:
+                files["standing"] = writer.keep(_standing(tables, schema, key.pseudonyms), ENDINGS["standing"])
+            else:
+                files |= _originals(data, tables, writer)
+            private = [name for name in (schema.identifier, schema.provider) if name is not None]
+            tables = {name: frame.drop(private, strict=False) for name, frame in tables.items()}
+            files |= {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in tables.items()}
+            writer.append("release", _content(tables, files, ledger, sorted(set(recipients))))
+        return len(releases_of(writer.entries))
+
+
+def _check(tables: dict[str, pl.DataFrame], schema: Schema) -> None:
+    from reissue.check import check
+
+    shown = {name: tables[name] for name in ("release", "quasi", "sensitive") if name in tables}
+    by = (
+        "group"
+        if "release" in shown and "group" in shown["release"].columns and "group" not in schema.columns
+        else None
+    )
+    if by is not None:
+        shown["release"] = shown["release"].with_columns(pl.col(by).cast(pl.Int64, strict=False))
+    if "sensitive" in shown and "count" in shown["sensitive"].columns:
+        shown["sensitive"] = shown["sensitive"].with_columns(pl.col("count").cast(pl.Int64, strict=False))
+    check(shown, Schema({name: schema.columns[name] for name in (*schema.quasi, *schema.sensitive)}), by=by)
+
+
+def _standing(tables: dict[str, pl.DataFrame], schema: Schema, pseudonyms: Any) -> bytes:
+    """Who stands where in a private copy: rows without an identifier are nobody anyone knows."""
+    from reissue.attacks._membership import published_rows
+    from reissue.release import GROUP
+
+    rows, _ = published_rows(tables, schema)
+    ids = rows[schema.identifier or ""]
+    known = rows.filter(ids.is_not_null())
+    person = pseudonyms(ids.drop_nulls()).extend_constant(None, rows.height - known.height)
+    fake = pl.Series([None] * known.height, dtype=pl.Int64).append(
+        pl.Series([-1 - place for place in range(rows.height - known.height)], dtype=pl.Int64)
+    )
+    ordered = pl.concat([known, rows.filter(ids.is_null())])
+    values = rows
+    if "sensitive" in tables:
+        counted = tables["sensitive"].select(pl.col(GROUP, "count").cast(pl.Int64), *schema.sensitive)
+        times = pl.all().exclude("count").repeat_by("count")
+        values = counted.select(times).explode(GROUP, *schema.sensitive)
+    return pack_places(ordered[GROUP], person, fake, values[GROUP], values.select(schema.sensitive))
+
+
+def _originals(data: Any, tables: dict[str, pl.DataFrame], writer: "Writer") -> dict[str, str]:
+    """The file itself, where there is one: it is exported as it was."""
+    if len(tables) != 1 or not isinstance(data, str | Path) or not Path(data).is_file():
+        return {}
+    ending = next(kind for kind in sorted(FORMATS, key=len, reverse=True) if str(data).lower().endswith(kind))
+    return {f"original.{next(iter(tables))}": writer.keep(Path(data).read_bytes(), ending)}
+
+
+def _content(
+    tables: dict[str, pl.DataFrame], files: dict[str, str], ledger: Ledger, recipients: list[str]
+) -> dict[str, Any]:
+    from reissue import __version__
+
+    first = next(iter(tables.values()))
+    return {
+        "adopted": True,
+        "counterfeits": None,
+        "csv": {name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in tables.items()},
+        "date": None,
+        "files": files,
+        "findings": {"verdict": None, "findings": []},
+        "groups": None,
+        "kinds": {},
+        "method": "unknown",
+        "promises": {},
+        "recipients": recipients,
+        "reissue": __version__,
+        "request": "",
+        "requirement": str(ledger.policy.require),
+        "rows": first.height,
+        "suppressed": None,
+        "tables": list(tables),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -1,0 +1,97 @@
+"""`reissue publish` from the shell."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from reissue.schema import Schema
+from tests.cli.conftest import Reissue, files
+from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
+
+WORK = ("--ledger", "x.ledger")
+
+
+@pytest.fixture(autouse=True)
+def months(tmp_path: Path) -> None:
+    for number, month in enumerate(MONTHS, start=1):
+        month.write_csv(tmp_path / f"{number}.csv")
+    (tmp_path / "schema.toml").write_text(schema(INVARIANCE).dumps())
+
+
+def test_month_after_month(reissue: Reissue, tmp_path: Path) -> None:
+    outcome = reissue("publish", "1.csv", *WORK, "--schema", "schema.toml")
+    assert outcome.code == 0, outcome.err
+    assert "Release 1: 150 rows" in outcome.out
+    outcome = reissue("publish", "2.csv", *WORK, "--json", "--out", "second.parquet")
+    assert outcome.code == 0, outcome.err
+    assert outcome.json["release"] == 2
+    assert outcome.json["verdict"] == "withstood"
+    assert pl.read_parquet(tmp_path / "second.parquet").height >= 150
+    verified = reissue("ledger", "verify", "x.ledger", "--head", outcome.json["head"])
+    assert verified.code == 0
+    assert "Nothing was changed" in verified.out
+
+
+def test_the_same_table_twice_is_one_release(reissue: Reissue, tmp_path: Path) -> None:
+    assert reissue("publish", "1.csv", *WORK, "--schema", "schema.toml").code == 0
+    first = (tmp_path / "1.release.csv").read_bytes()
+    (tmp_path / "1.release.csv").unlink()
+    outcome = reissue("publish", "1.csv", *WORK)
+    assert outcome.code == 0, outcome.err
+    assert "published before" in outcome.out
+    assert (tmp_path / "1.release.csv").read_bytes() == first
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_dry_run_leaves_nothing(reissue: Reissue, tmp_path: Path, begun: bool) -> None:
+    if begun:
+        assert reissue("publish", "1.csv", *WORK, "--schema", "schema.toml").code == 0
+    before = {name: (tmp_path / name).stat().st_mtime_ns for name in files(tmp_path) if (tmp_path / name).is_file()}
+    outcome = reissue("publish", "2.csv", *WORK, *(() if begun else ("--schema", "schema.toml")), "--dry-run")
+    assert outcome.code == 0, outcome.err
+    assert "nothing was recorded" in outcome.out
+    after = {name: (tmp_path / name).stat().st_mtime_ns for name in files(tmp_path) if (tmp_path / name).is_file()}
+    assert before == after
+
+
+def test_a_refused_release_leaves_a_report_and_nothing_else(reissue: Reissue, tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text(schema({**POOL, "ceilings": {}}).dumps())
+    assert reissue("publish", "1.csv", *WORK, "--schema", "schema.toml").code == 0
+    before = files(tmp_path)
+    outcome = reissue("publish", "2.csv", *WORK, "--json")
+    assert outcome.code == 1
+    assert outcome.json["verdict"] == "exposed"
+    assert any("larger k" in line for line in outcome.json["advice"])
+    assert files(tmp_path) - before == {"2.csv.refused.txt"}
+    text = (tmp_path / "2.csv.refused.txt").read_text()
+    assert "What would have leaked" in text
+    assert "another method: invariance" in text
+    assert reissue("publish", "2.csv", *WORK).code == 1
+    assert reissue("ledger", "verify", "x.ledger").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("2.csv", "--ledger", "nowhere"), "no ledger"),
+        (("2.csv", *WORK, "--schema", "other.toml"), "not what the ledger"),
+        (("2.csv", *WORK, "--out", "2.csv", "--force"), "replace the data"),
+        (("2.csv", *WORK, "--date", "tomorrow"), "2026-03-31"),
+        (("2.csv", *WORK, "--date", "2026-01-01"), "must be later"),
+        (("2.csv", *WORK, "--key", "schema.toml"), "not the key"),
+        (("2.csv", *WORK, "--out", "nowhere/out.csv"), "does not exist"),
+    ],
+)
+def test_what_cannot_be_is_refused(reissue: Reissue, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    (tmp_path / "other.toml").write_text(schema(POOL).dumps())
+    assert reissue("publish", "1.csv", *WORK, "--schema", "schema.toml", "--date", "2026-01-31").code == 0
+    outcome = reissue("publish", *arguments)
+    assert (outcome.code, message in outcome.err) == (2, True), outcome.err
+    assert "2.release.csv" not in files(tmp_path)
+
+
+def test_a_policy_is_needed(reissue: Reissue, tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text(Schema(schema(POOL).columns).dumps())
+    outcome = reissue("publish", "1.csv", *WORK, "--schema", "schema.toml")
+    assert (outcome.code, "[policy]" in outcome.err) == (2, True)
