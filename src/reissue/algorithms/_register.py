@@ -65,6 +65,8 @@ class Recall:
     """The rows sorted by person."""
     left: People
     """Who was in the last release and is not in this one."""
+    value: Codes
+    """Row to the sensitive value it had, -1 for somebody new."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +92,8 @@ class Register:
         kept = {f"{kind}_{name}": getattr(block, name) for kind, block in blocks for name in _COLUMNS}
         return {**kept, "release": self.release}
 
-    def recall(self, people: Ints, values: Codes) -> Recall:
-        """What is known about the people of a new table; refuses a sensitive value that changed."""
+    def recall(self, people: Ints, values: Codes, *, changing: bool = False) -> Recall:
+        """What is known about the people of a new table; refuses a sensitive value that changed, unless it may."""
         order = np.argsort(people)
         seen = people[order]
         if (seen[1:] == seen[:-1]).any():
@@ -105,19 +107,17 @@ class Register:
         signature[order[stays]] = self.live.signature[place[stays]]
         since[order[stays]] = self.live.since[place[stays]]
         signature[order[back]] = self.gone.signature[former]
-        changed = np.concatenate(
-            [
-                order[stays][self.live.value[place[stays]] != values[order[stays]]],
-                order[back][self.gone.value[former] != values[order[back]]],
-            ]
-        )
-        if len(changed):
+        value = np.full(len(people), -1, np.int32)
+        value[order[stays]] = self.live.value[place[stays]]
+        value[order[back]] = self.gone.value[former]
+        changed = np.flatnonzero((value >= 0) & (value != values))
+        if len(changed) and not changing:
             _refuse_changed(changed)
         returned = np.zeros(len(people), np.bool_)
         returned[order[back]] = True
         absent = np.ones(len(self.live.people), np.bool_)
         absent[place[stays]] = False
-        return Recall(signature, since, returned, order, self.live.pick(absent))
+        return Recall(signature, since, returned, order, self.live.pick(absent), value)
 
     def publish(self, people: Ints, signature: Codes, values: Codes, recall: Recall) -> "Register":
         """The register after a release of these people."""

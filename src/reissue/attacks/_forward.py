@@ -159,7 +159,7 @@ class _Powers:
     def between(self, before: Ints, after: Ints, gap: Ints) -> Floats:
         """W x W x histories: the chance of each pair of values (given as W x histories)."""
         if self.model.fixed:
-            return (before[:, np.newaxis] == after[np.newaxis]).astype(np.float64)
+            return np.asarray(before[:, np.newaxis] == after[np.newaxis], np.float64)
         size = len(self.model.names)
         pairs = before[:, np.newaxis] * size + after[np.newaxis]
         gaps = np.unique(gap)

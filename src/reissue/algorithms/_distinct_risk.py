@@ -1,0 +1,246 @@
+"""A ceiling on what m-Distinct releases tell: everybody's posterior is computed, and kept at or below it.
+
+The largest posterior of *any* candidate value counts, not that of the true one: so the grouping depends on nothing that
+readers do not see, and whoever knows the algorithm learns nothing from it.
+
+A person above the ceiling first changes places with somebody of the same bucket and value, whose groups show other
+values: nothing else changes by that. If no such change helps, a counterfeit with the same value takes the place, and
+the person stands among counterfeits whose values are chosen to bring the posterior down. If that does not help either
+the release is refused: an unlucky history cannot always be mended.
+
+Everybody's places of all releases are remembered for this, so the memory grows with people x releases.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.algorithms._base import Job
+from reissue.attacks._forward import Places, blocks
+from reissue.attacks._hashing import mix
+from reissue.errors import InputError, NotMetError
+from reissue.updates import UpdateModel
+
+__all__ = ["Ceiling", "Formed", "multisets"]
+
+_SLACK = 1e-9
+_CHOICES = 64
+"""How many places are tried for somebody above the ceiling."""
+
+
+@dataclass(eq=False)
+class Formed:
+    """Groups of records; the rows of the table first, then counterfeits."""
+
+    groups: Codes
+    values: Codes
+    bucket: Codes
+    """Record to its bucket."""
+    entries: Sequence[Bools]
+    """Bucket to its entries (entries x values)."""
+    rows: int
+
+    def add(self, group: int, values: Sequence[int], bucket: int) -> None:
+        """Counterfeits with these values in a group."""
+        number = len(values)
+        self.groups = np.append(self.groups, np.full(number, group, np.int32))
+        self.values = np.append(self.values, np.array(values, np.int32))
+        self.bucket = np.append(self.bucket, np.full(number, bucket, np.int32))
+
+
+def multisets(groups: Codes, labels: Ints | Codes) -> tuple[Ints, list[list[int]]]:
+    """Group to the number of its multiset of labels, and what these are, sorted."""
+    keys = np.zeros(int(groups.max(initial=-1)) + 1, np.uint64)
+    np.add.at(keys, groups, mix(labels.astype(np.uint64) + np.uint64(1)))
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    chosen = np.zeros(len(keys), np.bool_)
+    chosen[first] = True
+    some = np.flatnonzero(chosen[groups])
+    of = number.reshape(-1)
+    order = some[np.lexsort((labels[some], of[groups[some]]))]
+    ends = np.searchsorted(of[groups[order]], np.arange(len(first) + 1))
+    listed = [labels[order[a:b]].tolist() for a, b in itertools.pairwise(ends.tolist())]
+    return of.astype(np.int64), listed
+
+
+@dataclass(frozen=True, eq=False)
+class Ceiling:
+    """The ceiling, if there is one, and everybody's places so far."""
+
+    limit: float | None
+    model: UpdateModel
+    people: Ints
+    """Everybody ever published, sorted."""
+    trail: Codes
+    """People x releases: the place, -1 where the person was absent."""
+    places: tuple[tuple[int, ...], ...]
+    """Place to its values."""
+
+    @classmethod
+    def of(cls, job: Job, model: UpdateModel, m: int) -> "Ceiling":
+        """From a method's options and memory."""
+        limit = job.options["risk"]
+        number = isinstance(limit, int | float) and not isinstance(limit, bool)
+        if limit is not None and not (number and 0 < limit <= 1):
+            raise InputError("The option 'risk' must be a number above 0 and at most 1.")
+        if limit is not None and limit * m < 1 - _SLACK:
+            raise InputError(
+                f"A ceiling on risk below 1/{m} cannot be kept by groups of {m}: a single release tells more. Choose m "
+                "to be 1/risk or more."
+            )
+        if limit is not None and job.memory and "trail" not in job.memory:
+            raise InputError("This series was begun without a ceiling on risk, so nobody's past is remembered.")
+        kept = job.memory if limit is not None else {}
+        starts, values = kept.get("place_starts", np.zeros(1, np.int64)), kept.get("place_values", np.empty(0))
+        places = tuple(tuple(values[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist()))
+        none = np.empty(0, np.int64)
+        trail = kept.get("trail", np.empty((0, 0), np.int32))
+        return cls(limit, model, kept.get("trail_people", none), trail, places)
+
+    def keep_to(self, formed: Formed, people: Ints, rng: np.random.Generator) -> tuple[Formed, float | None]:
+        """The groups with nobody above the ceiling, and the largest posterior; raises if that cannot be."""
+        if self.limit is None:
+            return formed, None
+        past = self._past(people)
+        worst = self._posteriors(past, formed)
+        for row in np.flatnonzero(worst > self.limit + _SLACK).tolist():
+            _Repair(self, formed, past, rng).mend(row)
+        worst = self._posteriors(past, formed)
+        above = int((worst > self.limit + _SLACK).sum())
+        if above:
+            raise NotMetError(
+                f"The values of {above} people would be more likely than {self.limit:g}, whatever group they stand in. "
+                "Nothing was published. Leave them out of this release, or raise the ceiling."
+            )
+        return formed, float(worst.max(initial=0.0))
+
+    def _past(self, people: Ints) -> Codes:
+        """Row to its places so far."""
+        past = np.full((len(people), self.trail.shape[1]), -1, np.int32)
+        if len(self.people):
+            place = np.minimum(np.searchsorted(self.people, people), len(self.people) - 1)
+            known = self.people[place] == people
+            past[known] = self.trail[place[known]]
+        return past
+
+    def _posteriors(self, past: Codes, formed: Formed) -> Floats:
+        """Row to its largest posterior in any release, this one too."""
+        number, listed = multisets(formed.groups, formed.values)
+        shown = _shown([*self.places, *listed])
+        now = number[formed.groups[: formed.rows]] + len(self.places)
+        table = np.hstack([past, now[:, np.newaxis]]).astype(np.int64)
+        return _worst(table, shown, self.model)
+
+    def among(self, past: Codes, choices: Sequence[Sequence[int]]) -> Floats:
+        """Choice of a group's values to the largest posterior of somebody with this past."""
+        shown = _shown([*(self.places[place] if place >= 0 else (0,) for place in past.tolist()), *choices])
+        table = np.empty((len(choices), len(past) + 1), np.int64)
+        table[:, :-1] = np.where(past >= 0, np.arange(len(past)), -1)
+        table[:, -1] = len(past) + np.arange(len(choices))
+        return _worst(table, shown, self.model)
+
+    def memory(self, formed: Formed, people: Ints) -> Mapping[str, Any]:
+        """What is remembered after a release."""
+        if self.limit is None:
+            return {}
+        number, listed = multisets(formed.groups, formed.values)
+        known = {place: at for at, place in enumerate(self.places)}
+        places = list(self.places)
+        for place in map(tuple, listed):
+            if place not in known:
+                known[place] = len(places)
+                places.append(place)
+        of_multiset = np.array([known[tuple(values)] for values in listed], np.int32)
+        everyone = np.union1d(self.people, people)
+        trail = np.full((len(everyone), self.trail.shape[1] + 1), -1, np.int32)
+        trail[np.searchsorted(everyone, self.people), :-1] = self.trail
+        trail[np.searchsorted(everyone, people), -1] = of_multiset[number[formed.groups[: formed.rows]]]
+        starts = np.cumsum([0, *(len(place) for place in places)])
+        values = np.array([value for place in places for value in place], np.int32)
+        return {"trail_people": everyone, "trail": trail, "place_starts": starts, "place_values": values}
+
+
+def _shown(places: Sequence[Sequence[int]]) -> Places:
+    """Groups that are m-unique: every value has the same share."""
+    number = np.repeat(np.arange(len(places)), [len(place) for place in places])
+    values = np.array([value for place in places for value in place], np.int64)
+    return Places.of(number, values, np.ones(len(values)), len(places))
+
+
+def _worst(table: Ints, shown: Places, model: UpdateModel) -> Floats:
+    """History to its largest posterior in any release."""
+    worst = np.zeros(len(table))
+    for block in blocks(table, shown, model):
+        worst[block.rows] = block.posterior.max(axis=(1, 2))
+    return worst
+
+
+@dataclass(eq=False)
+class _Repair:
+    """Another place for somebody above the ceiling."""
+
+    ceiling: Ceiling
+    formed: Formed
+    past: Codes
+    rng: np.random.Generator
+
+    def mend(self, row: int) -> None:
+        """Change places with somebody, or stand among counterfeits, if one of them helps."""
+        if not self._swap(row):
+            self._apart(row)
+
+    def _limit(self) -> float:
+        return (self.ceiling.limit or 1.0) + _SLACK
+
+    def _group(self, group: int) -> list[int]:
+        return sorted(self.formed.values[self.formed.groups == group].tolist())
+
+    def _swap(self, row: int) -> bool:
+        """Change places with somebody of the same bucket and value, if both are then below the ceiling."""
+        formed = self.formed
+        rows = slice(0, formed.rows)
+        same = (formed.bucket[rows] == formed.bucket[row]) & (formed.values[rows] == formed.values[row])
+        others = np.flatnonzero(same & (formed.groups[rows] != formed.groups[row]))
+        others = self.rng.permutation(others)[:_CHOICES]
+        if not len(others):
+            return False
+        mine = self.ceiling.among(self.past[row], [self._group(int(formed.groups[other])) for other in others])
+        here = self._group(int(formed.groups[row]))
+        for other in others[np.argsort(mine, kind="stable")][: int((mine <= self._limit()).sum())].tolist():
+            if self.ceiling.among(self.past[other], [here])[0] <= self._limit():
+                formed.groups[[row, other]] = formed.groups[[other, row]]
+                return True
+        return False
+
+    def _apart(self, row: int) -> bool:
+        """Leave a counterfeit with the same value behind, and stand among others with the best values."""
+        formed = self.formed
+        bucket, value = int(formed.bucket[row]), int(formed.values[row])
+        choices = self._choices(formed.entries[bucket], value)
+        if not choices:
+            return False
+        worst = self.ceiling.among(self.past[row], [[value, *choice] for choice in choices])
+        best = int(worst.argmin())
+        if worst[best] > self._limit():
+            return False
+        formed.add(int(formed.groups[row]), [value], bucket)
+        formed.groups[row] = int(formed.groups.max()) + 1
+        formed.add(int(formed.groups[row]), choices[best], bucket)
+        return True
+
+    def _choices(self, entries: Bools, value: int) -> list[tuple[int, ...]]:
+        """Values for the other entries, all different: some of the ways at random, where there are many."""
+        found: set[tuple[int, ...]] = set()
+        for own in np.flatnonzero(entries[:, value]).tolist():
+            sets = [np.flatnonzero(entry) for place, entry in enumerate(entries) if place != own]
+            total = int(np.prod([float(len(one)) for one in sets]))
+            if total <= 4 * _CHOICES:
+                ways: Any = itertools.product(*(one.tolist() for one in sets))
+            else:
+                ways = (tuple(int(self.rng.choice(one)) for one in sets) for _ in range(4 * _CHOICES))
+            found |= {way for way in ways if len({value, *way}) == len(way) + 1}
+        return sorted(found)
