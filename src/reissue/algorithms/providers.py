@@ -79,16 +79,19 @@ def providers(job: Job) -> Draft:
             f"Even all rows in one group do not meet {judge}. Lower m or the requirement: the attack 'coalition' says "
             "how far a release gets."
         )
-    if not job.options.get("aware", True):
-        return _settled(job.table, mondrian(asked), codes, judge)
-    choose = job.options.get("choose", "best")
-    ways = ("last", "first") if choose == "best" else (choose,)
+    choose = job.options.get("choose", "best") if job.options.get("aware", True) else "never"
+    ways: tuple[str, ...] = (choose,)
+    if choose == "best":
+        # Joining groups may cost what provider splits gained: then the baseline is one of those to choose from.
+        ways = ("last", "first") if judge.growing else ("last", "first", "never")
     drafts = [_settled(job.table, _draft(asked, codes, judge, way), codes, judge) for way in ways]
     return min(drafts, key=lambda draft: _loss(job.table, draft))
 
 
 def _draft(asked: Job, codes: Codes, judge: MPrivate, way: str) -> Draft:
-    """The partition with providers as one more dimension."""
+    """The partition with providers as one more dimension, unless never split."""
+    if way == "never":
+        return mondrian(asked)
     asked = replace(asked, table=_with_dimension(asked.table, codes, _WIDTHS[way]))
     if way == "fitness":
         draft = work_off(asked, lambda frontier: _advance(frontier, asked.table.taxonomies, judge))
