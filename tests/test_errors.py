@@ -3,12 +3,12 @@
 import pytest
 
 from reissue import errors
-from reissue.errors import InputError, InternalError, NotMetError, ReissueError, nearest
+from reissue.errors import InputError, InternalError, NotMetError, ReissueError, nearest, nearest_column
 
 
 def test_every_error_is_drawn_in_the_docstring() -> None:
     drawn = errors.__doc__ or ""
-    kinds = [getattr(errors, name) for name in errors.__all__ if name != "nearest"]
+    kinds = [getattr(errors, name) for name in errors.__all__ if not name.startswith("nearest")]
     assert all(issubclass(kind, ReissueError) for kind in kinds)
     assert all(kind.__name__ in drawn for kind in kinds)
 
@@ -33,3 +33,16 @@ def test_nearest(name: str, known: list[str], expected: str) -> None:
 
 def test_nearest_reads_its_names_once() -> None:
     assert nearest("aeg", iter(["age"])) == " Did you mean 'age'?"
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (["Age", "zebra"], " Did you mean 'Age'?"),
+        (["zebra", "yak"], " The data has 2 columns; is its first line a header with their names?"),
+        (["zebra;yak"], " The header is one single column: is the delimiter ';'? Try --delimiter."),
+        (["zebra"], " The data has 1 columns; is its first line a header with their names?"),
+    ],
+)
+def test_the_datas_own_names_are_not_listed(columns: list[str], expected: str) -> None:
+    assert nearest_column("age", columns) == expected

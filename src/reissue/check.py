@@ -16,7 +16,7 @@ import polars as pl
 
 from reissue._groups import COUNT, Groups, read_groups, same_sizes
 from reissue._measures import distance, effective, judge, largest_share, spread, tail_ratio, worst_odds
-from reissue.errors import DataError, NotMetError, SchemaError, nearest
+from reissue.errors import DataError, NotMetError, SchemaError, nearest, nearest_column
 from reissue.hierarchies import Coding
 from reissue.release import GROUP, Release
 from reissue.requirements import Requirement, parse
@@ -174,7 +174,7 @@ def _refuse(tables: Mapping[str, pl.DataFrame], schema: Schema, by: str | None) 
         absent = [column for column in needed[name] if column not in frame.columns]
         if absent:
             raise SchemaError(
-                f"The published table lacks columns: {', '.join(absent)}." + nearest(absent[0], frame.columns)
+                f"The published table lacks columns: {', '.join(absent)}." + nearest_column(absent[0], frame.columns)
             )
         if not frame.height:
             raise DataError("The published table has no rows.")

@@ -14,7 +14,7 @@ A message says what was wrong, what is allowed and what to try. It names columns
 contains a cell value or an identifier, because messages end in logs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "SchemaError",
     "TaxonomyError",
     "nearest",
+    "nearest_column",
 ]
 
 
@@ -74,3 +75,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f" Did you mean '{close[0]}'?"
     return f" Known: {', '.join(sorted(known))}." if known else ""
+
+
+def nearest_column(name: str, columns: Sequence[str]) -> str:
+    """The same about a column of the data; its names are not listed: without a header they are somebody's values."""
+    marks = [mark for mark in ";\t|," if mark in columns[0]] if len(columns) == 1 else []
+    if marks:
+        return f" The header is one single column: is the delimiter {marks[0]!r}? Try --delimiter."
+    close = get_close_matches(name, columns, n=1, cutoff=0.6)
+    if close:
+        return f" Did you mean '{close[0]}'?"
+    return f" The data has {len(columns)} columns; is its first line a header with their names?"

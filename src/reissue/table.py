@@ -11,7 +11,7 @@ import polars as pl
 from reissue._arrays import Codes
 from reissue._frames import Back, from_frame
 from reissue.cells import Counts, Domain, pack
-from reissue.errors import DataError, SchemaError, TaxonomyError, nearest
+from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
 from reissue.hierarchies import Coding, Hierarchy, prepare
 from reissue.schema import Role, Schema
 from reissue.taxonomy import Taxonomy
@@ -163,14 +163,7 @@ def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
     absent = [name for name in schema.used if name not in frame.columns]
     if not absent:
         return
-    if frame.width == 1:
-        marks = [mark for mark in ";\t|," if mark in frame.columns[0]]
-        hint = f" The header is one single column: is the delimiter {marks[0]!r}? Try --delimiter." if marks else ""
-        raise SchemaError(f"The data lacks {len(absent)} columns of the schema.{hint}")
-    hint = nearest(absent[0], frame.columns)
-    if "Did you mean" not in hint:
-        # The data's own names stay unsaid: without a header they are somebody's values.
-        hint = f" The data has {frame.width} columns; is its first line a header with their names?"
+    hint = nearest_column(absent[0], frame.columns)
     raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.{hint}")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from reissue.attacks._views import Views, read_views
-from reissue.errors import InputError, SchemaError, nearest
+from reissue.errors import InputError, SchemaError, nearest_column
 from reissue.files import second_path
 from reissue.release import GROUP, Release
 from reissue.requirements import parse
@@ -54,7 +54,7 @@ class Published:
             return None
         absent = [name for name in (*schema.quasi, *schema.sensitive) if name not in frame.columns]
         if absent:
-            hint = nearest(absent[0], frame.columns)
+            hint = nearest_column(absent[0], frame.columns)
             raise SchemaError(f"A release lacks columns that the schema names: {', '.join(absent)}.{hint}")
         return frame
 

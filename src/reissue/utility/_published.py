@@ -16,7 +16,7 @@ from scipy import sparse
 from reissue._arrays import Codes, Floats, Ints
 from reissue._groups import COUNT
 from reissue.cells import distinct_keys, pack, rank
-from reissue.errors import DataError, SchemaError, nearest
+from reissue.errors import DataError, SchemaError, nearest_column
 from reissue.hierarchies import prepare
 from reissue.notation import parse_column
 from reissue.release import GROUP, Release
@@ -116,7 +116,7 @@ def _intervals(frame: pl.DataFrame, table: Table) -> tuple[Codes, Codes]:
     absent = [name for name in table.schema.quasi if name not in frame.columns]
     if absent:
         raise SchemaError(
-            f"The published table lacks the quasi-identifier '{absent[0]}'." + nearest(absent[0], frame.columns)
+            f"The published table lacks the quasi-identifier '{absent[0]}'." + nearest_column(absent[0], frame.columns)
         )
     lo, hi = np.empty((2, len(table.codings), frame.height), np.int32)
     for place, (name, coding) in enumerate(zip(table.schema.quasi, table.codings, strict=True)):

@@ -7,4 +7,4 @@ __all__ = ["discernibility"]
 
 def discernibility(sizes: Ints, suppressed: int, rows: int) -> int:
     """The sum of squared group sizes, and of the table's size for each suppressed row. O(groups)."""
-    return sum(int(size) ** 2 for size in sizes) + suppressed * rows
+    return int(sizes @ sizes) + suppressed * rows
