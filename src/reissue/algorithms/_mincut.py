@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import maximum_flow
 
 from reissue._arrays import Ints
 
-__all__ = ["END", "OLD", "History"]
+__all__ = ["END", "OLD", "History", "attacks"]
 
 END = 0
 """The node of what has not ended; releases are numbered from 1."""
@@ -85,9 +85,7 @@ class History:
         An integer program over the nodes that edges below the limit still tell apart. Where the solver gives up, the
         answer is 1: there may be an attack.
         """
-        # What counts for and what counts against cancel, so no edge of more than half the cost can be crossed.
-        heavy = {ends: 1 for ends, number in self.edges.items() if number > (limit - 1) // 2}
-        merged = _relabel(self.edges, _heavy(heavy, 1))
+        merged = _relabel(self.edges, _uncrossed(self.edges, limit))
         new, end = merged.label(release), merged.label(END)
         connected = any(new in part and end in part for part in map(_nodes, _components(merged.edges)))
         if new == end or not connected:
@@ -175,6 +173,22 @@ def _heavy(edges: Edges, limit: int) -> list[set[int]]:
             both = classes.get(a, {a}) | classes.get(b, {b})
             classes.update(dict.fromkeys(both, both))
     return list({id(members): members for members in classes.values()}.values())
+
+
+def _uncrossed(edges: Edges, limit: int) -> list[set[int]]:
+    """Classes of nodes that no attack below the limit tells apart.
+
+    What counts for and what counts against cancel, so no edge of more than half the cost can be crossed.
+    """
+    return _heavy({ends: 1 for ends, number in edges.items() if number > (limit - 1) // 2}, 1)
+
+
+def attacks(edges: Edges, limit: int) -> dict[tuple[int, int], int]:
+    """For each edge the least |W.S| below `limit` of a balanced attack that crosses it; 1 where the solver gave up."""
+    merged = _relabel(edges, _uncrossed(edges, limit))
+    ends = {(came, gone): (merged.label(came), merged.label(gone)) for came, gone in edges}
+    costs = {pair: _cheapest(merged.edges, *pair, limit) for pair in set(ends.values()) if pair[0] != pair[1]}
+    return {edge: costs[pair] or 0 for edge, pair in ends.items() if costs.get(pair)}
 
 
 def _components(edges: Edges) -> list[dict[tuple[int, int], int]]:

@@ -14,17 +14,14 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.algorithms._mincut import END, attacks
 from reissue.attacks._membership import Membership, mix
 
-__all__ = ["Bucket", "UndecidedError", "buckets", "cheapest"]
+__all__ = ["Bucket", "buckets", "cheapest"]
 
 _TINY = 1e-7
 _WIDE = 1e4
 """No weight of an attack worth looking for comes near it."""
-
-
-class UndecidedError(Exception):
-    """The solver gave no answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +60,9 @@ def cheapest(bucket: Bucket, limit: int) -> Ints:
 
     -1 where the solver could not tell: there may be one.
     """
+    starts = np.diff(bucket.patterns.astype(np.int8), axis=1, prepend=0) == 1
+    if (starts.sum(axis=1) <= 1).all():
+        return _stretches(bucket, limit)
     budget = 2 * (limit - 1)
     # What counts for and what counts against cancel: each is half the cost, and no pattern can be more than that.
     light = bucket.weights <= budget // 2
@@ -70,20 +70,20 @@ def cheapest(bucket: Bucket, limit: int) -> Ints:
     moved = light & (np.abs(bucket.patterns.astype(np.float64) @ basis).max(axis=1, initial=0.0) > _TINY)
     best = np.zeros(len(bucket.weights), np.int64)
     for pattern in np.flatnonzero(moved).tolist():
-        # An attack found for one pattern is one for all that it moves; for those only a smaller one is looked for.
-        within = min(budget, best[pattern] - 2) if best[pattern] > 0 else budget
-        if within < 2 * bucket.weights[pattern]:
-            continue
-        try:
-            found = _solve(bucket, pattern, within, moved)
-        except UndecidedError:
-            best[pattern] = best[pattern] or -1
-            continue
-        if found is not None:
-            cost = int((bucket.weights * np.abs(found)).sum())
-            better = (found != 0) & ((best <= 0) | (best > cost))
-            best[better] = cost
-    return np.where(best < 0, -1, best // 2)
+        found = _solve(bucket, pattern, budget, moved)
+        best[pattern] = 0 if found is None else found // 2 if found > 0 else -1
+    return best
+
+
+def _stretches(bucket: Bucket, limit: int) -> Ints:
+    """The same where everybody stayed in one stretch: patterns are edges of the history graph."""
+    came = bucket.patterns.argmax(axis=1)
+    gone = came + bucket.patterns.sum(axis=1)
+    ends = np.stack([came + 1, np.where(gone == bucket.patterns.shape[1], END, gone + 1)], axis=1).tolist()
+    edges = {(one, other): weight for (one, other), weight in zip(ends, bucket.weights.tolist(), strict=True)}
+    costs = attacks(edges, 2 * limit - 1)
+    # Costs are even; 1 says that the solver gave up.
+    return np.array([-1 if costs.get((a, b), 0) == 1 else costs.get((a, b), 0) // 2 for a, b in ends], np.int64)
 
 
 def _free(bucket: Bucket, light: Bools) -> Floats:
@@ -95,8 +95,11 @@ def _free(bucket: Bucket, light: Bools) -> Floats:
     return np.asarray(right[rank:].T)
 
 
-def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> Ints | None:
-    """The cheapest y with that of one pattern at least 1; None if it is above the budget. Re-checked in integers."""
+def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> int | None:
+    """The least sum of |y| with that of one pattern at least 1; None if above the budget, -1 if there is no telling.
+
+    The solution is re-checked in integers.
+    """
     patterns, weights = bucket.patterns[moved].astype(np.float64), bucket.weights[moved]
     fixed = bucket.patterns[~moved].astype(np.float64)
     many, releases = patterns.shape
@@ -105,11 +108,8 @@ def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> Ints | Non
     sizes = bucket.weights @ bucket.patterns
     none = np.zeros(2 * many)
     most = budget // 2 // weights
-    # Where everybody stayed in one stretch whole weights do: each is a difference of two potentials.
-    whole = not ((np.diff(bucket.patterns.astype(np.int8), axis=1, prepend=0) == 1).sum(axis=1) > 1).any()
-    wide = 2.0 * budget if whole else _WIDE
-    low = np.concatenate([np.full(releases, -wide), -most, np.zeros(many)]).astype(np.float64)
-    high = np.concatenate([np.full(releases, wide), most, most]).astype(np.float64)
+    low = np.concatenate([np.full(releases, -_WIDE), -most, np.zeros(many)]).astype(np.float64)
+    high = np.concatenate([np.full(releases, _WIDE), most, most]).astype(np.float64)
     low[releases + place] = 1
     program: dict[str, Any] = {
         "c": np.concatenate([np.zeros(releases + many), weights]),
@@ -120,16 +120,15 @@ def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> Ints | Non
             LinearConstraint(np.hstack([np.zeros((many, releases)), -one, one]), 0, np.inf),
             LinearConstraint(np.hstack([np.zeros((many, releases)), one, one]), 0, np.inf),
         ],
-        "integrality": np.concatenate([np.full(releases, whole), np.ones(many), np.zeros(many)]),
+        "integrality": np.concatenate([np.zeros(releases), np.ones(many), np.zeros(many)]),
         "bounds": Bounds(low, high),
     }
-    # Presolving programs with free weights now and then ends in a solve error, and a complaint on standard output.
-    found = milp(**program, options={"presolve": whole})
+    found = milp(**program)
     if found.status not in {0, 2}:
-        raise UndecidedError
-    if found.status == 2:
-        return None
+        found = milp(**program, options={"presolve": False})
+    if found.status != 0:
+        return None if found.status == 2 else -1
     counted = np.zeros(len(bucket.weights), np.int64)
     counted[moved] = np.rint(found.x[releases : releases + many]).astype(np.int64)
     cost, balance = int((bucket.weights * np.abs(counted)).sum()), int((bucket.weights * counted).sum())
-    return counted if balance == 0 and cost <= budget else None
+    return (cost if cost <= budget else None) if balance == 0 else -1
