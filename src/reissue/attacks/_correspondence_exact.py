@@ -83,22 +83,40 @@ def _by_label(label: Ints, number: int) -> tuple[Ints, Ints]:
 
 
 def _largest(matrix: sparse.csr_array, counts: Ints, bound: Ints, most: int) -> tuple[Ints | None, int]:
-    """The largest value of each variable and the programs that took; None if that is too many, or one is undecided."""
-    bound = bound.copy()
-    known = np.zeros(len(bound), np.int64)
-    programs = 0
-    for variable in np.argsort(-bound, kind="stable").tolist():
-        if programs and known[variable] == bound[variable]:
-            continue
-        if programs == most:
-            return None, programs
-        programs += 1
-        point = _maximum(matrix, counts, bound, variable)
+    """The largest value of each variable and the programs that took; None if that is too many, or one is undecided.
+
+    Variables that share no count are first raised together: most reach their bound at once, and that proves it. Those
+    that did not are solved one by one.
+    """
+    columns = matrix.tocsc()
+    known, bound = np.zeros(len(bound), np.int64), bound.copy()
+    tried = np.zeros(len(bound), bool)
+    for programs in range(1, most + 1):
+        below = np.flatnonzero(known < bound)
+        together = _apart(columns, below[~tried[below]])
+        chosen = together if len(together) > 1 else below[:1]
+        point = _point(matrix, counts, bound, chosen)
         if point is None:
             return None, programs
         np.maximum(known, point, out=known)
-        bound[variable] = known[variable]
-    return known, programs
+        if len(chosen) == 1:
+            bound[chosen] = known[chosen]
+        tried[chosen] = True
+        if (known == bound).all():
+            return known, programs
+    return None, most
+
+
+def _apart(columns: sparse.csc_array, variables: Ints) -> Ints:
+    """Some of the variables, as many as come to hand, that add to no count in common."""
+    used = np.zeros(columns.shape[0], bool)
+    chosen = []
+    for variable in variables.tolist():
+        rows = columns.indices[columns.indptr[variable] : columns.indptr[variable + 1]]
+        if not used[rows].any():
+            used[rows] = True
+            chosen.append(variable)
+    return np.array(chosen, np.int64)
 
 
 def _unexplained() -> CannotRunError:
@@ -107,10 +125,10 @@ def _unexplained() -> CannotRunError:
     )
 
 
-def _maximum(matrix: sparse.csr_array, counts: Ints, bound: Ints, variable: int) -> Ints | None:
-    """A point where one variable is largest; None if the solver could not prove it."""
+def _point(matrix: sparse.csr_array, counts: Ints, bound: Ints, chosen: Ints) -> Ints | None:
+    """A point where the chosen variables are large; a single one is largest, or the answer is None."""
     cost = np.zeros(len(bound))
-    cost[variable] = -1
+    cost[chosen] = -1
     result = milp(
         cost,
         constraints=LinearConstraint(matrix, counts, counts),
@@ -124,9 +142,11 @@ def _maximum(matrix: sparse.csr_array, counts: Ints, bound: Ints, variable: int)
         return None
     point = np.rint(result.x).astype(np.int64)
     feasible: Bools = matrix @ point == counts
-    proved = result.mip_dual_bound is not None and -result.mip_dual_bound < point[variable] + 1 - 1e-6
     within = bool(feasible.all() and (point >= 0).all() and (point <= bound).all())
-    return point if within and proved else None
+    if len(chosen) == 1:
+        best = np.inf if result.mip_dual_bound is None else -result.mip_dual_bound
+        within = within and best < int(point[chosen[0]]) + 1 - 1e-6
+    return point if within else None
 
 
 def _replaced(targets: Sequence[Targets], exact: Ints) -> list[Targets]:
