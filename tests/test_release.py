@@ -223,6 +223,13 @@ def test_columns_that_a_release_would_have_twice(name: str, role: str, options: 
     assert name in release_of(table).tables["release"].columns
 
 
+def test_sensitive_times_are_checked_to_the_second() -> None:
+    times = pl.Series([f"2024-01-31 {hour:02}:00" for hour in range(12)]).str.to_datetime()
+    table = Table.read(PEOPLE.with_columns(disease=times), SCHEMA)
+    release = make_release(table, Draft(GROUPS), LDiversity(4), "test", np.random.default_rng(0))
+    assert release.tables["release"]["disease"].n_unique() == 12
+
+
 def test_a_draft_that_breaks_its_promise_is_our_bug() -> None:
     table = Table.read(PEOPLE, SCHEMA)
     for requirement in (KAnonymity(5), LDiversity(5)):

@@ -13,7 +13,7 @@ import polars as pl
 
 from reissue.cells import Domain
 from reissue.errors import TaxonomyError
-from reissue.hierarchies import Coding, Hierarchy, prepare
+from reissue.hierarchies import Coding, Hierarchy, prepare, unrounded
 from reissue.release import GROUP
 from reissue.schema import Schema
 from reissue.taxonomy import Taxonomy
@@ -194,6 +194,7 @@ def _leaves(column: pl.Series, hierarchy: Hierarchy, secret: Sequence[Coding]) -
     """A sensitive column as leaf codes, looked up once per distinct value."""
     codes, size = _number(column)
     distinct = pl.DataFrame({"code": codes, column.name: column}).unique("code", maintain_order=True)
+    hierarchy = secret[0].hierarchy if secret else unrounded(hierarchy, column)
     values = prepare(distinct[column.name], hierarchy)
     coding = secret[0] if secret else Coding.build(hierarchy, values, published=False)
     leaves, unlisted = coding.encode(values)

@@ -20,7 +20,7 @@ from reissue._trees import from_paths, read_hierarchy, tree_paths, with_unlisted
 from reissue.errors import TaxonomyError
 from reissue.taxonomy import ROOT, Taxonomy, assemble, check_names
 
-__all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "automatic_widths", "prepare", "read_hierarchy"]
+__all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "automatic_widths", "prepare", "read_hierarchy", "unrounded"]
 
 KINDS = ("auto", "flat", "ranges", "prefix", "dates", "file", "tree")
 DATE_STEPS = ("month", "quarter", "year")
@@ -185,6 +185,11 @@ def prepare(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
     if column.dtype == pl.String and hierarchy.kind in {"dates", "ranges"}:
         return _parsed(column, hierarchy.kind)
     return column
+
+
+def unrounded(hierarchy: Hierarchy, column: pl.Series) -> Hierarchy:
+    """The hierarchy for a column that goes out as it is: times that differ by seconds are different values."""
+    return Hierarchy("flat") if hierarchy.kind == "auto" and column.dtype == pl.Datetime else hierarchy
 
 
 def _plain_numbers(column: pl.Series, kind: str) -> pl.Series:

@@ -12,7 +12,7 @@ from reissue._arrays import Codes
 from reissue._frames import Back, from_frame
 from reissue.cells import Counts, Domain, pack
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
-from reissue.hierarchies import Coding, Hierarchy, prepare
+from reissue.hierarchies import Coding, prepare, unrounded
 from reissue.schema import Role, Schema
 from reissue.taxonomy import Taxonomy
 from reissue.together import read_together
@@ -124,8 +124,7 @@ def code_column(column: pl.Series, schema: Schema) -> Coding:
     """The coding of one column by its hierarchy; a sensitive column goes out as it is, to the second."""
     hierarchy = schema.hierarchy(column.name)
     secret = schema.columns.get(column.name) == Role.SENSITIVE
-    if secret and hierarchy.kind == "auto" and column.dtype == pl.Datetime:
-        hierarchy = Hierarchy("flat")
+    hierarchy = unrounded(hierarchy, column) if secret else hierarchy
     return Coding.build(hierarchy, prepare(column, hierarchy), published=not secret)
 
 
