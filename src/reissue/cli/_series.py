@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["publish_series", "requirement_of"]
 
-_SHORT = {"invariance": "m-unique", "equivalence": "simple-l"}
+_SHORT = {"invariance": "m-unique", "equivalence": "simple-l", "distinct": "m-unique"}
 """What --m means to each method."""
 
 

@@ -46,10 +46,17 @@ def anonymize(
         typer.Option(
             min=0,
             help="How many providers may collude, for the method providers. Instead of --require, for the methods "
-            "invariance and equivalence. The same as --option m=N, for the method mask.",
+            "invariance, equivalence and distinct. The same as --option m=N, for the method mask.",
         ),
     ] = None,
     e: Annotated[int | None, typer.Option(min=1, help="The same as --option e=N, for the method equivalence.")] = None,
+    star: Annotated[
+        bool, typer.Option("--star", metavar="", help="The same as --option star=true, for the method distinct.")
+    ] = False,
+    risk: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="The same as --option risk=SHARE, for the method distinct: 0.3, say."),
+    ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="The same as k=N in the requirement.")] = None,
     sensitive_values: Annotated[
         str | None,
@@ -103,6 +110,7 @@ def anonymize(
         options |= {"after": after}
     if m is not None and "m" in find(method).options:
         options, m = options | {"m": m}, None
+    options |= ({"star": True} if star else {}) | ({} if risk is None else {"risk": risk})
     options |= {} if sensitive_values is None else {"values": sensitive_values}
     require = require if k is None else f"k={k}" + (f" & {require}" if require else "")
     requirement, plan = requirement_of(require, m, method), Schema.load(schema)

@@ -1,13 +1,17 @@
 """`reissue check`: what published columns satisfy."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import DelimiterOption, JsonOption, SchemaOption, delimiter_of
+from reissue.errors import InputError
+
+if TYPE_CHECKING:
+    from reissue.schema import Schema
 
 
 @app.command()
@@ -23,6 +27,15 @@ def check(
         str | None,
         typer.Option("--require", "-r", metavar="REQUIREMENT", help="What it should meet, for example 'k=5 & l=3'."),
     ] = None,
+    series: Annotated[
+        bool,
+        typer.Option(
+            "--series",
+            metavar="",
+            help="The files are releases of a series, in order, that kept the identifier (the holder's copies): say "
+            "whether they are m-Distinct together, and what the re-publication risk is.",
+        ),
+    ] = False,
     delimiter: DelimiterOption = ",",
     as_json: JsonOption = False,
 ) -> None:
@@ -30,6 +43,9 @@ def check(
     from reissue.check import check as judge
     from reissue.schema import Schema
 
+    if series:
+        _check_series(published, Schema.load(schema), require, delimiter_of(delimiter), as_json=as_json)
+        return
     outcome = judge(published, Schema.load(schema), require, delimiter=delimiter_of(delimiter))
     if as_json:
         _render.show_json(outcome.as_dict())
@@ -37,3 +53,17 @@ def check(
         _render.show_check(outcome)
     if not outcome.met:
         raise typer.Exit(NOT_MET)
+
+
+def _check_series(
+    published: list[Path], schema: "Schema", require: str | None, delimiter: str, *, as_json: bool
+) -> None:
+    from reissue._distinctness import check_series
+
+    if require is not None:
+        raise InputError("Check the releases of a series one by one against a requirement: --require without --series.")
+    outcome = check_series(published, schema, delimiter=delimiter)
+    if as_json:
+        _render.show_json(outcome.as_dict())
+    else:
+        _render.say(*outcome.sentences)
