@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from reissue._arrays import Ints
 from reissue.algorithms._mprivate import MPrivate
 from reissue.attacks import _coalition_values as values_module
+from reissue.attacks._coalition_bounds import entropy_at_least
 from reissue.attacks._coalition_exact import worst_coalition
 from reissue.attacks._coalition_given import Given, answers, private
 from reissue.attacks._coalition_values import Holdings, values_stay
@@ -83,3 +84,19 @@ def test_counting_leaves_out_what_is_in_no_group() -> None:
     assert given.sizes.tolist() == [2, 1]
     assert given.contributors.tolist() == [2, 1]
     assert given.local.tolist() == [0, 1, 0]
+
+
+@settings(deadline=None, max_examples=150)
+@draws(records=rows, m=st.integers(0, 4))
+def test_no_subset_has_less_entropy_than_the_bound(records: Rows, m: int) -> None:
+    given = Given.of_rows(*columns(records), DOMAIN)
+    taken = given.sizes - given.without(given.of_largest(m)).sizes
+    least = entropy_at_least(given.whole, taken, given.owned(m))
+    for number in {group for group, _, _ in records}:
+        group, _ = given.one(number)
+        for members in combinations(range(group.providers), min(m, group.providers - 1)):
+            rest = np.delete(group.counts, list(members), axis=0).sum(axis=0)
+            for mask in range(1 << len(rest)):
+                x = np.where(mask >> np.arange(len(rest)) & 1, group.whole, rest)
+                share = x[x > 0] / x.sum()
+                assert -(share * np.log(share)).sum() >= least[number] - 1e-9

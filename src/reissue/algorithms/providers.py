@@ -21,8 +21,8 @@ what it likes; the paper's theorem 2.1 overlooks that), so published groups are 
 neighbour until all are private.
 
 All groups of a round are judged at once, in flat arrays: O(attributes x rows) a round, and a search for the few groups
-that bounds leave open (see `attacks._coalition_given`). The paper chooses between its search strategies there; here
-bounds come first, and the same two strategies stand behind them for what is not k, l or a share.
+that bounds leave open (see `attacks._coalition_given`). The paper verifies every group by search and adapts the
+strategy to its fitness; here bounds come first, and what they leave open is searched one by one or binary.
 """
 
 from collections.abc import Sequence

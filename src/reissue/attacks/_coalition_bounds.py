@@ -4,8 +4,9 @@ Whatever a coalition leaves in or takes out, what it looks at has at least R = r
 the largest contributors gave, and of each value at most the group's n_v. So
 
 - no share is above n_v / R: confidence, simple-l, (alpha,k), personalized;
-- entropy is smallest if the most frequent values are taken as far as they go: all n_v of the first ones, until there
-  are R records (of all distributions with these caps that one majorizes the others);
+- of each value at least n_v less what its largest owners have stays. Entropy of s records is log s - sum(x log x) / s.
+  x log x lies below its chord between these ends, so the sum is at most a fractional knapsack of s records, steepest
+  chords first: a line on every piece of s, on which log s - (a + b s) / s is smallest at s = -a or at an end;
 - the distance to Q is at most what a fractional knapsack of R records allows: the sum of (n_v / R - q_v) over values
   with the smallest q_v / n_v first. For hierarchical distances that is done on every level, for ordered ones on every
   split of the values in two;
@@ -23,7 +24,6 @@ from reissue.cells import Counts, Domain
 from reissue.requirements import (
     AlphaK,
     Confidence,
-    EntropyLDiversity,
     Personalized,
     RecursiveLDiversity,
     Requirement,
@@ -32,7 +32,7 @@ from reissue.requirements import (
 )
 from reissue.requirements.diversity import most_frequent
 
-__all__ = ["within"]
+__all__ = ["entropy_at_least", "within"]
 
 _CELLS = 1 << 22
 
@@ -68,14 +68,6 @@ def _(part: SimpleLDiversity, whole: Counts, taken: Ints) -> Bools:
 
 
 @within.register
-def _(part: EntropyLDiversity, whole: Counts, taken: Ints) -> Bools:
-    rows = np.maximum(whole.sizes - taken, 1)
-    filled = _filled(whole, rows, -whole.count.astype(np.float64)).astype(np.float64)
-    entropy = np.log(rows) - whole.sum(filled * np.log(np.maximum(filled, 1))) / rows
-    return np.asarray(entropy >= np.log(part.l), np.bool_)
-
-
-@within.register
 def _(part: RecursiveLDiversity, whole: Counts, taken: Ints) -> Bools:
     tail = whole.sizes - most_frequent(whole, part.l - 1)[-1] - taken
     return np.asarray((tail > 0) & (whole.largest / np.maximum(tail, 1) < part.c), np.bool_)
@@ -95,6 +87,36 @@ def _(part: TCloseness, whole: Counts, taken: Ints) -> Bools:
         nodes = Counts(whole.group, level.node[whole.value], Domain(totals), whole.total, whole.count)
         distance += _apart(nodes, rows)
     return np.asarray(distance / taxonomy.height <= part.t, np.bool_)
+
+
+def entropy_at_least(whole: Counts, taken: Ints, owned: Ints) -> Floats:
+    """No more than the entropy of whatever is looked at; `owned` is the most of each triple that a coalition has."""
+    count = whole.count.astype(np.float64)
+    low, own = count - owned, np.maximum(owned, 1e-9)
+    gain = _weighed(count) - _weighed(low)
+    order = np.lexsort((-gain / own, whole.group))
+    group = whole.group[order]
+    own, gain = own[order], gain[order]
+    start = whole.sum(low)[group] + _before(own, whole.distinct, group)
+    level = whole.sum(_weighed(low))[group] + _before(gain, whole.distinct, group)
+    slope = gain / own
+    constant = level - slope * start
+    first = np.maximum(start, (whole.sizes - taken)[group])
+    at = np.clip(-constant, first, np.maximum(start + own, 1))
+    entropy = np.log(at) - constant / at - slope
+    least = np.full(whole.total, np.inf)
+    np.minimum.at(least, group, np.where(first <= start + own, entropy, np.inf))
+    return least
+
+
+def _weighed(number: Floats) -> Floats:
+    return np.asarray(number * np.log(np.maximum(number, 1)), np.float64)
+
+
+def _before(steps: Floats, distinct: Ints, group: Ints) -> Floats:
+    """The sum of a group's earlier steps."""
+    before = np.cumsum(steps) - steps
+    return np.asarray(before - before[(np.cumsum(distinct) - distinct)[group]], np.float64)
 
 
 def _filled(whole: Counts, rows: Ints, first: Floats) -> Ints:

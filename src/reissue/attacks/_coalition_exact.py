@@ -8,7 +8,7 @@ A conjunction is broken where one of its parts is, so each part is answered by i
   program (most values gone with `size` members), tried first by depth-first search, solved by HiGHS where that is long,
   and counted again in integers. For k-e's range: one window of width e for each smallest number that may remain.
 - t with equal distances: a formula for every set of values, up to 14 of them.
-- The others (entropy-l, t, c-k, a user's own) are searched, binary or top-down, up to a number of checks.
+- The others (entropy-l, t, c-k, a user's own) are searched, one by one or binary, up to a number of checks.
 
 O(sets x providers log providers) for the first kind.
 """
@@ -16,6 +16,7 @@ O(sets x providers log providers) for the first kind.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import comb
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -23,7 +24,7 @@ from scipy.sparse import csr_array
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks._coalition_group import Group, Oracle, asked_sets
-from reissue.attacks._coalition_search import adaptive
+from reissue.attacks._coalition_search import binary, direct
 from reissue.errors import InternalError
 from reissue.requirements import KE, LDiversity, Requirement, TCloseness
 
@@ -31,6 +32,8 @@ __all__ = ["Verdict", "worst_coalition"]
 
 _NODES = 2000
 _CHECKS = 20_000
+_FEW = 20
+"""So many coalitions are checked one by one."""
 _VALUES = 14
 """Of so many values all subsets are tried."""
 _SLACK = 1e-12
@@ -109,7 +112,7 @@ def _power_set(total: int) -> Ints:
 def _searched(group: Group, part: Requirement, size: int) -> Verdict:
     oracle = _Limited(group, part)
     try:
-        coalition = adaptive(oracle, size)
+        coalition = (direct if comb(group.providers, size) <= _FEW else binary)(oracle, size)
     except _TooManyError:
         suspects = np.argsort(-group.sizes, kind="stable")[:size].tolist()
         return Verdict(sum(1 << place for place in suspects), oracle.checks, exact=False)

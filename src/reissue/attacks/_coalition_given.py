@@ -16,14 +16,17 @@ from functools import cached_property
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.attacks._coalition_bounds import within
+from reissue.attacks._coalition_bounds import entropy_at_least, within
 from reissue.attacks._coalition_exact import Verdict, worst_coalition
 from reissue.attacks._coalition_group import Group
 from reissue.attacks._coalition_values import Holdings, values_stay
 from reissue.cells import Counts, Domain, pack
-from reissue.requirements import KAnonymity, LDiversity, Requirement
+from reissue.requirements import EntropyLDiversity, KAnonymity, LDiversity, Requirement
 
 __all__ = ["Given", "answers", "private"]
+
+_SLACK = 1e-9
+"""Logarithms round: what is closer than this is searched."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,14 @@ class Given:
         taken[order] = np.arange(len(starts)) - first[group[order]] < self.members(m)[group[order]]
         return taken[place]
 
+    def owned(self, m: int) -> Ints:
+        """The most records of each value of each group (in the order of `whole`) that a coalition has."""
+        order = np.lexsort((-self.count, self.value, self.group))
+        new = np.append(True, (np.diff(self.group[order]) != 0) | (np.diff(self.value[order]) != 0))[: len(order)]
+        starts, place = np.flatnonzero(new), np.cumsum(new) - 1
+        has = np.arange(len(order)) - starts[place] < self.members(m)[self.group[order]]
+        return np.bincount(place, self.count[order] * has, len(starts)).astype(np.int64)
+
     def without(self, gone: Bools) -> Counts:
         """The groups' statistics without some quadruples."""
         left = ~gone
@@ -140,7 +151,7 @@ def _keeps(given: Given, part: Requirement, m: int) -> Bools:
     taken = np.bincount(given.group[largest], given.count[largest], given.total).astype(np.int64)
     if isinstance(part, KAnonymity):
         return given.sizes - taken >= part.k
-    fine = _staying(part, given, m) if part.growing else np.asarray(within(part, given.whole, taken), np.bool_)
+    fine = _surely(given, part, taken, m)
     open_ = ~fine
     if isinstance(part, LDiversity) and open_.any():
         fine, open_ = _values_stay(part, given, m, open_)
@@ -149,6 +160,16 @@ def _keeps(given: Given, part: Requirement, m: int) -> Bools:
     for number in np.flatnonzero(open_).tolist():
         fine[number] = worst_coalition(given.one(number)[0], part, m).coalition is None
     return fine
+
+
+def _surely(given: Given, part: Requirement, taken: Ints, m: int) -> Bools:
+    """Which groups keep a requirement by a bound; `taken` is what the largest contributors gave."""
+    if part.growing:
+        return _staying(part, given, m)
+    if isinstance(part, EntropyLDiversity):
+        least = entropy_at_least(given.whole, taken, given.owned(m))
+        return np.asarray(least >= np.log(part.l) + _SLACK, np.bool_)
+    return np.asarray(within(part, given.whole, taken), np.bool_)
 
 
 def _values_stay(part: LDiversity, given: Given, m: int, open_: Bools) -> tuple[Bools, Bools]:

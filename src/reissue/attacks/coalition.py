@@ -68,7 +68,7 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
     if knowledge.coalition:
         return _of_one(series, found, knowledge.coalition)
     number, records, requirement, weakness = min(found, key=lambda one: (one[3].largest_m, -one[3].people))
-    m = int(series.limits.get(NAME) or (1 if knowledge.m is None else knowledge.m))
+    m = int(series.limits.get(NAME, 1 if knowledge.m is None else knowledge.m))
     succeeded = weakness.largest_m < m
     return Finding(
         NAME,
