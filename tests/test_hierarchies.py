@@ -290,6 +290,25 @@ def test_a_type_that_would_change_the_value_is_another_value() -> None:
     assert encode(build(Hierarchy("flat"), [True]), [True, False]) == [0, -1]
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [True, False, None],
+        [dt.date(2024, 1, 31), None],
+        [dt.time(1, 2), dt.time(0)],
+        [1, 2, None],
+        [0.1, 2.5],
+        ["a", None],
+    ],
+)
+def test_text_from_a_file_finds_the_values_that_it_was(values: list[Any]) -> None:
+    for column in (pl.Series("x", values), pl.Series("x", ["2024-01-31 10:00", "2024-01-31 11:00"]).str.to_datetime()):
+        coding = Coding.build(Hierarchy("flat"), column)
+        written = pl.DataFrame({"x": column, "y": "q"}).write_csv()
+        text = pl.read_csv(written.encode(), infer_schema=False)["x"]
+        assert coding.encode(text)[0].tolist() == coding.encode(column)[0].tolist()
+
+
 @pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt8, pl.Int16, pl.UInt32, pl.Int64])
 def test_codes_at_the_ends_of_a_type(dtype: Any) -> None:
     ends = [pl.select(dtype.min()).item(), pl.select(dtype.max()).item()]

@@ -115,7 +115,12 @@ class Coding:
 
     def encode(self, column: pl.Series) -> tuple[Codes, Codes]:
         """Leaf codes of a prepared column (-1 where the taxonomy lacks the value), and the row numbers of those."""
-        codes = _lookup(_match(column, self.leaves), self.leaves)
+        leaves = self.leaves
+        if column.dtype == pl.String and (leaves.dtype.is_temporal() or leaves.dtype == pl.Boolean):
+            # What was written to a text file comes back as text.
+            codes = _lookup(_time_text(column), _time_text(leaves.cast(pl.String)))
+        else:
+            codes = _lookup(_match(column, leaves), leaves)
         if self.taxonomy.missing and column.null_count():
             codes[column.is_null().to_numpy()] = self.taxonomy.size - 1
         lacking = np.flatnonzero(codes < 0) if codes.min(initial=0) < 0 else np.empty(0, np.int32)
@@ -309,6 +314,11 @@ def _match(column: pl.Series, leaves: pl.Series) -> pl.Series:
     except pl.exceptions.PolarsError:
         return pl.Series(column.name, [None], dtype=leaves.dtype).new_from_index(0, len(column))
     return matched if same.all() else pl.select(pl.when(same).then(matched)).to_series()
+
+
+def _time_text(column: pl.Series) -> pl.Series:
+    """Dates and times as text in one of the ways to write them."""
+    return column.str.replace("T", " ", literal=True).str.replace(r"\.0+$", "")
 
 
 def _lookup(column: pl.Series, leaves: pl.Series) -> Codes:
