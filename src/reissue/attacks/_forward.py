@@ -13,7 +13,6 @@ place, O(histories x releases x W^2), or, where places are wide, on all S values
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,8 @@ from reissue.updates import UpdateModel
 
 __all__ = ["Block", "Histories", "Places", "blocks", "histories"]
 
+_RESCALE = 8
+"""After how many releases weights are scaled: shares and probabilities of so many releases do not underflow."""
 _CELLS = 1 << 19
 """How many numbers a block's largest array holds: a few of them stay in the processor's cache."""
 
@@ -93,6 +94,8 @@ def histories(table: Ints) -> Histories:
     for column in table.T:
         keys = mix(keys ^ (column + 2).astype(np.uint64))
     _, first, of_person = np.unique(keys, return_index=True, return_inverse=True)
+    if len(first) == len(table):
+        return Histories(table, np.arange(len(table)))
     of_person = of_person.reshape(-1)
     if not np.array_equal(table[first][of_person], table):  # two sequences with one key: hardly ever
         rows, of_person = np.unique(table, axis=0, return_inverse=True)
@@ -135,8 +138,10 @@ def blocks(places: Ints, shown: Places, model: UpdateModel) -> Iterator[Block]:
         step = max(_CELLS // cells, 1)
         for at in range(int(begin), int(end), step):
             rows = order[at : min(at + step, int(end))]
-            release = np.nonzero(present[rows])[1].reshape(len(rows), number)
-            where = np.take_along_axis(places[rows], release, axis=1)
+            where, release = places[rows], np.broadcast_to(np.arange(places.shape[1]), (len(rows), places.shape[1]))
+            if number < places.shape[1]:
+                release = np.nonzero(present[rows])[1].reshape(len(rows), number)
+                where = np.take_along_axis(where, release, axis=1)
             found = _compact(where, release, shown, powers, wide) if compact else _dense(where, release, shown, powers)
             yield Block(rows, release, *found)
 
@@ -162,9 +167,9 @@ class _Powers:
             return np.asarray(before[:, np.newaxis] == after[np.newaxis], np.float64)
         size = len(self.model.names)
         pairs = before[:, np.newaxis] * size + after[np.newaxis]
+        if (gap == gap[0]).all():
+            return np.asarray(self.after(int(gap[0])).ravel().take(pairs))
         gaps = np.unique(gap)
-        if len(gaps) == 1:
-            return np.asarray(self.after(int(gaps[0])).ravel().take(pairs))
         stack = np.stack([self.after(int(one)) for one in gaps]).ravel()
         return np.asarray(stack.take(pairs + np.searchsorted(gaps, gap) * (size * size)))
 
@@ -180,14 +185,20 @@ def _compact(where: Ints, release: Ints, shown: Places, powers: _Powers, width: 
     forward = np.empty_like(share)
     forward[0] = share[0]
     for i in range(1, total):
-        forward[i] = _scaled(np.einsum("ar,abr->br", forward[i - 1], steps[i - 1]) * share[i])
+        forward[i] = np.einsum("ar,abr->br", forward[i - 1], steps[i - 1])
+        forward[i] *= share[i]
+        if not i % _RESCALE:
+            _scale(forward[i])
     backward = np.ones_like(share[0])
     posterior = forward
     for i in range(total - 2, -1, -1):
-        backward = _scaled(np.einsum("br,abr->ar", backward * share[i + 1], steps[i]))
+        backward *= share[i + 1]
+        backward = np.einsum("br,abr->ar", backward, steps[i])
+        if not i % _RESCALE:
+            _scale(backward)
         posterior[i] *= backward
-    for i in range(total):
-        posterior[i] = _scaled(posterior[i])
+    for one in posterior:
+        _scale(one)
     return value.transpose(2, 0, 1), posterior.transpose(2, 0, 1)
 
 
@@ -198,19 +209,22 @@ def _dense(where: Ints, release: Ints, shown: Places, powers: _Powers) -> tuple[
     share = [shown.dense(place, size) for place in where.T]
     forward = [share[0]]
     for i in range(1, len(share)):
-        forward.append(_scaled(_moved(forward[-1], gaps[:, i - 1], powers, back=False) * share[i], -1))
+        forward.append(_moved(forward[-1], gaps[:, i - 1], powers, back=False) * share[i])
+        _scale(forward[-1], -1)
     backward = np.ones_like(share[0])
     for i in range(len(share) - 2, -1, -1):
-        backward = _scaled(_moved(backward * share[i + 1], gaps[:, i], powers, back=True), -1)
+        backward = _moved(backward * share[i + 1], gaps[:, i], powers, back=True)
+        _scale(backward, -1)
         forward[i] = forward[i] * backward
-    posterior = np.stack([_scaled(one, -1) for one in forward], axis=1)
+    posterior = np.stack(forward, axis=1)
+    _scale(posterior, -1)
     return np.broadcast_to(np.arange(size), posterior.shape), posterior
 
 
 def _moved(weights: Floats, gap: Ints, powers: _Powers, *, back: bool) -> Floats:
     """Weights one step on (or back), each row by its own gap."""
     if powers.model.fixed:
-        return weights
+        return weights.copy()
     moved = np.empty_like(weights)
     for one in np.unique(gap):
         rows: Bools = gap == one
@@ -219,7 +233,8 @@ def _moved(weights: Floats, gap: Ints, powers: _Powers, *, back: bool) -> Floats
     return moved
 
 
-def _scaled(weights: Any, axis: int = 0) -> Any:
-    """Weights that sum to 1, or stay 0."""
+def _scale(weights: Floats, axis: int = 0) -> None:
+    """Make weights sum to 1, or leave them 0."""
     total = weights.sum(axis=axis, keepdims=True)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    total[total == 0] = 1
+    weights /= total

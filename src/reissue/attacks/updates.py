@@ -58,10 +58,12 @@ def risks(following: Following, model: UpdateModel) -> Posteriors:
     for block in blocks(shared.places, following.places, model):
         at = block.rows[:, np.newaxis]
         largest[at, block.release] = block.posterior.max(axis=2)
-        left[at, block.release] = (block.posterior > 0).sum(axis=2)
-    person, release = np.nonzero(following.table >= 0)
-    row = shared.of_person[person]
-    return Posteriors(person, release, largest[row, release], left[row, release].astype(np.int64))
+        left[at, block.release] = np.count_nonzero(block.posterior, axis=2)
+    present = following.table >= 0
+    person, release = np.nonzero(present)
+    if len(shared.places) < len(following.table):
+        largest, left = largest[shared.of_person], left[shared.of_person]
+    return Posteriors(person, release, largest[present], left[present].astype(np.int64))
 
 
 @attack(NAME, "Follows people through their groups: which values are left, and how likely each is.")
