@@ -140,7 +140,7 @@ steps = st.lists(
 )
 
 
-def walk(steps: Steps, limit: int | None = None, *, thorough: bool = True) -> History:
+def walk(steps: Steps, limit: int | None = None, *, thorough: bool = True, balanced: bool = False) -> History:
     """A history of random steps; contracted before each if there is a limit."""
     history = History()
     alive: dict[int, int] = {}
@@ -148,7 +148,7 @@ def walk(steps: Steps, limit: int | None = None, *, thorough: bool = True) -> Hi
         left = {since: min(number, leaving[since]) for since, number in alive.items()}
         left = {since: number for since, number in left.items() if number}
         alive = {since: number - left.get(since, 0) for since, number in alive.items()} | {release: came}
-        history = history if limit is None else history.contract(limit, thorough=thorough)
+        history = history if limit is None else history.contract(limit, thorough=thorough, balanced=balanced)
         history = history.step(release, left, came)
     return history
 
@@ -184,6 +184,9 @@ def test_contracting_on_the_way_changes_no_cut_and_no_attack_below_the_limit(
     assert small.cut(last, limit) == full.cut(last, limit)
     assert small.attack(last, limit) == full.attack(last, limit)
     assert len(small.edges) <= len(full.edges)
+    smaller = walk(given_steps, limit, thorough=thorough, balanced=True)
+    assert smaller.attack(last, limit) == full.attack(last, limit)
+    assert smaller.cut(last, limit) >= full.cut(last, limit)
 
 
 def joined(edges: dict[tuple[int, int], int], release: int) -> bool:

@@ -112,11 +112,14 @@ class Graphs:
         """Make the step: so many records came to each bucket."""
         self._grow(len(came))
         changed = (came > 0) | (self.left > 0)
-        plain = changed & (self.left < self.limit) & (self.here > 0)
+        # As many leave at once as it takes for the past and this release to be one node.
+        enough = (self.limit + 1) // 2 if self.exact else self.limit
+        plain = changed & (self.left < enough) & (self.here > 0)
         plain[list(self.returned)] = False
         for bucket in {*np.flatnonzero(plain).tolist(), *(b for b in self.histories if changed[b])}:
             thorough = (self.release + bucket) % _TURN == 0
-            after = self._after(bucket, int(came[bucket])).contract(self.limit, thorough=thorough)
+            after = self._after(bucket, int(came[bucket]))
+            after = after.contract(self.limit, thorough=thorough, balanced=self.exact)
             if after.plain:
                 self.histories.pop(bucket, None)
             else:

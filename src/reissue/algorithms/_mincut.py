@@ -92,13 +92,14 @@ class History:
             return None
         return _cheapest(merged.edges, new, end, limit)
 
-    def contract(self, limit: int, *, thorough: bool = True) -> "History":
+    def contract(self, limit: int, *, thorough: bool = True, balanced: bool = False) -> "History":
         """The same history with one node for all that no cut or attack below the limit tells apart.
 
-        Nodes with a heavy edge between them are joined; if `thorough`, also those that many light edges connect.
+        Nodes with a heavy edge between them are joined; if `thorough`, also those that many light edges connect. If
+        `balanced`, only attacks count, not cuts: then half the weight is heavy enough.
         """
         lasting = {ends: number for ends, number in self.edges.items() if ends[1] != END}
-        merged = _relabel(self.edges, _heavy(lasting, limit))
+        merged = _relabel(self.edges, _uncrossed(lasting, limit) if balanced else _heavy(lasting, limit))
         if thorough:
             lasting = {ends: number for ends, number in merged.edges.items() if END not in ends}
             merged = merged.then(_connected(lasting, limit))

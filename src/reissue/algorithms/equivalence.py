@@ -141,7 +141,7 @@ class _Work:
         cell = np.repeat(np.arange(self.fresh.size), self.fresh.reshape(-1))
         new_signature = np.concatenate([places.signature[~added], cell // situation.width]).astype(np.int32)
         new_value = np.concatenate([places.value[~added], cell % situation.width]).astype(np.int32)
-        models = near(self.job.rng, new_signature, signature)
+        models = near(self.job.rng, new_signature, signature) if len(new_signature) else np.empty(0, np.int64)
         release = situation.register.release + 1
         since = np.full(len(new_value), release, np.int32)
         name = (np.int64(release) << 32) + np.arange(len(new_value))
