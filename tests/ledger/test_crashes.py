@@ -1,0 +1,161 @@
+"""Killed publishers, two at once, full disks, folders that cannot be written: whole or not at all, and nothing lost."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reissue.errors import InputError
+from reissue.ledger import Ledger
+from reissue.publish import publish
+from tests.ledger.conftest import Begin
+from tests.ledger.series import INVARIANCE, MONTHS, schema
+from tests.silence import refused
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """A ledger with one release, and the table that comes next."""
+    folder = tmp_path / "base"
+    folder.mkdir()
+    with Ledger.create(folder / "base.ledger", schema(INVARIANCE)) as ledger:
+        publish(MONTHS[0], ledger)
+    MONTHS[1].write_parquet(folder / "next.parquet")
+    return folder
+
+
+def crash(base: Path, attempts: int) -> Any:
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "tests.ledger.crash", str(base), str(attempts), "5"],
+        cwd=ROOT,
+        env={**os.environ, "POLARS_MAX_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def check_crashes(outcome: Any, attempts: int) -> None:
+    whole, found = outcome["whole"], outcome["found"]
+    assert len(found) == attempts
+    assert outcome["steps"] > 15, "every step that touches the disk is a place to die"
+    for one in found:
+        assert one["problems"] == one["then"] == []
+        assert one["left"] in {None, whole["again"]}
+        assert one["again"] == whole["again"]
+        assert one["total"] == 2
+        assert one["stray"] == 0
+    assert sum(one["killed"] for one in found) > attempts / 2
+    assert {one["releases"] for one in found if one["killed"]} == {1, 2}
+
+
+def test_a_killed_publisher_leaves_a_release_whole_or_not_at_all(base: Path) -> None:
+    check_crashes(crash(base, 60), 60)
+
+
+@pytest.mark.slow
+def test_hundreds_of_killed_publishers(base: Path) -> None:
+    check_crashes(crash(base, 500), 500)
+
+
+def test_of_two_publishers_one_wins(begin: Begin, place: str) -> None:
+    ledger = begin(INVARIANCE)
+    publish(MONTHS[0], ledger)
+    with ledger.store.writing(), Ledger.open(place) as other:
+        message = refused(InputError, lambda: publish(MONTHS[1], other))
+        assert "Somebody else is publishing" in message
+        assert len(other.releases) == 1, "who only reads need not wait"
+    publish(MONTHS[1], ledger)
+    assert len(ledger.releases) == 2
+
+
+def test_many_publishers_at_once_do_not_interleave(begin: Begin, place: str) -> None:
+    begin(INVARIANCE)
+    ended: list[str] = []
+
+    def work() -> None:
+        with Ledger.open(place) as mine:
+            try:
+                publish(MONTHS[0], mine)
+                ended.append("published")
+            except InputError as problem:
+                ended.append("busy" if "Somebody else" in str(problem) else str(problem))
+
+    threads = [threading.Thread(target=work) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(ended) <= {"published", "busy"}
+    assert "published" in ended
+    with Ledger.open(place) as ledger:
+        assert len(ledger.releases) == 1, "the same table is one release"
+        assert ledger.verify() == []
+
+
+def limited(base: Path, prepare: Callable[[], None]) -> "subprocess.CompletedProcess[str]":
+    """Publish in a child that lives under a limit."""
+    code = (
+        "import sys, polars as pl; from reissue.ledger import Ledger; from reissue.publish import publish\n"
+        "from reissue.errors import InputError\n"
+        "try:\n"
+        "    publish(pl.read_parquet('next.parquet'), Ledger.open('base.ledger'))\n"
+        "except InputError as problem:\n"
+        "    sys.exit(f'refused: {problem}')\n"
+    )
+    command = [sys.executable, "-c", code]
+    return subprocess.run(  # noqa: S603
+        command,
+        cwd=base,
+        preexec_fn=prepare,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("size", [0, 1_000, 4_096])
+def test_a_full_disk_is_said_and_nothing_is_lost(base: Path, size: int) -> None:
+    outcome = limited(base, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    assert outcome.stderr.startswith("refused: The ledger"), outcome.stderr
+    with Ledger.open(base / "base.ledger") as ledger:
+        assert ledger.verify() == []
+        assert len(ledger.releases) == 1
+        publish(MONTHS[1], ledger)
+        assert len(ledger.releases) == 2
+
+
+def test_a_folder_that_cannot_be_written_is_said(base: Path) -> None:
+    script = 'mount --bind base.ledger base.ledger && mount -o remount,ro,bind base.ledger && exec "$0" -c "$1"'
+    code = (
+        "import sys, polars as pl; from reissue.ledger import Ledger; from reissue.publish import publish\n"
+        "from reissue.errors import InputError\n"
+        "try:\n"
+        "    publish(pl.read_parquet('next.parquet'), Ledger.open('base.ledger'))\n"
+        "except InputError as problem:\n"
+        "    sys.exit(f'refused: {problem}')\n"
+    )
+    outcome = subprocess.run(  # noqa: S603
+        ["unshare", "--mount", "--map-root-user", "sh", "-c", script, sys.executable, code],  # noqa: S607
+        cwd=base,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unshare" in outcome.stderr or "mount:" in outcome.stderr:
+        pytest.skip("this machine lets nobody mount a folder read-only")
+    assert outcome.stderr.startswith("refused: The ledger"), outcome.stderr
+    with Ledger.open(base / "base.ledger") as ledger:
+        assert ledger.verify() == []
+        assert len(ledger.releases) == 1
