@@ -41,6 +41,8 @@ class Graphs:
     since: dict[int, dict[int, int]] = field(default_factory=dict)
     """Signature to release of arrival to how many of those left, for buckets with a history."""
     _touched: set[int] = field(default_factory=set)
+    _fine: set[int] = field(default_factory=set)
+    """Buckets whose cut was found large enough; more records that come only raise it."""
 
     @classmethod
     def of(cls, memory: Mapping[str, Any], release: int, limit: int, *, exact: bool) -> "Graphs":
@@ -89,9 +91,11 @@ class Graphs:
         changed = (came > 0) | (self.left > 0)
         changed[list(self._touched)] = True
         for bucket in np.flatnonzero(changed & live & (cut < self.limit) & (came < self.limit)).tolist():
-            sets = self.sets(bucket, int(came[bucket]), int(sizes[bucket]))
+            sets = 0 if bucket in self._fine else self.sets(bucket, int(came[bucket]), int(sizes[bucket]))
             if sets:
                 yield bucket, sets
+            else:
+                self._fine.add(bucket)
 
     def sets(self, bucket: int, came: int, size: int) -> int:
         """How many sets of `size` records the cut asks for."""
