@@ -33,6 +33,7 @@ def random_membership(seed: int) -> Membership:
     order = np.lexsort((person, group))
     counts = rng.integers(0, 3, (2 * releases, VALUES))
     counts[:, 0] += counts.sum(axis=1) == 0
+    counts[0, VALUES - 1] += 1  # Every value of the model occurs.
     at, value = np.nonzero(counts)
     return Membership(
         np.array(person)[order],
