@@ -13,7 +13,7 @@ Everybody's places of all releases are remembered for this, so the memory grows 
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ __all__ = ["Ceiling", "Formed", "multisets"]
 _SLACK = 1e-9
 _CHOICES = 64
 """How many places are tried for somebody above the ceiling."""
+_HOPELESS = 100
+"""After how many different cases without remedy the search is given up: the release is refused anyway."""
 
 
 @dataclass(eq=False)
@@ -107,14 +109,19 @@ class Ceiling:
             return formed, None
         past = self._past(people)
         worst = self._posteriors(past, formed)
-        for row in np.flatnonzero(worst > self.limit + _SLACK).tolist():
-            _Repair(self, formed, past, rng).mend(row)
-        worst = self._posteriors(past, formed)
+        bad = np.flatnonzero(worst > self.limit + _SLACK)
+        if len(bad):
+            repair = _Repair.of(self, formed, past, rng)
+            for row in bad.tolist():
+                repair.mend(row)
+                if len(repair.hopeless) > _HOPELESS:
+                    break
+            worst = self._posteriors(past, formed)
         above = int((worst > self.limit + _SLACK).sum())
         if above:
             raise NotMetError(
-                f"The values of {above} people would be more likely than {self.limit:g}, whatever group they stand in. "
-                "Nothing was published. Leave them out of this release, or raise the ceiling."
+                f"The values of {above} people would be more likely than {self.limit:g}, and no other places were "
+                "found for all of them. Nothing was published. Leave them out of this release, or raise the ceiling."
             )
         return formed, float(worst.max(initial=0.0))
 
@@ -181,38 +188,58 @@ def _worst(table: Ints, shown: Places, model: UpdateModel) -> Floats:
 
 @dataclass(eq=False)
 class _Repair:
-    """Another place for somebody above the ceiling."""
+    """Other places for people above the ceiling. What a group shows never changes by it."""
 
     ceiling: Ceiling
     formed: Formed
     past: Codes
     rng: np.random.Generator
+    shows: Sequence[list[int]]
+    """Group to its values."""
+    pool: Ints
+    """The rows, by bucket and value."""
+    keys: Ints
+    """Bucket and value of each of the pool, as one number."""
+    hopeless: set[tuple[bytes, int]] = field(default_factory=set)
+    """Pasts, with bucket and value, for which nothing was found."""
+
+    @classmethod
+    def of(cls, ceiling: Ceiling, formed: Formed, past: Codes, rng: np.random.Generator) -> "_Repair":
+        """Look up once what is asked for again and again."""
+        order = np.lexsort((formed.values, formed.groups))
+        ends = np.searchsorted(formed.groups[order], np.arange(int(formed.groups.max()) + 2))
+        shows = [formed.values[order[a:b]].tolist() for a, b in itertools.pairwise(ends.tolist())]
+        key = formed.bucket[: formed.rows].astype(np.int64) * (1 << 32) + formed.values[: formed.rows]
+        pool = np.argsort(key, kind="stable")
+        return cls(ceiling, formed, past, rng, shows, pool, key[pool])
 
     def mend(self, row: int) -> None:
         """Change places with somebody, or stand among counterfeits, if one of them helps."""
-        if not self._swap(row):
-            self._apart(row)
+        case = (self.past[row].tobytes(), self._key(row))
+        if case not in self.hopeless and not self._swap(row) and not self._apart(row):
+            self.hopeless.add(case)
+
+    def _key(self, row: int) -> int:
+        return int(self.formed.bucket[row]) * (1 << 32) + int(self.formed.values[row])
 
     def _limit(self) -> float:
         return (self.ceiling.limit or 1.0) + _SLACK
 
-    def _group(self, group: int) -> list[int]:
-        return sorted(self.formed.values[self.formed.groups == group].tolist())
-
     def _swap(self, row: int) -> bool:
         """Change places with somebody of the same bucket and value, if both are then below the ceiling."""
-        formed = self.formed
-        rows = slice(0, formed.rows)
-        same = (formed.bucket[rows] == formed.bucket[row]) & (formed.values[rows] == formed.values[row])
-        others = np.flatnonzero(same & (formed.groups[rows] != formed.groups[row]))
-        others = self.rng.permutation(others)[:_CHOICES]
+        groups = self.formed.groups
+        if groups[row] >= len(self.shows):  # pragma: no cover
+            return False
+        first, after = np.searchsorted(self.keys, [self._key(row), self._key(row) + 1])
+        others = self.pool[first + self.rng.permutation(int(after - first))[:_CHOICES]]
+        others = others[(groups[others] != groups[row]) & (groups[others] < len(self.shows))]
         if not len(others):
             return False
-        mine = self.ceiling.among(self.past[row], [self._group(int(formed.groups[other])) for other in others])
-        here = self._group(int(formed.groups[row]))
+        mine = self.ceiling.among(self.past[row], [self.shows[group] for group in groups[others].tolist()])
+        here = self.shows[groups[row]]
         for other in others[np.argsort(mine, kind="stable")][: int((mine <= self._limit()).sum())].tolist():
             if self.ceiling.among(self.past[other], [here])[0] <= self._limit():
-                formed.groups[[row, other]] = formed.groups[[other, row]]
+                groups[[row, other]] = groups[[other, row]]
                 return True
         return False
 
