@@ -1,7 +1,7 @@
 """publish: the next release of a series, safe with all the earlier ones.
 
 Identifiers end at the door: from the moment a table is read, people are pseudonyms under the ledger's key. Without a
-seed the release follows from the key, the ledger's last entry and the table alone; so a publisher who was killed can
+seed the release follows from the key, the release before it and the table alone; so a publisher who was killed can
 simply begin again, and whoever publishes the same table twice gets the same release, not a second one.
 """
 
@@ -139,8 +139,8 @@ class _Situation:
     request: _Request
     mark: str
     """Tells this table and request from any other, to those who have the key."""
-    head: str
-    """The hash of the entry that the release comes after."""
+    before: str
+    """Tells what was published before: a series that is published again from the same tables is the same."""
     earlier: "tuple[Recorded, ...]"
     again: "Recorded | None"
     """The last release, if it was made from the same table and request."""
@@ -158,9 +158,9 @@ class _Situation:
         mark = ledger.key.derive("request", canonical({"asked": asked, "table": content}).encode()).hex()
         last = releases[-1] if releases else None
         again = last if last is not None and last.content["request"] == mark else None
-        before = entries if again is None else entries[: again.entry.number - 1]
-        earlier = releases_of(before)
-        return cls(ledger, schema, Policy.of(schema), table, request, mark, before[-1].hash, earlier, again)
+        earlier = releases if again is None else releases[:-1]
+        before = canonical({"csv": [one.content["csv"] for one in earlier[-1:]], "number": len(earlier)})
+        return cls(ledger, schema, Policy.of(schema), table, request, mark, before, earlier, again)
 
     @property
     def number(self) -> int:
@@ -214,7 +214,7 @@ class _Situation:
     def _seed(self) -> int:
         if self.request.seed is not None:
             return self.request.seed
-        return int.from_bytes(self.ledger.key.derive("seed", f"{self.head}{self.mark}".encode())[:16], "little")
+        return int.from_bytes(self.ledger.key.derive("seed", f"{self.before}{self.mark}".encode())[:16], "little")
 
     def attack(self, release: Release) -> Findings:
         """What attacks find, with all earlier releases."""

@@ -33,7 +33,7 @@ __all__ = ["Ledger", "Recorded", "csv_bytes"]
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recorded:
     """One release as the ledger has it."""
 

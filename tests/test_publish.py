@@ -1,0 +1,253 @@
+"""publish: every method, replay, refusals, recipients, and silence about people."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from reissue.errors import DataError, NotMetError
+from reissue.ledger import Ledger, RefusedError
+from reissue.ledger._together import held_together
+from reissue.ledger.adopt import adopt
+from reissue.ledger.ledger import Recorded
+from reissue.policy import Policy
+from reissue.publish import publish, publish_next
+from reissue.schema import Schema
+from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
+
+GROWING = [pl.concat(MONTHS[: number + 1]).unique("patient", keep="first", maintain_order=True) for number in range(3)]
+METHODS: Mapping[str, tuple[list[pl.DataFrame], Mapping[str, Any]]] = {
+    "pool": (MONTHS, POOL),
+    "mondrian": (MONTHS, {**POOL, "method": "mondrian", "suppress": 0.05}),
+    "topdown": (MONTHS, {**POOL, "method": "topdown"}),
+    "anatomy": (MONTHS, {**POOL, "method": "anatomy", "require": "simple-l=2"}),
+    "mask": (MONTHS, {"method": "mask", "require": "k=5 & simple-l=2", "attacks": ["minimality"]}),
+    "providers": (MONTHS, {"method": "providers", "require": "k=4", "attacks": ["coalition"]}),
+    "correspondence": (GROWING, {"method": "correspondence", "require": "k=5", "attacks": ["correspondence"]}),
+    "invariance": (MONTHS, INVARIANCE),
+    "equivalence": (
+        MONTHS,
+        {"method": "equivalence", "require": "simple-l=3", "options": {"e": 3}, "attacks": ["updates", "equivalence"]},
+    ),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "x.ledger"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_publishes_and_replays(method: str, place: Path, tmp_path: Path) -> None:
+    months, policy = METHODS[method]
+    with Ledger.create(place, schema(policy)) as ledger:
+        made = [publish_next(month, ledger) for month in months[:3]]
+        assert [one.number for one in made] == [1, 2, 3]
+        assert all(one.release.method == method for one in made)
+        assert ledger.verify() == []
+        last = publish_next(months[2], ledger)
+        assert last.again
+        assert {name: frame.to_dict() for name, frame in last.release.tables.items()}
+        assert ledger.tables(ledger.release(3)).keys() == last.release.tables.keys()
+    key = place.with_name("x.ledger.key")
+    with Ledger.create(tmp_path / "y.ledger", schema(policy), key=key) as other:
+        for number, month in enumerate(months[:3], start=1):
+            publish(month, other)
+            assert other.release(number).content["csv"] == made_csv(place, number)
+
+
+def made_csv(place: Path, number: int) -> Any:
+    with Ledger.open(place) as ledger:
+        return ledger.release(number).content["csv"]
+
+
+def test_without_the_key_nobody_gets_the_same_release(tmp_path: Path) -> None:
+    texts = []
+    for name in ("x", "y"):
+        with Ledger.create(tmp_path / name, schema(POOL)) as ledger:
+            texts.append(publish(MONTHS[0], ledger).frame.write_csv())
+    assert texts[0] != texts[1]
+
+
+def test_a_seed_decides_the_rest(tmp_path: Path) -> None:
+    texts = []
+    for name in ("x", "y"):
+        with Ledger.create(tmp_path / name, schema(POOL)) as ledger:
+            texts.append(publish(MONTHS[0], ledger, seed=3).frame.write_csv())
+    assert texts[0] == texts[1]
+
+
+def test_the_users_kind_of_frame_comes_back(place: Path) -> None:
+    with Ledger.create(place, schema(POOL)) as ledger:
+        frame = publish(MONTHS[0].to_pandas(), ledger).frame
+        assert type(frame).__module__.startswith("pandas")
+
+
+def test_identifiers_and_left_out_records_are_nowhere(
+    place: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    months = [
+        month.with_columns(
+            pl.format("Xanthippe-{}", "patient").alias("patient"),
+            # One person whom no group takes in: everything about it is its own.
+            pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("Z9777")).otherwise("zip").alias("zip"),
+        )
+        for month in MONTHS[:3]
+    ]
+    policy = {"require": "k=5", "method": "incognito", "suppress": 0.2, "attacks": ["updates"], "not_run": "allow"}
+    text = ""
+    with Ledger.create(place, schema({**policy, "ceilings": {"updates": 1.0}})) as ledger:
+        releases = [publish(month, ledger) for month in months]
+        assert any(release.suppressed for release in releases)
+        ledger.amend(schema(policy))
+        with pytest.raises(RefusedError) as refused:
+            publish(MONTHS[3].with_columns(pl.format("Xanthippe-{}", "patient").alias("patient")), ledger)
+        text += refused.value.report.text + str(refused.value.report.as_dict())
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    frames = [pl.read_parquet(path) for path in place.rglob("*.parquet")]
+    seen = "".join(frame.write_csv() for frame in frames)
+    written = capsys.readouterr()
+    everything = kept.decode("latin1") + seen + text + caplog.text + written.out + written.err
+    assert "Xanthippe" not in everything
+    assert all("Z9777" not in part for part in (seen, text)) or not any(r.draft.groups[0] < 0 for r in releases)
+
+
+def test_exact_values_of_left_out_records_are_not_kept(place: Path) -> None:
+    ages = [20, 21, 22, 23, 24] * 8
+    frame = pl.DataFrame(
+        {
+            "p": [f"Xanthippe {number}" for number in range(41)],
+            "age": [*ages, 97],
+            "town": ["Hull"] * 40 + ["Xanadu"],
+            "ill": ["flu", "burn"] * 20 + ["flu"],
+        }
+    )
+    text = '[columns]\np="identifier"\nage="quasi"\ntown="quasi"\nill="sensitive"\n[taxonomy.town]\nflat=true\n'
+    text += '[policy]\nrequire="k=5"\nmethod="incognito"\nsuppress=0.1\nattacks=["updates"]\n'
+    plan = Schema.loads(text + "ceilings={updates=1.0}\n")
+    with Ledger.create(place, plan) as ledger:
+        release = publish(frame, ledger)
+        assert release.draft.groups[40] < 0, "the last one is left out"
+    kept = b"".join(path.read_bytes() for path in place.rglob("*") if path.is_file()).decode("latin1")
+    seen = "".join(pl.read_parquet(path).write_csv() for path in place.rglob("*.parquet"))
+    assert "Xanadu" not in kept + seen
+    assert ",97," not in seen
+    assert "Xanthippe" not in kept + seen
+
+
+def test_a_refusal_says_what_leaked_and_what_would_help(place: Path) -> None:
+    with Ledger.create(place, schema({**POOL, "ceilings": {}})) as ledger:
+        publish(MONTHS[0], ledger)
+        before = ledger.entries()
+        with pytest.raises(RefusedError) as caught:
+            publish(MONTHS[1], ledger)
+        report = caught.value.report
+        assert report.release == 2
+        assert report.problems[0].startswith("updates: The values of ")
+        assert any("invariance" in line for line in report.advice)
+        assert any("larger k than 5" in line for line in report.advice)
+        assert any("Leave out a quasi-identifier" in line for line in report.advice)
+        assert ledger.entries() == before
+        assert ledger.verify() == []
+
+
+def test_what_was_not_run_blocks_unless_the_policy_says_otherwise(place: Path, tmp_path: Path) -> None:
+    policy = {"require": "simple-l=2", "method": "anatomy", "attacks": ["correspondence"]}
+    with Ledger.create(place, schema(policy)) as ledger:
+        publish(MONTHS[0], ledger)
+        with pytest.raises(RefusedError, match="The policy asks for this attack"):
+            publish(MONTHS[1], ledger)
+        ledger.amend(schema({**policy, "not_run": ["correspondence"]}))
+        publish(MONTHS[1], ledger)
+
+
+def test_too_many_counterfeits_are_refused(place: Path) -> None:
+    with Ledger.create(place, schema({**INVARIANCE, "counterfeits": 0.0})) as ledger:
+        publish(MONTHS[0], ledger)
+        few = MONTHS[0].filter(pl.int_range(pl.len()) % 3 > 0)
+        with pytest.raises(NotMetError, match="counterfeits were needed"):
+            publish(few, ledger)
+
+
+def test_a_table_that_does_not_continue_the_series_is_refused(place: Path) -> None:
+    with Ledger.create(place, schema(POOL)) as ledger:
+        publish(MONTHS[0], ledger, dated="2026-01-31")
+        with pytest.raises(DataError, match=r"'age' \(numbers, now text\)"):
+            publish(MONTHS[1].with_columns(pl.col("age").cast(pl.String)), ledger)
+        with pytest.raises(DataError, match="must be later"):
+            publish(MONTHS[1], ledger, dated="2026-01-31")
+        with pytest.raises(DataError, match="not unique"):
+            publish(pl.concat([MONTHS[1], MONTHS[1].head(1)]), ledger)
+        publish(MONTHS[1], ledger, dated="2026-02-28")
+        assert [one.date for one in ledger.releases] == ["2026-01-31", "2026-02-28"]
+
+
+def test_a_dry_run_shows_all_and_records_nothing(place: Path) -> None:
+    with Ledger.create(place, schema(INVARIANCE)) as ledger:
+        publish(MONTHS[0], ledger)
+        before = ledger.entries()
+        dry = publish_next(MONTHS[1], ledger, dry_run=True)
+        assert not dry.recorded
+        assert len(dry.findings) == 2
+        assert ledger.entries() == before
+        real = publish_next(MONTHS[1], ledger)
+        assert real.recorded
+        assert real.release.frame.equals(dry.release.frame)
+
+
+def recorded(*recipients: tuple[str, ...]) -> list[Recorded]:
+    return [
+        Recorded(number, None, {"recipients": list(names)})  # type: ignore[arg-type]
+        for number, names in enumerate(recipients, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("collude", "getting", "held"),
+    [
+        (None, ("a",), [[1, 2, 3, 4]]),
+        ([], ("a",), [[1, 4]]),
+        ([], ("b", "c"), [[2, 4], [3, 4]]),
+        ([["a", "b"]], ("a",), [[1, 2, 4]]),
+        ([["a", "b"]], ("c",), [[3, 4]]),
+        ([["a", "b"]], (), [[1, 2, 4], [3, 4]]),
+    ],
+)
+def test_who_may_hold_what(collude: Any, getting: tuple[str, ...], held: list[list[int]]) -> None:
+    section = {"require": "k=5", **({} if collude is None else {"collude": collude})}
+    earlier = recorded(("a",), ("b",), ("c",), ())
+    found = held_together(earlier, getting, Policy.of(schema(section)))
+    assert [[one.number for one in some] for some in found] == held
+
+
+def test_recipients_who_do_not_collude_are_not_added_up(place: Path) -> None:
+    with Ledger.create(place, schema({**POOL, "ceilings": {}, "collude": []})) as ledger:
+        publish(MONTHS[0], ledger, recipients=["ministry"])
+        publish(MONTHS[1], ledger, recipients=["institute"])
+        assert ledger.release(2).content["findings"]["findings"][0]["releases"] == [2]
+        with pytest.raises(RefusedError):
+            publish(MONTHS[2], ledger, recipients=["ministry"])
+
+
+def test_a_private_copy_is_adopted_without_its_names(place: Path) -> None:
+    plan = schema(POOL)
+    texts = MONTHS[0].with_columns(pl.lit("*").alias("zip"), pl.lit("[0-99]").alias("age"), pl.lit("*").alias("job"))
+    with Ledger.create(place, plan) as ledger:
+        assert adopt(ledger, [texts.with_columns(pl.format("Xanthippe-{}", "patient").alias("patient"))]) == 1
+        assert "patient" not in ledger.tables(ledger.release(1))["release"].columns
+        assert "standing" in ledger.release(1).files
+        named = MONTHS[1].with_columns(pl.format("Xanthippe-{}", "patient").alias("patient"))
+        findings = publish_next(named, ledger, dry_run=True).findings
+        assert findings["updates"].releases == (1, 2)
+        assert ledger.verify() == []
+    kept = b"".join(path.read_bytes() for path in place.rglob("*") if path.is_file())
+    assert b"Xanthippe" not in kept
+
+
+def test_looking_back_is_bounded_where_the_policy_says_so(place: Path) -> None:
+    with Ledger.create(place, schema({**INVARIANCE, "look_back": 1})) as ledger:
+        for month in MONTHS[:3]:
+            publish(month, ledger)
+        assert ledger.release(3).content["findings"]["findings"][0]["releases"] == [2, 3]
