@@ -235,3 +235,18 @@ def test_an_identifier_is_needed_to_match_people() -> None:
         knowledge=Knowledge(members=[T1, T2, T3]),
     )["equivalence"]
     assert finding.status == Status.NOT_RUN
+
+
+def test_series_whose_values_change_are_another_attacks_case() -> None:
+    """The groups of the same two people have no value in common."""
+    tables = [
+        pl.DataFrame({"id": [1, 2], "q": ["a", "b"], "s": values}) for values in (["flu", "cold"], ["ulcer", "cancer"])
+    ]
+    schema = Schema.of_columns(quasi=["q"], sensitive=["s"], identifier="id")
+    releases = [anonymize(table, schema, "k=2", seed=1) for table in tables]
+    finding = attack(releases, schema, only=["equivalence"])["equivalence"]
+    assert finding.status == Status.NOT_RUN
+    assert "values change here" in (finding.reason or "")
+    declared = Schema.loads(schema.dumps() + "\n[updates]\norder = ['cold', 'flu', 'cancer', 'ulcer']\n")
+    finding = attack(releases, declared, only=["equivalence"])["equivalence"]
+    assert "the schema says that sensitive values change" in (finding.reason or "")

@@ -19,6 +19,7 @@ from reissue.attacks._equivalence_exact import buckets, cheapest
 from reissue.attacks._membership import Membership, membership
 from reissue.attacks._propagation import Equivalences, domino, propagate
 from reissue.attacks._series import Series
+from reissue.attacks.updates import posteriors
 from reissue.errors import InputError
 from reissue.findings import Finding, Status
 
@@ -70,6 +71,7 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
     if len(series) < 2:
         raise CannotRunError("it compares releases, and there is only one.")
     members = membership(series, knowledge)
+    _refuse_changes(series, members)
     limit = _limit(series, members)
     outcome = exposure(members, limit)
     parts = [members.until(number) for number in range(1, len(series))]
@@ -95,6 +97,16 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
         limit=limit,
         details=details,
     )
+
+
+def _refuse_changes(series: Series, members: Membership) -> None:
+    """Groups cancel only while values stay as they are."""
+    if series.schema.updates and series.schema.updates.get("none") is not True:
+        raise CannotRunError("the schema says that sensitive values change; this attack is about values that stay.")
+    if (posteriors(members).left == 0).any():
+        raise CannotRunError(
+            "somebody's groups have no value in common: values change here, and this attack is about values that stay."
+        )
 
 
 def _limit(series: Series, members: Membership) -> int:
