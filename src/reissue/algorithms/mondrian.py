@@ -18,7 +18,7 @@ from reissue.release import Draft
 from reissue.requirements import Requirement
 from reissue.taxonomy import Taxonomy
 
-__all__ = ["mondrian"]
+__all__ = ["both_hold", "cut_near", "halved", "mondrian"]
 
 
 @algorithm(
@@ -49,15 +49,15 @@ def _advance(
     codes = _of_each(frontier, widest)
     lo, hi = (np.stack(ends)[widest, np.arange(len(widest))] for ends in zip(*bounds, strict=True))
     upper = codes >= _cuts(frontier, codes, widest, lo, hi, taxonomies)[frontier.of_row]
-    works = _both(frontier, upper, requirement)
+    works = both_hold(frontier, upper, requirement)
     if not strict and not works.all():
         upper = np.where(works[frontier.of_row], upper, _halves(frontier, codes))
-        works = _both(frontier, upper, requirement)
+        works = both_hold(frontier, upper, requirement)
     works &= ~done
-    return _next(frontier, widest, upper, works, ~works & ~done), done
+    return halved(frontier, widest, upper, works, ~works & ~done), done
 
 
-def _both(frontier: Frontier, upper: Bools, requirement: Requirement) -> Bools:
+def both_hold(frontier: Frontier, upper: Bools, requirement: Requirement) -> Bools:
     """Which groups have two sides that meet the requirement."""
     total = len(frontier.sizes)
     counts = frontier.counts(2 * frontier.of_row + upper, 2 * total)
@@ -82,11 +82,11 @@ def _cuts(
     for number, taxonomy in enumerate(taxonomies):
         here = np.flatnonzero(place == number)
         if len(here):
-            cut[here] = _cut(taxonomy, median[here], lo[here], hi[here])
+            cut[here] = cut_near(taxonomy, median[here], lo[here], hi[here])
     return cut
 
 
-def _cut(taxonomy: Taxonomy, median: Codes, lo: Codes, hi: Codes) -> Codes:
+def cut_near(taxonomy: Taxonomy, median: Codes, lo: Codes, hi: Codes) -> Codes:
     """The start of the median's child under the group's node, or the next child's start."""
     if taxonomy.ordered:
         cut = np.where(median > lo, median, median + 1)
@@ -107,7 +107,7 @@ def _halves(frontier: Frontier, codes: Codes) -> Bools:
     return upper
 
 
-def _next(frontier: Frontier, widest: Ints, upper: Bools, works: Bools, again: Bools) -> Layout:
+def halved(frontier: Frontier, widest: Ints, upper: Bools, works: Bools, again: Bools) -> Layout:
     """Lower halves, then upper halves, then the groups that try another attribute."""
     split = np.repeat(works, frontier.sizes)
     above = split & upper

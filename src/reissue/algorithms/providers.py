@@ -35,7 +35,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms._base import Job, Option, algorithm
 from reissue.algorithms._frontier import Frontier, Layout, Ranks, work_off
 from reissue.algorithms._mprivate import MPrivate, with_providers
-from reissue.algorithms.mondrian import _both, _cut, _next, mondrian
+from reissue.algorithms.mondrian import both_hold, cut_near, halved, mondrian
 from reissue.attacks._coalition_given import Given, private
 from reissue.cells import pack, rank
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
@@ -143,9 +143,9 @@ def _advance(frontier: Frontier, taxonomies: tuple[Taxonomy, ...], judge: MPriva
         lo, hi = frontier.bounds(place)
         codes = frontier.codes[place]
         median = Ranks(frontier, codes, lo, hi).at(frontier.starts + frontier.sizes // 2)
-        above = codes >= _cut(taxonomy, median, lo, hi)[frontier.of_row]
+        above = codes >= cut_near(taxonomy, median, lo, hi)[frontier.of_row]
         width = taxonomy.loss(*taxonomy.snap(lo, hi))
-        works = _both(frontier, above, judge) & (width > 0)
+        works = both_hold(frontier, above, judge) & (width > 0)
         counts = frontier.counts(2 * frontier.of_row + above, 2 * groups)
         score = np.round(judge.fitness(counts).reshape(groups, 2).min(axis=1), 9)
         better = works & ((score > best[0]) | ((score == best[0]) & (width > best[1])))
@@ -153,7 +153,7 @@ def _advance(frontier: Frontier, taxonomies: tuple[Taxonomy, ...], judge: MPriva
         chosen[better] = place
         upper = np.where(better[frontier.of_row], above, upper)
     found = best[0] > -np.inf
-    return _next(frontier, chosen, upper, found, np.zeros(groups, np.bool_)), ~found
+    return halved(frontier, chosen, upper, found, np.zeros(groups, np.bool_)), ~found
 
 
 def _settled(table: Table, draft: Draft, codes: Codes, judge: MPrivate) -> Draft:
