@@ -1,10 +1,12 @@
 """Reissue: publish microdata again and again without giving anyone away."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reissue.anonymize import anonymize
 from reissue.attack import attack
 from reissue.attacks import Knowledge
+from reissue.check import Check, check
 from reissue.errors import InputError, NotMetError, ReissueError, RiskError
 from reissue.findings import Finding, Findings
 from reissue.hierarchies import Hierarchy
@@ -30,6 +32,7 @@ from reissue.table import Table
 if TYPE_CHECKING:
     from reissue.ledger import Ledger
     from reissue.policy import Policy
+    from reissue.utility import Utility, compare, measure
 
 __version__ = "0.1.0"
 
@@ -37,6 +40,7 @@ __all__ = [
     "KE",
     "AlphaK",
     "CKSafety",
+    "Check",
     "Confidence",
     "EntropyLDiversity",
     "Finding",
@@ -60,20 +64,28 @@ __all__ = [
     "SimpleLDiversity",
     "TCloseness",
     "Table",
+    "Utility",
     "anonymize",
     "attack",
+    "check",
+    "compare",
+    "measure",
     "publish",
 ]
 
 
+_LATER = {
+    "Ledger": "reissue.ledger",
+    "Policy": "reissue.policy",
+    "Utility": "reissue.utility",
+    "compare": "reissue.utility",
+    "measure": "reissue.utility",
+}
+"""What brings further libraries with it is imported when it is asked for."""
+
+
 def __getattr__(name: str) -> Any:
-    """What is not needed for a single release is imported when it is asked for."""
-    if name == "Ledger":
-        from reissue.ledger import Ledger
-
-        return Ledger
-    if name == "Policy":
-        from reissue.policy import Policy
-
-        return Policy
+    """The names of `_LATER`."""
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'reissue' has no attribute {name!r}")
