@@ -68,6 +68,7 @@ def test_what_not_run_means(word: str, meaning: Any) -> None:
         ('require = "k=5"\nnot_run = "perhaps"', '"refuse", "allow", or a list'),
         ('require = "k=5"\nnot_run = ["update"]', "Did you mean 'updates'"),
         ('require = "k=5"\nexact = 1', "true or false"),
+        ('require = "k=5"\nrisk = 2', "a probability"),
         ('require = "k=5"\nlook_back = 0', "1 or more"),
         ('require = "k=5"\ncollude = "some"', "a list of groups"),
         ('require = "k=5"\ncollude = ["a", "b"]', "a list of groups"),

@@ -251,3 +251,38 @@ def test_looking_back_is_bounded_where_the_policy_says_so(place: Path) -> None:
         for month in MONTHS[:3]:
             publish(month, ledger)
         assert ledger.release(3).content["findings"]["findings"][0]["releases"] == [2, 3]
+
+
+def test_following_only_those_who_are_there_finds_the_same(place: Path, tmp_path: Path) -> None:
+    """With a ceiling only people of the next release are followed; the worst of them is the worst of all."""
+    found = []
+    for name, attacks in {"x": ["updates"], "y": ["updates", "equivalence"]}.items():
+        plan = schema({**POOL, "ceilings": {}, "not_run": "allow", "risk": 0.05, "attacks": attacks})
+        with Ledger.create(tmp_path / name, schema(POOL), key=tmp_path / "key") as ledger:
+            for month in MONTHS[:2]:
+                publish(month, ledger)
+            ledger.amend(plan)
+            with pytest.raises(RefusedError) as refused:
+                publish(MONTHS[2], ledger)
+            found.append(refused.value.report.findings["updates"])
+    everyone = _risks(tmp_path / "x")
+    assert found[0] == found[1]
+    assert found[0].details["risks"][-1] == pytest.approx(everyone[-1])
+    assert found[0].population == MONTHS[2].height
+
+
+def _risks(place: Path) -> list[float]:
+    """What the attack finds with everybody followed through all releases."""
+    from reissue.attack import attack
+    from reissue.release import Release
+
+    with Ledger.open(place, key=place.parent / "key") as ledger:
+        plan = ledger.schema
+        made: Release = publish_next(MONTHS[2], _allowing(ledger), dry_run=True).release
+        earlier = [ledger.published(one, plan) for one in ledger.releases]
+        return list(attack([*earlier, made], plan, only="updates")["updates"].details["risks"])
+
+
+def _allowing(ledger: Ledger) -> Ledger:
+    ledger.amend(schema({**POOL, "attacks": []}))
+    return ledger

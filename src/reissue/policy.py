@@ -45,6 +45,8 @@ class Policy:
     """The attacks that a release must withstand; None for all there are."""
     ceilings: Mapping[str, float] = field(default_factory=dict)
     """Attack to its limit; each attack says what its limit counts."""
+    risk: float | None = None
+    """The same for the update attack, where `ceilings` says nothing."""
     not_run: bool | tuple[str, ...] = False
     """Attacks that need not run for a release to go out; True for any."""
     exact: bool = False
@@ -80,6 +82,7 @@ class Policy:
             counterfeits=_share(section, "counterfeits", None),
             attacks=_attacks(section),
             ceilings=_ceilings(section),
+            risk=_risk(section),
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
             look_back=_look_back(section),
@@ -126,6 +129,15 @@ def _ceilings(section: Mapping[str, Any]) -> dict[str, float]:
     if any(isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0 for limit in given.values()):
         raise SchemaError("[policy] `ceilings`: every limit must be a number above 0.")
     return dict(given)
+
+
+def _risk(section: Mapping[str, Any]) -> float | None:
+    value = section.get("risk")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise SchemaError("[policy] `risk` must be a probability, above 0 and at most 1.")
+    return float(value)
 
 
 def _not_run(section: Mapping[str, Any]) -> bool | tuple[str, ...]:

@@ -154,26 +154,39 @@ def pack_places(
 
 
 def unpack_standing(
-    content: bytes, schema: Schema, requirement: Requirement, method: str, state: Mapping[str, Any]
+    content: bytes,
+    schema: Schema,
+    requirement: Requirement,
+    method: str,
+    state: Mapping[str, Any],
+    people: pl.Series | None = None,
 ) -> Release:
-    """An earlier release as far as attacks that follow people need it; its tables are empty."""
+    """An earlier release as far as attacks that follow people need it; its tables are empty.
+
+    With `people` given, only these are known, and only the groups in which one of them stands are there.
+    """
     frame = unpack_frame(content)
+    if people is not None:
+        known = frame[_PERSON].is_in(people.implode())
+        shared = pl.col(_GROUP).is_in(frame[_GROUP].filter(known).unique().implode())
+        strangers = pl.DataFrame({_FAKE: -1 - pl.int_range(frame.height, eager=True)})
+        frame = frame.with_columns(frame[_PERSON].set(~known, None), strangers[_FAKE].set(known, None)).filter(shared)
     real = frame[_PERSON].is_not_null()
     fakes = frame.filter(~real)
     ordered = pl.concat([frame.filter(real), fakes])
-    people = ordered.height - fakes.height
+    number = ordered.height - fakes.height
     rows = np.arange(ordered.height, dtype=np.int32)
     groups = ordered[_GROUP].to_numpy().astype(np.int32)
-    nothing = np.empty((0, people), np.int32)
+    nothing = np.empty((0, number), np.int32)
     kept = ordered.rename({_PERSON: schema.identifier or _PERSON}).drop(_FAKE, _GROUP)
     table = _Remembered(
-        schema, (), nothing, rows[:people], Domain(np.ones(len(rows), np.int64)), (), nothing, kept, lambda out: out
+        schema, (), nothing, rows[:number], Domain(np.ones(len(rows), np.int64)), (), nothing, kept, lambda out: out
     )
     added = None
     if fakes.height:
-        added = Counterfeits(groups[people:], np.empty((0, fakes.height), np.int32), rows[people:])
+        added = Counterfeits(groups[number:], np.empty((0, fakes.height), np.int32), rows[number:])
         names = fakes[_FAKE].to_numpy()
         state = {**state, "fake_name": names} if (names >= 0).all() else state
-    draft = Draft(groups[:people], counterfeits=added, memory={"state": dict(state)})
+    draft = Draft(groups[:number], counterfeits=added, memory={"state": dict(state)})
     boxes = Boxes(nothing, nothing, np.bincount(groups).astype(np.int64))
     return Release({}, table, draft, boxes, requirement, method)

@@ -48,13 +48,35 @@ def attack_together(
     candidate = _Candidate(len(earlier) + 1, release, release.schema, policy)
     findings = [candidate.finding(name, (), ()) for name in names if name in ALONE]
     over_all = [name for name in names if name not in ALONE]
-    held = held_together(earlier, recipients, policy) if over_all else []
-    wanted = {one.number for some in held for one in some}
-    read = {one.number: ledger.published(one, release.schema) for one in earlier if one.number in wanted}
-    for some in held:
+    for some in held_together(earlier, recipients, policy) if over_all else []:
         numbers = [one.number for one in some]
-        findings += [candidate.finding(name, [read[number] for number in numbers], numbers) for name in over_all]
-    return Findings(tuple(findings))
+        for how in _HOW:
+            asked = [name for name in over_all if _how(name, policy) == how]
+            read = [_read(ledger, one, release, how) for one in some] if asked else []
+            findings += [candidate.finding(name, read, numbers) for name in asked]
+    order = {name: place for place, name in enumerate(names)}
+    return Findings(tuple(sorted(findings, key=lambda one: order[one.attack])))
+
+
+_HOW = ("whole", "everyone", "present")
+"""What an attack needs of earlier releases: all, who stood where, or where those stood who are in the next one."""
+
+
+def _how(attack: str, policy: Policy) -> str:
+    """What an attack needs.
+
+    In the update attack a person's values follow from that person's own groups: who is not in the next release was
+    judged before. But without a ceiling the limit is what all releases tell by themselves, so all are needed.
+    """
+    if attack == "updates" and (attack in policy.ceilings or policy.risk is not None):
+        return "present"
+    return "everyone" if attack in {"updates", "equivalence"} else "whole"
+
+
+def _read(ledger: Ledger, one: Recorded, release: Release, how: str) -> Published:
+    if how == "whole":
+        return ledger.published(one, release.schema)
+    return ledger.followed(one, release.schema, release.table.ids if how == "present" else None)
 
 
 def held_together(earlier: Sequence[Recorded], recipients: Sequence[str], policy: Policy) -> list[tuple[Recorded, ...]]:

@@ -171,15 +171,21 @@ class Ledger:
     def published(self, release: Recorded, schema: Schema) -> "Published":
         """A release for attacks: what went out, and who stands where in it, if that is known."""
         from reissue.attacks import Published
+
+        source = self.followed(release, schema).source if "standing" in release.files and schema.identifier else None
+        return Published(self.tables(release), source)
+
+    def followed(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> "Published":
+        """A release for attacks that only follow people: who stands where, of all or of some people."""
+        from reissue.attacks import Published
         from reissue.requirements import parse
 
         if "standing" not in release.files or schema.identifier is None:
             return Published(self.tables(release))
         content = release.content
-        requirement = parse(content["requirement"])
         packed = self.store.read(release.files["standing"])
-        source = unpack_standing(packed, schema, requirement, content["method"], content["promises"])
-        return Published(self.tables(release), source)
+        requirement, method = parse(content["requirement"]), content["method"]
+        return Published({}, unpack_standing(packed, schema, requirement, method, content["promises"], people))
 
     def memory(self, releases: Sequence[Recorded], schema: Schema, method: str) -> Memory:
         """What a method remembers after some releases; for a first one only the key of its own."""
