@@ -186,9 +186,13 @@ def attack_speed(people: int, releases: int = 12) -> None:
     model = UpdateModel.in_branches([str(value) for value in range(values)], np.arange(values) // 10)
     groups = people // 4
     table = np.stack([rng.permutation(people) // 4 + groups * number for number in range(releases)], axis=1)
-    shown = rng.integers(0, values, (groups * releases, 4))
+    # Groups with the same values are one place, as they are when releases are read.
+    drawn = np.sort((rng.integers(0, values // 4, (groups * releases, 4)) * 4 + np.arange(4)) % values, axis=1)
+    keys, of_group = np.unique(drawn @ (values ** np.arange(4)), return_inverse=True)
+    shown = keys[:, np.newaxis] // values ** np.arange(4) % values
     place = np.repeat(np.arange(len(shown)), 4)
-    following = Following(table, Places.of(place, shown.ravel(), np.ones(shown.size), len(shown)), model.names)
+    places = Places.of(place, shown.ravel(), np.ones(shown.size), len(shown))
+    following = Following(of_group.reshape(-1)[table], places, model.names)
     seconds, _ = cpu(lambda: risks(following, model))
     print(
         f"Risk of {people:,} people over {releases} releases, all histories different: {seconds:.2f} CPU s", flush=True

@@ -24,7 +24,7 @@ __all__ = ["Block", "Histories", "Places", "blocks", "histories"]
 
 _RESCALE = 8
 """After how many releases weights are scaled: shares and probabilities of so many releases do not underflow."""
-_CELLS = 1 << 19
+_CELLS = 1 << 20
 """How many numbers a block's largest array holds: a few of them stay in the processor's cache."""
 
 
@@ -138,7 +138,10 @@ def blocks(places: Ints, shown: Places, model: UpdateModel) -> Iterator[Block]:
         step = max(_CELLS // cells, 1)
         for at in range(int(begin), int(end), step):
             rows = order[at : min(at + step, int(end))]
-            where, release = places[rows], np.broadcast_to(np.arange(places.shape[1]), (len(rows), places.shape[1]))
+            where, release = (
+                places.take(rows, axis=0),
+                np.broadcast_to(np.arange(places.shape[1]), (len(rows), places.shape[1])),
+            )
             if number < places.shape[1]:
                 release = np.nonzero(present[rows])[1].reshape(len(rows), number)
                 where = np.take_along_axis(where, release, axis=1)

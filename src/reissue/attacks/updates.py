@@ -56,9 +56,12 @@ def risks(following: Following, model: UpdateModel) -> Posteriors:
     largest = np.zeros(shared.places.shape)
     left = np.zeros(shared.places.shape, np.int32)
     for block in blocks(shared.places, following.places, model):
-        at = block.rows[:, np.newaxis]
-        largest[at, block.release] = block.posterior.max(axis=2)
-        left[at, block.release] = np.count_nonzero(block.posterior, axis=2)
+        top, number = block.posterior.max(axis=2), np.count_nonzero(block.posterior, axis=2)
+        if block.release.shape[1] == following.table.shape[1]:
+            largest[block.rows], left[block.rows] = top, number
+        else:
+            at = block.rows[:, np.newaxis]
+            largest[at, block.release], left[at, block.release] = top, number
     present = following.table >= 0
     person, release = np.nonzero(present)
     if len(shared.places) < len(following.table):
