@@ -153,10 +153,10 @@ def cost(frame: pl.DataFrame, folder: Path, releases: int, quick: bool) -> None:
         first, *others = publish(tables, plan, f"m-unique={m}", "distinct")
         seconds, _ = cpu(partial(again, first, tables[1], plan, m))
         fakes = sum(one.counterfeits for one in (first, *others)) / sum(one.groups for one in (first, *others))
-        loss = measure(others[-1]).as_dict()
+        loss = measure(others[-1], queries=1_000, workload="updates", seed=0)
         print(
-            f"  m = {m}, d = {d:>2}: {fakes:.4f} counterfeits, {seconds:.3f} s; "
-            + ", ".join(f"{name} {value:.4g}" for name, value in loss.items() if isinstance(value, float)),
+            f"  m = {m}, d = {d:>2}: {fakes:.4f} counterfeits, {seconds:.3f} s, loss {loss.loss:.3f}, "
+            f"median query error {loss.queries.median if loss.queries else float('nan'):.3f}",
             flush=True,
         )
 
