@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import reissue
 from reissue import synth
 from reissue.algorithms import registered
 from reissue.cli._app import COMMANDS
@@ -75,6 +76,14 @@ def test_the_command_line_reference_is_fresh_and_complete() -> None:
         assert f"\n### {method}" in page
         assert its.summary in page
         assert all(f"| `{option}` |" in page for option in its.options)
+
+
+def test_every_public_name_is_in_the_python_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text()
+    documented = {*re.findall(r"^::: [\w.]+\.(\w+)$", page, re.MULTILINE), *re.findall(r"`(\w+)`", page)}
+    errors = {name for name in reissue.__all__ if name.endswith("Error")}
+    assert "::: reissue.errors\n" in page
+    assert set(reissue.__all__) - errors <= documented
 
 
 def test_every_command_is_a_module_and_every_module_a_command() -> None:
