@@ -1,5 +1,9 @@
 """`reissue publish` from the shell."""
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +13,7 @@ from reissue.schema import Schema
 from tests.cli.conftest import Reissue, files
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 
+ROOT = Path(__file__).parents[2]
 WORK = ("--ledger", "x.ledger")
 
 
@@ -95,3 +100,31 @@ def test_a_policy_is_needed(reissue: Reissue, tmp_path: Path) -> None:
     (tmp_path / "schema.toml").write_text(Schema(schema(POOL).columns).dumps())
     outcome = reissue("publish", "1.csv", *WORK, "--schema", "schema.toml")
     assert (outcome.code, "[policy]" in outcome.err) == (2, True)
+
+
+def test_init_asks_and_publish_goes_by_the_answers(reissue: Reissue, tmp_path: Path) -> None:
+    outcome = reissue("init", "1.csv", "--out", "x.toml", "--answer", "removed=yes")
+    assert outcome.code == 0, outcome.err
+    text = (tmp_path / "x.toml").read_text()
+    assert "# Are records ever removed from one release to the next? Yes." in text
+    (tmp_path / "x.toml").write_text(text.replace('# disease = "sensitive"', 'disease = "sensitive"'))
+    for number in (1, 2):
+        outcome = reissue("publish", f"{number}.csv", *WORK, "--schema", "x.toml")
+        assert outcome.code == 0, outcome.err
+    assert reissue("init", "1.csv", "--out", "y.toml").code == 0
+    assert "[policy]" not in (tmp_path / "y.toml").read_text()
+
+
+def test_the_how_to_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "publish-every-month.md").read_text()
+    commands = "\n".join(re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(  # noqa: S603
+        ["bash", "-euo", "pipefail", "-c", commands],  # noqa: S607
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

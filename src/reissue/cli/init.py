@@ -1,5 +1,6 @@
-"""`reissue init`: look at a file and propose its schema."""
+"""`reissue init`: look at a file and propose its schema; ask about the series and propose its policy."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -16,18 +17,26 @@ def init(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.toml", help="Where the schema goes.")] = Path(
         "schema.toml"
     ),
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=yes|no",
+            help="What you would be asked on a terminal: removed, changes, providers, known. May be repeated.",
+        ),
+    ] = None,
     force: ForceOption = False,
     delimiter: DelimiterOption = ",",
     as_json: JsonOption = False,
 ) -> None:
-    """Look at a table and write a commented schema for you to correct."""
+    """Look at a table and write a commented schema for you to correct; with answers a policy too."""
     from reissue.files import refuse_existing, write_text
     from reissue.propose import as_toml, describe, propose_file
 
     refuse_existing(out, force=force, table=False)
     frame, guesses = propose_file(data, delimiter=delimiter_of(delimiter))
     title = f"Schema for {data.name} ({_render.plural(frame.height, 'row')}), proposed by `reissue init`."
-    write_text(as_toml(guesses, title), out, force=force)
+    policy = _policy(answer or [], ask=not as_json)
+    write_text(as_toml(guesses, title) + policy, out, force=force)
     if as_json:
         columns = [
             {"name": g.column, "role": g.role, "confirm": g.confirm, "generalized": describe(g.hierarchy), "why": g.why}
@@ -40,3 +49,18 @@ def init(
     _render.say(f"Written: {out}. These are guesses: read the file and correct it.")
     if any(guess.confirm for guess in guesses):
         _render.say("What has a question mark stands there as a comment: confirm it, or it is left out.")
+    if policy:
+        _render.say("The policy at its end follows from your answers; `reissue publish` goes by it.")
+
+
+def _policy(given: list[str], *, ask: bool) -> str:
+    """The policy that the answers lead to; nobody is asked where nobody sits. Without any answer there is none."""
+    from reissue.ledger.proposal import QUESTIONS, propose_policy, read_answers
+
+    answers = read_answers(given)
+    if ask and sys.stdin.isatty() and sys.stdout.isatty():
+        answers |= {name: typer.confirm(text) for name, text in QUESTIONS.items() if name not in answers}
+    if not answers:
+        return ""
+    answers = {name: answers.get(name, False) for name in QUESTIONS}
+    return "\n" + propose_policy(answers).as_toml(answers)

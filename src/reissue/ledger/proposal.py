@@ -1,0 +1,111 @@
+"""Four questions in words, and the policy that their answers lead to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reissue.errors import InputError, nearest
+
+__all__ = ["QUESTIONS", "Proposal", "propose_policy", "read_answers"]
+
+QUESTIONS: Mapping[str, str] = {
+    "removed": "Are records ever removed from one release to the next?",
+    "changes": "Do sensitive values change while a record stays?",
+    "providers": "Do several parties contribute records, who could look for each other's?",
+    "known": "Do recipients know how you anonymize?",
+}
+"""Short name to question; yes or no."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A method, and why."""
+
+    method: str
+    why: str
+    require: str
+    options: str
+    """As TOML; empty for none."""
+    attacks: tuple[str, ...]
+
+    def as_toml(self, answers: Mapping[str, bool]) -> str:
+        """The `[policy]` section, with the answers and reasons as comments."""
+        said = [f"# {question} {'Yes' if answers[name] else 'No'}." for name, question in QUESTIONS.items()]
+        listed = ", ".join(f'"{attack}"' for attack in self.attacks)
+        lines = [
+            "[policy]",
+            *said,
+            f"# So the method is {self.method}: {self.why}.",
+            f'require = "{self.require}"    # what every release must meet',
+            f'method = "{self.method}"',
+            *([f"options = {self.options}"] if self.options else []),
+            f"attacks = [{listed}]    # what every release must withstand, together with all earlier ones",
+            '# ceilings, not_run, suppress, counterfeits, collude: see "Policy" in the reference.',
+        ]
+        return "\n".join(lines) + "\n"
+
+
+_BY_METHOD = {
+    "distinct": Proposal(
+        "distinct",
+        "it keeps a person's possible values apart although they change; say under [updates] how they can",
+        "m-unique=3",
+        "",
+        ("updates",),
+    ),
+    "equivalence": Proposal(
+        "equivalence",
+        "people stand with the same values while they are there, and it is not seen who has the same value as whom",
+        "simple-l=3",
+        "{ e = 3 }",
+        ("updates", "equivalence"),
+    ),
+    "providers": Proposal(
+        "providers",
+        "no party can take its own records out and find somebody in what is left",
+        "k=5",
+        "{ m = 1 }",
+        ("coalition",),
+    ),
+    "mask": Proposal(
+        "mask",
+        "its groups say nothing about sensitive values, even to someone who knows how they are formed",
+        "k=5 & simple-l=2",
+        "",
+        ("minimality",),
+    ),
+    "correspondence": Proposal(
+        "correspondence",
+        "where records only arrive, it keeps enough records for everyone whoever compares releases",
+        "k=5",
+        "",
+        ("correspondence",),
+    ),
+}
+
+
+def propose_policy(answers: Mapping[str, bool]) -> Proposal:
+    """The method that fits best. What it does not care for is left to an attack that must be withstood."""
+    if answers["changes"]:
+        chosen = _BY_METHOD["distinct"]
+    elif answers["removed"]:
+        chosen = _BY_METHOD["equivalence"]
+    elif answers["providers"]:
+        chosen = _BY_METHOD["providers"]
+    else:
+        chosen = _BY_METHOD["mask" if answers["known"] else "correspondence"]
+    more = {"providers": "coalition", "known": "minimality"}
+    added = tuple(attack for name, attack in more.items() if answers[name] and attack not in chosen.attacks)
+    return Proposal(chosen.method, chosen.why, chosen.require, chosen.options, chosen.attacks + added)
+
+
+def read_answers(texts: list[str]) -> dict[str, bool]:
+    """`removed=yes` and the like."""
+    answers = {}
+    for text in texts:
+        name, _, answer = text.partition("=")
+        if name.strip() not in QUESTIONS:
+            raise InputError("There is no question of that name." + nearest(name.strip(), QUESTIONS))
+        if answer.strip().lower() not in {"yes", "no"}:
+            raise InputError(f"The answer to '{name.strip()}' must be yes or no.")
+        answers[name.strip()] = answer.strip().lower() == "yes"
+    return answers

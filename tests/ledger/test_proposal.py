@@ -1,0 +1,47 @@
+"""From answers to a policy: what `reissue init` proposes can be read and published with."""
+
+import itertools
+
+import pytest
+
+from reissue.errors import InputError
+from reissue.ledger.proposal import QUESTIONS, propose_policy, read_answers
+from reissue.policy import Policy
+from reissue.schema import Schema
+
+COLUMNS = '[columns]\np = "identifier"\nage = "quasi"\nill = "sensitive"\n'
+
+
+@pytest.mark.parametrize("answers", list(itertools.product([False, True], repeat=4)))
+def test_every_answer_leads_to_a_policy(answers: tuple[bool, ...]) -> None:
+    said = dict(zip(QUESTIONS, answers, strict=True))
+    proposal = propose_policy(said)
+    text = proposal.as_toml(said)
+    policy = Policy.of(Schema.loads(COLUMNS + text))
+    assert policy.method == proposal.method
+    assert ("coalition" in proposal.attacks) == said["providers"]
+    assert ("minimality" in proposal.attacks) == said["known"]
+    assert all(f"# {question} {'Yes' if said[name] else 'No'}." in text for name, question in QUESTIONS.items())
+    assert f"# So the method is {proposal.method}: " in text
+
+
+@pytest.mark.parametrize(
+    ("answers", "method"),
+    [
+        ([], "correspondence"),
+        (["removed"], "equivalence"),
+        (["removed", "changes"], "distinct"),
+        (["providers"], "providers"),
+        (["known"], "mask"),
+    ],
+)
+def test_what_is_proposed(answers: list[str], method: str) -> None:
+    assert propose_policy({name: name in answers for name in QUESTIONS}).method == method
+
+
+def test_answers_are_read() -> None:
+    assert read_answers(["removed=yes", "known = No"]) == {"removed": True, "known": False}
+    with pytest.raises(InputError, match="Did you mean 'removed'"):
+        read_answers(["remove=yes"])
+    with pytest.raises(InputError, match="yes or no"):
+        read_answers(["removed=perhaps"])
