@@ -27,6 +27,7 @@ METHODS: Mapping[str, tuple[list[pl.DataFrame], Mapping[str, Any]]] = {
     "providers": (MONTHS, {"method": "providers", "require": "k=4", "attacks": ["coalition"]}),
     "correspondence": (GROWING, {"method": "correspondence", "require": "k=5", "attacks": ["correspondence"]}),
     "invariance": (MONTHS, INVARIANCE),
+    "distinct": (MONTHS, {"method": "distinct", "require": "m-unique=3", "attacks": ["updates"]}),
     "equivalence": (
         MONTHS,
         {"method": "equivalence", "require": "simple-l=3", "options": {"e": 3}, "attacks": ["updates", "equivalence"]},
@@ -42,6 +43,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_publishes_and_replays(method: str, place: Path, tmp_path: Path) -> None:
     months, policy = METHODS[method]
+    pytest.importorskip(f"reissue.algorithms.{method}")
     with Ledger.create(place, schema(policy)) as ledger:
         made = [publish_next(month, ledger) for month in months[:3]]
         assert [one.number for one in made] == [1, 2, 3]

@@ -147,6 +147,7 @@ def test_a_wrong_key_is_recognized(begin: Begin, place: str, monkeypatch: pytest
 def test_the_key_lies_beside_the_ledger_and_only_its_owner_reads_it(tmp_path: Path) -> None:
     Ledger.create(tmp_path / "x.ledger", schema(POOL)).close()
     key = tmp_path / "x.ledger.key"
+    assert stat.S_IMODE((tmp_path / "x.ledger").stat().st_mode) == 0o700
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert len(key.read_text().strip()) == 64
     key.unlink()

@@ -108,7 +108,8 @@ class Store:
             )
         try:
             if make:
-                (place / _FILES).mkdir(parents=True, exist_ok=True)
+                place.mkdir(mode=0o700, exist_ok=True)
+                (place / _FILES).mkdir(exist_ok=True)
         except OSError as problem:
             raise InputError(f"The ledger '{place}' cannot be made: {problem.strerror or 'error'}.") from None
         address = sa.URL.create("sqlite+pysqlite", database=str(file))

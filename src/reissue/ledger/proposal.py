@@ -1,7 +1,7 @@
 """Four questions in words, and the policy that their answers lead to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reissue.errors import InputError, nearest
 
@@ -26,6 +26,8 @@ class Proposal:
     options: str
     """As TOML; empty for none."""
     attacks: tuple[str, ...]
+    risk: float | None = None
+    """How likely a person's value may become, where the method does not promise it by itself."""
 
     def as_toml(self, answers: Mapping[str, bool]) -> str:
         """The `[policy]` section, with the answers and reasons as comments."""
@@ -38,6 +40,7 @@ class Proposal:
             f'require = "{self.require}"    # what every release must meet',
             f'method = "{self.method}"',
             *([f"options = {self.options}"] if self.options else []),
+            *([f"risk = {self.risk}    # nobody's value may be more likely than this"] if self.risk else []),
             f"attacks = [{listed}]    # what every release must withstand, together with all earlier ones",
             '# ceilings, not_run, suppress, counterfeits, collude: see "Policy" in the reference.',
         ]
@@ -49,8 +52,9 @@ _BY_METHOD = {
         "distinct",
         "it keeps a person's possible values apart although they change; say under [updates] how they can",
         "m-unique=3",
-        "",
+        "{ risk = 0.7 }",
         ("updates",),
+        0.7,
     ),
     "equivalence": Proposal(
         "equivalence",
@@ -95,7 +99,7 @@ def propose_policy(answers: Mapping[str, bool]) -> Proposal:
         chosen = _BY_METHOD["mask" if answers["known"] else "correspondence"]
     more = {"providers": "coalition", "known": "minimality"}
     added = tuple(attack for name, attack in more.items() if answers[name] and attack not in chosen.attacks)
-    return Proposal(chosen.method, chosen.why, chosen.require, chosen.options, chosen.attacks + added)
+    return replace(chosen, attacks=chosen.attacks + added)
 
 
 def read_answers(texts: list[str]) -> dict[str, bool]:
