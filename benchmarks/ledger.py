@@ -53,7 +53,7 @@ def months(rows: int, number: int, seed: int = 1) -> Iterator[pl.DataFrame]:
             person[leaving] = rows + month * rows // 20 + np.arange(len(leaving))
             for name, fresh in _people(rng, len(leaving)).items():
                 columns[name][leaving] = fresh
-        frame = pl.DataFrame({"person": person, **columns})
+        frame = pl.DataFrame({"person": person.copy(), **{name: column.copy() for name, column in columns.items()}})
         yield frame.with_columns(pl.format("d{}", "disease").alias("disease"))
 
 

@@ -288,3 +288,11 @@ def _risks(place: Path) -> list[float]:
 def _allowing(ledger: Ledger) -> Ledger:
     ledger.amend(schema({**POOL, "attacks": []}))
     return ledger
+
+
+def test_what_csv_lacks_is_said(place: Path) -> None:
+    frame = MONTHS[0].with_columns(note=pl.lit([1, 2]))
+    with Ledger.create(place, schema(POOL).with_roles({"note": "keep"})) as ledger:
+        with pytest.raises(DataError, match="a type that CSV lacks"):
+            publish(frame, ledger)
+        assert not ledger.releases

@@ -149,12 +149,12 @@ class _Situation:
     def of(cls, ledger: "Ledger", entries: "Sequence[Entry]", table: Table, request: _Request) -> "_Situation":
         """What the ledger says about it."""
         from reissue.ledger._chain import canonical
-        from reissue.ledger.ledger import releases_of
+        from reissue.ledger.ledger import csv_bytes, releases_of
         from reissue.policy import Policy
 
         schema, releases = ledger.schema_of(entries), releases_of(entries)
         asked = [list(request.recipients), request.dated, request.seed, schema.dumps()]
-        content = hashlib.sha256(table.frame.write_csv().encode()).hexdigest()
+        content = hashlib.sha256(csv_bytes(table.frame)).hexdigest()
         mark = ledger.key.derive("request", canonical({"asked": asked, "table": content}).encode()).hex()
         last = releases[-1] if releases else None
         again = last if last is not None and last.content["request"] == mark else None

@@ -128,3 +128,11 @@ def test_the_how_to_runs(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_before_the_first_release_a_policy_may_still_change(reissue: Reissue, tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text(schema({**POOL, "ceilings": {"updates": 0.01}}).dumps())
+    assert reissue("publish", "1.csv", *WORK, "--schema", "schema.toml").code == 1
+    (tmp_path / "schema.toml").write_text(schema(POOL).dumps())
+    outcome = reissue("publish", "1.csv", *WORK, "--schema", "schema.toml")
+    assert outcome.code == 0, outcome.err

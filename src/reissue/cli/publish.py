@@ -112,6 +112,8 @@ def _open(place: str, schema: Path | None, key: Path | None, scratch: Path | Non
             raise
         plan = Schema.load(schema)
         return Ledger.create(place, plan, key=key) if scratch is None else Ledger.create(scratch, plan)
+    if schema is not None and not book.releases and scratch is None:
+        book.amend(Schema.load(schema))  # nothing was published by the old one
     if schema is not None and book.differs(Schema.load(schema)):
         book.close()
         raise InputError(

@@ -302,7 +302,13 @@ def needed_files(entries: Sequence[Entry]) -> set[str]:
 
 def csv_bytes(frame: pl.DataFrame) -> bytes:
     """A table as the CSV that goes out."""
-    return disarm(plain(frame)).write_csv().encode()
+    try:
+        return disarm(plain(frame)).write_csv().encode()
+    except pl.exceptions.PolarsError:
+        raise DataError(
+            "A column has a type that CSV lacks, such as lists, and a ledger hands releases out as CSV too. Leave the "
+            "column out, or make it text."
+        ) from None
 
 
 def _key_file(place: str | Path, key: str | Path | None) -> Path | None:
