@@ -39,7 +39,7 @@ class Following:
 def follow(series: Series, knowledge: Knowledge) -> Following:
     """Everybody whom the adversary knows."""
     if knowledge.members is None:
-        return of_members(membership(series, knowledge))
+        return of_members(membership(series, knowledge, strangers=False))
     if len(knowledge.members) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
     parts, shown, first = [], [], 0

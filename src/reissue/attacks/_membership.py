@@ -106,14 +106,15 @@ class Membership:
         )
 
 
-def membership(series: Series, knowledge: Knowledge) -> Membership:
-    """Who stands where in all releases of a series."""
+def membership(series: Series, knowledge: Knowledge, *, strangers: bool = True) -> Membership:
+    """Who stands where in all releases of a series; without strangers, groups keep all their values all the same."""
     given = knowledge.members
     if given is not None and len(given) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
     parts, values = [], []
     for number, release in enumerate(series.releases):
         presences, shown = _presences(release, series.schema, None if given is None else given[number])
+        presences = presences if strangers else presences.filter(_REAL)
         alone = pl.col(_PERSON).str.starts_with(_ALONE)
         names = pl.when(alone).then(pl.col(_PERSON) + f"\1{number}").otherwise(_PERSON)
         parts.append(presences.with_columns(names.alias(_PERSON), pl.lit(number).alias(_RELEASE)))
