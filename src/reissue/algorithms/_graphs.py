@@ -18,7 +18,7 @@ from reissue.algorithms._mincut import OLD, History
 
 __all__ = ["Graphs"]
 
-_TURN = 8
+_TURN = 16
 """A bucket's light edges are looked through for nodes to join in one release out of so many."""
 
 
@@ -52,9 +52,9 @@ class Graphs:
             return graphs
         edges: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
         nodes: dict[int, dict[int, int]] = defaultdict(dict)
-        for bucket, came, gone, number in memory["edges"].tolist():
+        for bucket, came, gone, number in _rows(memory["edges"]):
             edges[bucket][came, gone] = number
-        for bucket, when, node in memory["nodes"].tolist():
+        for bucket, when, node in _rows(memory["nodes"]):
             nodes[bucket][when] = node
         graphs.histories = {bucket: History(edges[bucket], nodes.get(bucket, {})) for bucket in edges}
         graphs.returned = set(memory["returned"].tolist())
@@ -144,3 +144,8 @@ class Graphs:
         if not here:
             return History().step(self.release, {}, came)
         return History({(OLD, 0): here}).step(self.release, {OLD: left}, came)
+
+
+def _rows(table: Ints) -> Iterator[tuple[int, ...]]:
+    """The rows of a table of integers, without a list for each: thousands of those set off the garbage collector."""
+    return zip(*(column.tolist() for column in table.T), strict=True)

@@ -99,7 +99,10 @@ class History:
         `balanced`, only attacks count, not cuts: then half the weight is heavy enough.
         """
         lasting = {ends: number for ends, number in self.edges.items() if ends[1] != END}
-        merged = _relabel(self.edges, _uncrossed(lasting, limit) if balanced else _heavy(lasting, limit))
+        classes = _uncrossed(lasting, limit) if balanced else _heavy(lasting, limit)
+        if not classes and not thorough:
+            return self
+        merged = _relabel(self.edges, classes)
         if thorough:
             lasting = {ends: number for ends, number in merged.edges.items() if END not in ends}
             merged = merged.then(_connected(lasting, limit))
