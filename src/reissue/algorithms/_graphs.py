@@ -41,6 +41,8 @@ class Graphs:
     since: dict[int, dict[int, int]] = field(default_factory=dict)
     """Signature to release of arrival to how many of those left, for buckets with a history."""
     _touched: set[int] = field(default_factory=set)
+    _steps: dict[tuple[int, int], History] = field(default_factory=dict)
+    """Histories after this release, by bucket and number of records that came."""
     _fine: set[int] = field(default_factory=set)
     """Buckets whose cut was found large enough; more records that come only raise it."""
 
@@ -137,6 +139,11 @@ class Graphs:
 
     def _after(self, bucket: int, came: int) -> History:
         """The history of a bucket after this release."""
+        if (bucket, came) not in self._steps:
+            self._steps[bucket, came] = self._step(bucket, came)
+        return self._steps[bucket, came]
+
+    def _step(self, bucket: int, came: int) -> History:
         before = self.histories.get(bucket)
         if before is not None:
             return before.step(self.release, self.since.get(bucket, {}), came)
