@@ -13,7 +13,7 @@ test: lint types $(READY)
 	$(BIN)/pytest
 
 test-all: lint types $(READY)
-	$(BIN)/pytest -m "slow or not slow"
+	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -m "slow or not slow"
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -101,6 +101,15 @@ def test_published_texts_alone_tell_how_they_lie_to_each_other(coding: Coding) -
             assert inside == nests if tight else inside or not nests
 
 
+def test_the_largest_numbers_leave_room_for_the_root() -> None:
+    texts: list[str | None] = [str(2**63 - 1), f"[{2**63 - 9}, {2**63 - 2}]", "*"]
+    alone = coding_of([pl.Series("x", texts, dtype=pl.String)], Hierarchy("ranges"))
+    single, run, root = read(texts, alone)
+    assert run[1] < single[0]
+    assert root == (0, alone.taxonomy.size - 1)
+    assert root not in (single, run)
+
+
 @settings(deadline=None)
 @given(codings())
 def test_some_published_texts_alone(coding: Coding) -> None:

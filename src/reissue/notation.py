@@ -245,5 +245,8 @@ def _ends(spans: Sequence[Span], open_ended: bool) -> set[Number]:
     if -math.inf in lows:
         ends.add(below(min(ends, default=0), days=True))
     if math.inf in highs or open_ended:
-        ends.add(above(max(ends, default=0), days=True))
+        largest = max(ends, default=0)
+        # The root needs a point that no range holds, on whichever side 64 bits have room.
+        room = math.inf in highs or largest < 2**63 - 1
+        ends.add(above(largest, days=True) if room else below(min(ends), days=True))
     return ends
