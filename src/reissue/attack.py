@@ -1,6 +1,7 @@
 """attack: what releases give away together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reissue.attacks import Knowledge, Series, find, registered
@@ -19,16 +20,26 @@ def attack(
     knowledge: Knowledge | None = None,
     limits: Mapping[str, float] | None = None,
     delimiter: str = ",",
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Findings:
     """Attack releases the way someone who holds them would.
 
     `releases` are paths, dataframes or Release objects, in the order they were published; anyone's files will do.
     `only` names the attacks to run (all by default), `exact` asks for the slower exact way of those that have one,
-    `limits` sets an attack's limit, by its name, where the schema's policy does not.
+    `limits` sets an attack's limit, by its name, where the schema's policy does not. `progress` is told the share of
+    the work that is done.
     """
     names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
     chosen = [find(name) for name in names]
     for name in limits or {}:
         find(name)
     series = Series.read(releases, schema, exact=exact, limits=limits, delimiter=delimiter)
-    return Findings(tuple(one(series, knowledge or Knowledge()) for one in chosen))
+    findings = []
+    for number, one in enumerate(chosen):
+
+        def within(share: float, number: int = number) -> None:
+            progress((number + share) / len(chosen))
+
+        findings.append(one(series, replace(knowledge or Knowledge(), progress=within)))
+        progress((number + 1) / len(chosen))
+    return Findings(tuple(findings))

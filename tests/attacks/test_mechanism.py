@@ -302,3 +302,15 @@ def test_k_alone_gives_nothing_away_by_the_algorithm(method: str) -> None:
         assert attack([release], PLAN, only=name)[name].status == SAFE
     belief = by_running(release)
     assert belief.kept == belief.worlds
+
+
+def test_progress_is_told_up_to_the_end_and_in_between() -> None:
+    frame = pl.DataFrame(
+        {"place": ["a1", "a2", "b1", "b2"], "age": [30, 31, 32, 33], "ill": ["HIV", "flu", "flu", "flu"]}
+    )
+    release = ri.anonymize(frame, SCHEMA, REQUIREMENT, method="pool", seed=1)
+    told: list[float] = []
+    attack([release], SCHEMA, only=["minimality", "mechanism"], progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1
+    assert len(told) > 2, "beside the end of each attack the second one tells how far it is"

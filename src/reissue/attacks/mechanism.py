@@ -297,7 +297,9 @@ def _run_again(source: Release, knowledge: Knowledge, more: int) -> Parts:
         raise CannotRunError(
             f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more."
         )
-    belief = by_running(source, knowledge.algorithm, options=knowledge.options, budget=budget)
+    belief = by_running(
+        source, knowledge.algorithm, options=knowledge.options, budget=budget, progress=knowledge.progress
+    )
     people = len(source.draft.groups)
     support = np.full(people, belief.kept if belief.sampled else -1)
     known = np.full(people, enough(belief))

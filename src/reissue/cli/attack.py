@@ -80,7 +80,7 @@ def attack(
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
     plan, knowledge = Schema.load(schema), insiders(knowledge_of(knows or []), m, coalition)
     plan = plan if providers is None else plan.with_roles({providers: "provider"})
-    with _render.watching("Attacking"):
+    with _render.watching("Attacking") as progress:
         findings = run(
             published,
             plan,
@@ -89,6 +89,7 @@ def attack(
             knowledge=knowledge,
             limits=limits,
             delimiter=delimiter_of(delimiter),
+            progress=progress,
         )
     if as_json:
         _render.show_json(findings.as_dict())
