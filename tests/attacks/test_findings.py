@@ -120,3 +120,8 @@ def test_every_attack_has_a_name_and_a_sentence() -> None:
     for name, its in registered().items():
         assert find(name).name == name
         assert its.summary.endswith(".")
+
+
+def test_attacks_that_judge_a_release_by_itself_say_so() -> None:
+    alone = {name for name, its in registered().items() if its.alone}
+    assert alone == {"coalition", "definetti", "mechanism", "minimality"}

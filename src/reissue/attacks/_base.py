@@ -73,6 +73,8 @@ class Attack:
     """One sentence for people who read a list of attacks."""
     insiders: bool = False
     """Whether it takes a coalition's own records into account itself; they are taken out for all others."""
+    alone: bool = False
+    """Whether it judges every release by itself: what else was published does not matter to it."""
 
     def __call__(self, series: Series, knowledge: Knowledge) -> Finding:
         """Run it on the releases that the adversary holds."""
@@ -91,11 +93,11 @@ class Attack:
 _REGISTRY: dict[str, Attack] = {}
 
 
-def attack(name: str, summary: str, *, insiders: bool = False) -> Callable[[Run], Run]:
+def attack(name: str, summary: str, *, insiders: bool = False, alone: bool = False) -> Callable[[Run], Run]:
     """Register a function as an attack: `reissue.attack(...)` and the command line find it."""
 
     def keep(run: Run) -> Run:
-        _REGISTRY[name] = Attack(name, run, summary, insiders)
+        _REGISTRY[name] = Attack(name, run, summary, insiders, alone)
         return run
 
     return keep

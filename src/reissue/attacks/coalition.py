@@ -56,7 +56,12 @@ class Weakness:
     exact: bool = True
 
 
-@attack(NAME, "Providers who collude take their own records out and look at what is left.", insiders=True)
+@attack(
+    NAME,
+    "Providers who collude take their own records out and look at what is left.",
+    insiders=True,
+    alone=True,
+)
 def coalition(series: Series, knowledge: Knowledge) -> Finding:
     """Find the smallest coalition that breaks the requirement in any release, or judge the one that is given."""
     found = []

@@ -78,7 +78,11 @@ class Outcome:
         return self.accuracy > self.baseline + 3 * self.error
 
 
-@attack(NAME, "Learns across groups who tends to have which value, and guesses within each group.")
+@attack(
+    NAME,
+    "Learns across groups who tends to have which value, and guesses within each group.",
+    alone=True,
+)
 def definetti(series: Series, knowledge: Knowledge) -> Finding:
     """Guess everyone's value in every release, and report the release where that works best."""
     outcomes = [sharpen(_people(release, series, knowledge)) for release in series.releases]

@@ -69,7 +69,11 @@ CHANGING = frozenset({"mask"})
 Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
 
 
-@attack(NAME, "Runs the algorithm on every possible table and keeps those that give the same release.")
+@attack(
+    NAME,
+    "Runs the algorithm on every possible table and keeps those that give the same release.",
+    alone=True,
+)
 def mechanism(series: Series, knowledge: Knowledge) -> Finding:
     """Attack every release of our own, and report the worst."""
     outcomes = [_outcome(release, series, knowledge) for release in series.releases]

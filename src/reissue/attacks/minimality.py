@@ -37,7 +37,11 @@ _BLIND = {
 }
 
 
-@attack(NAME, "Uses that nothing was generalized without need: where it was, the requirement had been broken.")
+@attack(
+    NAME,
+    "Uses that nothing was generalized without need: where it was, the requirement had been broken.",
+    alone=True,
+)
 def minimality(series: Series, knowledge: Knowledge) -> Finding:
     """Compute the credibility of every person in every release, and report the worst release."""
     outcomes = [_outcome(release, series, knowledge) for release in series.releases]

@@ -14,10 +14,7 @@ from reissue.policy import Policy
 from reissue.release import Release
 from reissue.schema import Schema
 
-__all__ = ["ALONE", "attack_together", "held_together"]
-
-ALONE = ("coalition", "definetti", "mechanism", "minimality")
-"""Attacks that judge every release by itself."""
+__all__ = ["attack_together", "held_together"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +43,8 @@ def attack_together(
     """What all attacks of the policy find."""
     names = list(policy.attacks if policy.attacks is not None else registered())
     candidate = _Candidate(len(earlier) + 1, release, release.schema, policy)
-    findings = [candidate.finding(name, (), ()) for name in names if name in ALONE]
-    over_all = [name for name in names if name not in ALONE]
+    findings = [candidate.finding(name, (), ()) for name in names if find(name).alone]
+    over_all = [name for name in names if not find(name).alone]
     for some in held_together(earlier, recipients, policy) if over_all else []:
         numbers = [one.number for one in some]
         for how in _HOW:
