@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from reissue._timeline import attacked, timeline_of
 from reissue.attacks import Knowledge, Series, find, registered
-from reissue.findings import Findings
+from reissue.findings import Findings, Point
 from reissue.schema import Schema
 
 __all__ = ["attack"]
@@ -20,26 +21,32 @@ def attack(
     knowledge: Knowledge | None = None,
     limits: Mapping[str, float] | None = None,
     delimiter: str = ",",
+    timeline: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Findings:
     """Attack releases the way someone who holds them would.
 
     `releases` are paths, dataframes or Release objects, in the order they were published; anyone's files will do.
     `only` names the attacks to run (all by default), `exact` asks for the slower exact way of those that have one,
-    `limits` sets an attack's limit, by its name, where the schema's policy does not. `progress` is told the share of
-    the work that is done.
+    `limits` sets an attack's limit, by its name, where the schema's policy does not. With `timeline` the attacks are
+    run for the first releases too, to show how the risk grew. `progress` is told the share of the work that is done.
     """
     names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
     chosen = [find(name) for name in names]
     for name in limits or {}:
         find(name)
     series = Series.read(releases, schema, exact=exact, limits=limits, delimiter=delimiter)
-    findings = []
+    known = knowledge or Knowledge()
+    findings, grown = [], {}
     for number, one in enumerate(chosen):
 
         def within(share: float, number: int = number) -> None:
             progress((number + share) / len(chosen))
 
-        findings.append(one(series, replace(knowledge or Knowledge(), progress=within)))
+        found = one(series, replace(known, progress=within))
+        findings.append(found)
+        points: tuple[Point, ...] = timeline_of(one, found, series, known) if timeline else ()
+        if points:
+            grown[one.name] = points
         progress((number + 1) / len(chosen))
-    return Findings(tuple(findings))
+    return Findings(tuple(findings), attacked(releases, series), grown)

@@ -12,7 +12,7 @@ from typing import Any
 
 from reissue.errors import InputError, RiskError, nearest
 
-__all__ = ["Finding", "Findings", "Status", "Verdict", "not_run"]
+__all__ = ["Attacked", "Finding", "Findings", "Point", "Status", "Verdict", "not_run"]
 
 
 class Status(StrEnum):
@@ -70,10 +70,40 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Attacked:
+    """One of the releases that were attacked."""
+
+    number: int
+    name: str
+    """What it was called: its file, or its number."""
+    rows: int
+    groups: int
+    """How many groups of records that look alike it has."""
+    smallest: int
+    """Records in the smallest of them."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What an attack finds once a release is out: with all earlier ones, or in it alone."""
+
+    release: int
+    people: int
+    population: int
+    worst: float | None
+
+
+@dataclass(frozen=True)
 class Findings:
     """What all attacks found."""
 
     findings: tuple[Finding, ...] = ()
+    releases: tuple[Attacked, ...] = ()
+    """What was attacked."""
+    timeline: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
+    """How it came to that, by attack; only if asked for."""
+    assumptions: tuple[str, ...] = ()
+    """What was taken for granted because nobody said it, in whole sentences."""
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -108,9 +138,20 @@ class Findings:
         if blocking:
             raise RiskError("\n".join(f"{finding.attack}: {finding.sentence}" for finding in blocking))
 
+    @property
+    def people(self) -> int:
+        """How many people are exposed, at least: those of the attack that exposes most."""
+        return max((finding.people for finding in self.of(Status.SUCCEEDED)), default=0)
+
     def as_dict(self) -> dict[str, Any]:
-        """The contract of DESIGN.md: `verdict` and `findings`."""
-        return {"verdict": str(self.verdict), "findings": [finding.as_dict() for finding in self.findings]}
+        """The contract of DESIGN.md, `verdict` and `findings`; and what else is known."""
+        more = {
+            "releases": [asdict(one) for one in self.releases],
+            "timeline": {name: [asdict(point) for point in points] for name, points in self.timeline.items()},
+            "assumed": list(self.assumptions),
+        }
+        told = {"verdict": str(self.verdict), "findings": [finding.as_dict() for finding in self.findings]}
+        return told | {key: value for key, value in more.items() if value}
 
     def to_json(self) -> str:
         """The same as text."""

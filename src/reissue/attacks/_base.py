@@ -1,7 +1,7 @@
 """How attacks are registered and found, the built-in ones the same way as anyone's, and what an adversary knows."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -80,7 +80,10 @@ class Attack:
         """Run it on the releases that the adversary holds."""
         held = knowledge.held(len(series))
         try:
-            seen = series if len(held) == len(series) else series.of(held)
+            seen = series
+            if len(held) < len(series):
+                seen = series.of(held)
+                knowledge = replace(knowledge, members=_of_held(knowledge.members, held, len(series)))
             if knowledge.coalition and not self.insiders:
                 from reissue.attacks._coalition_records import without
 
@@ -88,6 +91,11 @@ class Attack:
             return self.run(seen, knowledge)
         except CannotRunError as obstacle:
             return not_run(self.name, held, str(obstacle))
+
+
+def _of_held(members: Sequence[Any] | None, held: Sequence[int], total: int) -> Sequence[Any] | None:
+    """The tables of people for the releases at hand, where there is one for every release."""
+    return members if members is None or len(members) != total else [members[number - 1] for number in held]
 
 
 _REGISTRY: dict[str, Attack] = {}

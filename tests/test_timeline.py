@@ -1,0 +1,78 @@
+"""How the risk of a series grew, and what was attacked."""
+
+import json
+
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue._timeline import MOST, _places
+from reissue.attacks import find
+from reissue.synth import Population, schema
+
+
+@pytest.fixture(scope="module")
+def releases() -> list[ri.Release]:
+    months = Population(seed=3, people=300).months(4)
+    return [ri.anonymize(month, schema(), "k=3 & l=2", seed=1, method="mondrian") for month in months]
+
+
+def still(month: pl.DataFrame, first: pl.DataFrame) -> pl.DataFrame:
+    """The people of a month with the values they began with."""
+    return month.drop("disease").join(first.select("patient", "disease"), on="patient")
+
+
+def test_the_timeline_is_the_attack_on_the_first_releases(releases: list[ri.Release]) -> None:
+    months = list(Population(seed=3, people=300).months(4))
+    steady = [ri.anonymize(still(month, months[0]), schema(), "k=3 & l=2", seed=1) for month in months]
+    found = ri.attack(steady, schema(), only="updates", timeline=True)
+    points = found.timeline["updates"]
+    assert [point.release for point in points] == [1, 2, 3, 4]
+    limits = {"updates": found["updates"].limit or 0}
+    for point in points:
+        alone = ri.attack(steady[: point.release], schema(), only="updates", limits=limits)["updates"]
+        assert (point.people, point.population, point.worst) == (alone.people, alone.population, alone.worst)
+    assert points[0].people == 0 < points[-1].people == found["updates"].people
+
+
+def test_an_attack_on_single_releases_is_shown_release_by_release(releases: list[ri.Release]) -> None:
+    found = ri.attack(releases, schema(), only="coalition", timeline=True)
+    each = [ri.attack([one], schema(), only="coalition")["coalition"].people for one in releases]
+    assert [point.people for point in found.timeline["coalition"]] == each
+    assert max(each) == found["coalition"].people > 0
+
+
+def test_tables_of_people_go_with_the_releases_held(releases: list[ri.Release]) -> None:
+    people = list(Population(seed=3, people=300).months(4))
+    frames = [release.frame.drop("hospital", strict=False) for release in releases]
+    some = ri.Knowledge(members=people, holds=(2, 3))
+    held = ri.attack(frames, schema(), only="updates", knowledge=some)["updates"]
+    by_hand = ri.attack(frames[1:3], schema(), only="updates", knowledge=ri.Knowledge(members=people[1:3]))["updates"]
+    assert (held.people, held.worst, held.status) == (by_hand.people, by_hand.worst, by_hand.status)
+
+
+def test_without_being_asked_for_there_is_no_timeline(releases: list[ri.Release]) -> None:
+    found = ri.attack(releases, schema(), only="updates")
+    assert not found.timeline
+    assert "timeline" not in found.as_dict()
+
+
+def test_what_was_attacked_is_counted_as_a_recipient_would(releases: list[ri.Release]) -> None:
+    found = ri.attack(releases, schema(), only="coalition")
+    for release, shown in zip(releases, found.releases, strict=True):
+        sizes = release.frame.group_by(schema().quasi).len()["len"]
+        assert (shown.rows, shown.groups, shown.smallest) == (release.frame.height, len(sizes), sizes.min())
+    assert [one["number"] for one in json.loads(found.to_json())["releases"]] == [1, 2, 3, 4]
+
+
+def test_long_series_are_looked_at_in_few_places_and_at_the_end() -> None:
+    for number in (13, 50, 121):
+        places = _places(number)
+        assert len(places) == MOST
+        assert places[-1] == number - 1
+    assert _places(5) == [0, 1, 2, 3, 4]
+
+
+def test_attacks_say_whether_they_judge_releases_alone() -> None:
+    assert find("minimality").alone
+    assert not find("updates").alone
