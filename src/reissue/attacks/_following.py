@@ -34,6 +34,8 @@ class Following:
     places: Places
     names: tuple[str | None, ...]
     """Value to its text."""
+    groups: Ints | None = None
+    """People x releases: the number of the person's group in the release, -1 if absent or not just one; if kept."""
 
 
 def follow(series: Series, knowledge: Knowledge) -> Following:
@@ -48,7 +50,9 @@ def follow(series: Series, knowledge: Knowledge) -> Following:
         ids, of_row, pairs = fitting(rows, series.schema, people)
         place, histogram = _mixtures(pairs, int(of_row.max(initial=-1)) + 1, values, list(series.schema.sensitive))
         here = place[of_row]
-        parts.append(pl.DataFrame({_PERSON: ids, "place": np.where(here < 0, -1, here + first), "release": number}))
+        at = np.where(here < 0, -1, here + first)
+        only = _only(pairs, len(place))[of_row]
+        parts.append(pl.DataFrame({_PERSON: ids, "place": at, GROUP: only, "release": number}))
         shown.append(histogram.with_columns(pl.col("place") + first))
         first += int(place.max(initial=-1)) + 1
     return _joined(pl.concat(parts).filter(pl.col("place") >= 0), pl.concat(shown), first, len(series))
@@ -61,6 +65,10 @@ def of_members(members: Membership) -> Following:
     group = members.group[known]
     table = np.full((int(person.max(initial=-1)) + 1, int(members.release.max(initial=-1)) + 1), -1, np.int64)
     table[person, members.release[group]] = members.shapes[group]
+    groups = None
+    if len(members.label):
+        groups = np.full(table.shape, -1, np.int64)
+        groups[person, members.release[group]] = members.label[group]
     shapes, first = np.unique(members.shapes, return_index=True)
     chosen = np.zeros(len(members.release), np.bool_)
     chosen[first] = True
@@ -70,7 +78,15 @@ def of_members(members: Membership) -> Following:
     kept = kept[order]
     places = Places.of(place[order], members.value[kept], members.count[kept], len(shapes))
     names = members.names or tuple(str(value) for value in range(int(members.value.max(initial=-1)) + 1))
-    return Following(table, places, tuple(None if name == "\0" else name for name in names))
+    return Following(table, places, tuple(None if name == "\0" else name for name in names), groups)
+
+
+def _only(pairs: Ints, classes: int) -> Ints:
+    """Class to the group that it fits, -1 if none or several."""
+    only = np.full(classes, -1, np.int64)
+    only[pairs[0]] = pairs[1]
+    only[np.bincount(pairs[0], minlength=classes) != 1] = -1
+    return only
 
 
 def _mixtures(pairs: Ints, classes: int, values: pl.DataFrame, sensitive: list[str]) -> tuple[Ints, pl.DataFrame]:
@@ -97,6 +113,8 @@ def _joined(presences: pl.DataFrame, shown: pl.DataFrame, places: int, releases:
     triples = shown.join(numbers, on="v").sort("place", "n")
     person: Any = presences[_PERSON].rank("dense").cast(pl.Int64).to_numpy() - 1
     table = np.full((int(person.max(initial=-1)) + 1, releases), -1, np.int64)
-    table[person, presences["release"].to_numpy()] = presences["place"].to_numpy()
+    groups = np.full_like(table, -1)
+    at = person, presences["release"].to_numpy()
+    table[at], groups[at] = presences["place"].to_numpy(), presences[GROUP].to_numpy()
     held = Places.of(triples["place"].to_numpy(), triples["n"].to_numpy(), triples[_COUNT].to_numpy(), places)
-    return Following(table, held, tuple(None if name == "\0" else name for name in names.to_list()))
+    return Following(table, held, tuple(None if name == "\0" else name for name in names.to_list()), groups)

@@ -9,7 +9,7 @@ people each is one of its own.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from reissue.release import GROUP, Release
 from reissue.schema import Role, Schema
 from reissue.table import Table, to_polars
 
-__all__ = ["Membership", "fitting", "membership", "mix", "published_rows"]
+__all__ = ["Membership", "fitting", "membership", "mix", "numbered", "published_rows"]
 
 _PERSON, _RELEASE, _COUNT, _REAL = "person", "release", "count", "real"
 _STRANGER = "\0"
@@ -55,6 +55,8 @@ class Membership:
     """Person to whether it is somebody whom the adversary knows."""
     names: tuple[str, ...] = ()
     """Value to its text; several sensitive columns are joined, and a missing value is a mark."""
+    label: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """Group to its number in its own release; none if nobody knows."""
 
     @property
     def people(self) -> int:
@@ -103,6 +105,7 @@ class Membership:
             self.count[:seen],
             self.real[person],
             self.names,
+            self.label[:groups],
         )
 
 
@@ -143,6 +146,7 @@ def _numbered(presences: pl.DataFrame, values: pl.DataFrame, sensitive: list[str
         shown[_COUNT].to_numpy().astype(np.int64),
         real,
         tuple(shown["v"].unique().sort().to_list()),
+        groups[GROUP].to_numpy().astype(np.int64),
     )
 
 
@@ -191,17 +195,21 @@ def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def published_rows(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The published rows with their group, and the values of each group with their counts."""
-    rows = tables.get("quasi", tables.get("release", pl.DataFrame()))
+    rows = numbered(tables.get("quasi", tables.get("release", pl.DataFrame())), schema)
+    values = tables.get("sensitive", rows).with_columns(pl.col(GROUP).cast(pl.Int64))
+    count = pl.col(_COUNT).cast(pl.Int64).sum() if "sensitive" in tables else pl.len().cast(pl.Int64)
+    return rows, values.group_by(GROUP, *schema.sensitive).agg(count.alias(_COUNT))
+
+
+def numbered(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Published rows with the number of their group: their own, else by what they look like."""
     if GROUP not in rows.columns or GROUP in schema.columns:
         absent = [name for name in schema.quasi if name not in rows.columns]
         if absent:
             raise InputError(f"A release lacks columns that the schema names: {', '.join(absent)}.")
         texts = pl.struct(pl.col(schema.quasi).cast(pl.String))
         rows = rows.with_columns(texts.rank("dense").cast(pl.Int64).alias(GROUP))
-    rows = rows.with_columns(pl.col(GROUP).cast(pl.Int64))
-    values = tables.get("sensitive", rows).with_columns(pl.col(GROUP).cast(pl.Int64))
-    count = pl.col(_COUNT).cast(pl.Int64).sum() if "sensitive" in tables else pl.len().cast(pl.Int64)
-    return rows, values.group_by(GROUP, *schema.sensitive).agg(count.alias(_COUNT))
+    return rows.with_columns(pl.col(GROUP).cast(pl.Int64))
 
 
 def _with_strangers(known: pl.DataFrame, rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:

@@ -18,6 +18,7 @@ import numpy as np
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks._base import CannotRunError, Knowledge, attack
+from reissue.attacks._case_updates import tell, worst_place
 from reissue.attacks._following import Following, follow, of_members
 from reissue.attacks._forward import blocks, histories
 from reissue.attacks._membership import Membership
@@ -73,7 +74,8 @@ def risks(following: Following, model: UpdateModel) -> Posteriors:
 def updates(series: Series, knowledge: Knowledge) -> Finding:
     """Find everybody's largest posterior in all releases together."""
     following = follow(series, knowledge)
-    found = risks(following, read_updates(series.schema, following.names))
+    model = read_updates(series.schema, following.names)
+    found = risks(following, model)
     if not len(found.person):
         raise CannotRunError("nobody's group is known.")
     impossible = np.unique(found.person[found.left == 0])
@@ -89,6 +91,8 @@ def updates(series: Series, knowledge: Knowledge) -> Finding:
     details = {"risk": float(found.largest.max()), "certain": max(certain), "risks": risk, "certains": certain}
     if series.schema.updates:
         details |= {"impossible": len(impossible)}
+    worst = worst_place(following, found.person, found.release, found.largest, limit)
+    details |= {"case": tell(series, knowledge, following, model, worst, limit)}
     return Finding(
         NAME,
         Status.SUCCEEDED if len(exposed) else Status.FAILED,

@@ -1,0 +1,89 @@
+"""What the worst cases that attacks tell have in common: groups and values in words, only as they were published.
+
+A case is `steps`, plain sentences, and a `picture`, a mapping whose `kind` says how it is drawn. It is made of plain
+JSON types, stays small, and holds neither an identifier nor a quasi-identifier that was not published.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from reissue.attacks._base import Knowledge
+from reissue.attacks._membership import numbered
+from reissue.attacks._series import Published, Series
+from reissue.release import GROUP, Release
+from reissue.schema import Schema
+
+__all__ = ["Case", "Shown", "case", "in_words", "listed", "plural", "short", "standing", "value_text"]
+
+Case: TypeAlias = dict[str, Any]
+"""Steps and a picture; see docs/reference/attacks.md."""
+Shown: TypeAlias = dict[str, str | None]
+"""The quasi-identifiers of a group as published; empty where exact ones, or none, were published."""
+_LONG = 60
+_MISSING = "(missing)"
+
+
+def case(steps: Iterable[str], picture: Case) -> Case:
+    """A case."""
+    return {"steps": list(steps), "picture": picture}
+
+
+def standing(series: Series, knowledge: Knowledge, release: int, group: int) -> Shown:
+    """What was published of the quasi-identifiers of a group; both are numbered as `membership` does."""
+    published = series.releases[release]
+    source = published.source
+    if knowledge.members is None and source is not None and source.table.ids is not None:
+        return _own(source, group)
+    return _read(published, series.schema, group)
+
+
+def _own(source: Release, group: int) -> Shown:
+    taxonomies = source.table.taxonomies
+    if source.draft.bucketized or source.draft.permuted or not taxonomies:
+        return {}
+    lo, hi = source.boxes.lo[:, [group]], source.boxes.hi[:, [group]]
+    texts = [taxonomy.text(lo[place], hi[place])[0] for place, taxonomy in enumerate(taxonomies)]
+    return {name: short(text) for name, text in zip(source.schema.quasi, texts, strict=True)}
+
+
+def _read(published: Published, schema: Schema, group: int) -> Shown:
+    rows = published.tables.get("release")
+    if rows is None:
+        return {}
+    named = [GROUP] if GROUP in rows.columns and GROUP not in schema.columns else []
+    looks = rows.select(pl.col(schema.quasi).cast(pl.String), *named).unique()
+    mine = numbered(looks, schema).filter(pl.col(GROUP) == group).select(schema.quasi).unique()
+    # A group whose records look different was not generalized.
+    return {name: short(text) for name, text in mine.row(0, named=True).items()} if mine.height == 1 else {}
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def short(text: str | None) -> str | None:
+    """A published text, cut where it is too long to be shown."""
+    return text if text is None or len(text) <= _LONG else f"{text[: _LONG - 1]}…"
+
+
+def value_text(name: str | None) -> str:
+    """A sensitive value as published; several columns are taken together."""
+    parts = [_MISSING if part == "\0" else part for part in (name or "\0").split("\1")]
+    return short(", ".join(parts)) or ""
+
+
+def in_words(shown: Shown) -> str:
+    """Published quasi-identifiers: age 20-29, zip 13*."""
+    return ", ".join(f"{name} {_MISSING if text is None else text}" for name, text in shown.items())
+
+
+def listed(words: Sequence[object]) -> str:
+    """1, 2 and 3."""
+    texts = [str(word) for word in words]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def plural(number: int, word: str, many: str = "") -> str:
+    """1 record, 2 records."""
+    return f"{number:,} {word if number == 1 else many or word + 's'}"
