@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reissue.attacks import _case_correspondence
 from reissue.attacks._base import CannotRunError, Knowledge, attack
 from reissue.attacks._chains import Targets, targets
 from reissue.attacks._cracks import cracks
@@ -90,6 +91,8 @@ class _Worst:
     left: int
     arrived: int
     groups: tuple[int, ...]
+    terms: Mapping[int, int]
+    """Value to how many records with it are left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +111,7 @@ def _tally(some: Iterable[Targets], views: Views, limit: int) -> _Tally:
     releases = views.views
     left = [0] * len(releases)
     standing = np.zeros(len(releases[-1].count), np.int64)
-    worst, exposed = _Worst(np.iinfo(np.int64).max, 0, ()), 0
+    worst, exposed = _Worst(np.iinfo(np.int64).max, 0, (), {}), 0
     for part in some:
         possible = np.flatnonzero(part.left > 0)
         if not len(possible):
@@ -117,7 +120,7 @@ def _tally(some: Iterable[Targets], views: Views, limit: int) -> _Tally:
         value = int(part.left[least])
         left[part.arrived] = min(left[part.arrived] or value, value)
         if value < worst.left:
-            worst = _Worst(value, part.arrived, _groups(part, least, releases))
+            worst = _Worst(value, part.arrived, _groups(part, least, releases), _terms(part, least))
         low = (part.left > 0) & (part.left < limit)
         exposed += int(low.sum())
         term = part.term * np.repeat(low, np.diff(part.starts))
@@ -132,6 +135,12 @@ def _groups(part: Targets, chain: int, releases: Sequence[View]) -> tuple[int, .
     return tuple(int(view.group[entry[first]]) for entry, view in held)
 
 
+def _terms(part: Targets, chain: int) -> dict[int, int]:
+    """What is left along a chain, by value."""
+    own = slice(int(part.starts[chain]), int(part.starts[chain + 1]))
+    return dict(zip(part.value[own].tolist(), part.term[own].tolist(), strict=True))
+
+
 # --- telling ---------------------------------------------------------------------------------------------------------
 
 
@@ -143,6 +152,7 @@ def _finding(series: Series, views: Views, tally: _Tally, limit: int, more: Mapp
         **more,
         "targets": tally.exposed,
         "worst_target": _target(series, views, worst),
+        "case": _case(series, views, worst, limit),
     }
     if len(series) == 2:
         details |= {"FA": tally.left[0], "CA": tally.left[0], "BA": tally.left[1]}
@@ -183,8 +193,20 @@ def _as_boxes(series: Series, views: Views, limit: int, obstacle: str) -> Findin
         measure=MEASURE,
         worst=worst.left,
         limit=limit,
-        details={"left": [None] * len(series), "exact": False, "partial": obstacle, "pair": [earlier, later]},
+        details={
+            "left": [None] * len(series),
+            "exact": False,
+            "partial": obstacle,
+            "pair": [earlier, later],
+            "case": _case_correspondence.of_pair(views, series.numbers, worst, limit),
+        },
     )
+
+
+def _case(series: Series, views: Views, worst: _Worst, limit: int) -> dict[str, Any]:
+    groups = dict(enumerate(worst.groups, start=worst.arrived))
+    since = worst.arrived - 1 if worst.arrived else None
+    return _case_correspondence.tell(views, series.numbers, groups, worst.terms, limit, since)
 
 
 def _target(series: Series, views: Views, worst: _Worst) -> dict[str, object]:
