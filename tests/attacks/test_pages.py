@@ -32,6 +32,17 @@ def test_every_attack_is_in_the_reference() -> None:
         assert all(f"`{detail}`" in sections[name] for detail in DETAILS.get(name, ()))
 
 
+def test_the_reference_tells_what_the_attacks_tell_of_themselves() -> None:
+    page = (DOCS / "reference" / "attacks.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    for name in DETAILS:
+        its, told = registered()[name], " ".join(sections[name].split())
+        assert its.summary.rstrip(".") in told
+        assert f"{its.story} It needs {its.needs}." in told
+        assert its.prevention
+        assert f"What would prevent it: - {' - '.join(its.prevention)} |" in told
+
+
 def test_the_pictures_are_fresh() -> None:
     folder = DOCS / "concepts" / "img"
     for name, drawn in runpy.run_path(str(folder / "draw.py"))["pictures"]().items():

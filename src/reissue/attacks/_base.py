@@ -75,6 +75,12 @@ class Attack:
     """Whether it takes a coalition's own records into account itself; they are taken out for all others."""
     alone: bool = False
     """Whether it judges every release by itself: what else was published does not matter to it."""
+    needs: str = ""
+    """What must be given for it to run: "It needs ...", in plain words."""
+    story: str = ""
+    """What such an adversary has and does, for people who read no papers."""
+    prevention: tuple[str, ...] = ()
+    """What would prevent it, in plain sentences."""
 
     def __call__(self, series: Series, knowledge: Knowledge) -> Finding:
         """Run it on the releases that the adversary holds."""
@@ -101,11 +107,23 @@ def _of_held(members: Sequence[Any] | None, held: Sequence[int], total: int) -> 
 _REGISTRY: dict[str, Attack] = {}
 
 
-def attack(name: str, summary: str, *, insiders: bool = False, alone: bool = False) -> Callable[[Run], Run]:
-    """Register a function as an attack: `reissue.attack(...)` and the command line find it."""
+def attack(
+    name: str,
+    summary: str,
+    *,
+    insiders: bool = False,
+    alone: bool = False,
+    needs: str = "",
+    story: str = "",
+    prevention: Sequence[str] = (),
+) -> Callable[[Run], Run]:
+    """Register a function as an attack: `reissue.attack(...)` and the command line find it.
+
+    Reports tell what it `needs`, the `story` of its adversary and the `prevention`; an attack may leave them out.
+    """
 
     def keep(run: Run) -> Run:
-        _REGISTRY[name] = Attack(name, run, summary, insiders, alone)
+        _REGISTRY[name] = Attack(name, run, summary, insiders, alone, needs, story, tuple(prevention))
         return run
 
     return keep

@@ -61,6 +61,21 @@ class Weakness:
     "Providers who collude take their own records out and look at what is left.",
     insiders=True,
     alone=True,
+    needs=(
+        "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "
+        "requirement that should hold (`--knows requirement=...`, or the policy's)"
+    ),
+    story=(
+        "Some of those who gave records to a common table put their knowledge together. They cross out their own "
+        "records in each group, and what is left, of other people, may be too few or too alike."
+    ),
+    prevention=(
+        (
+            "Publish with the method `providers` and the number of providers that may collude (`--method providers "
+            "--m 2`): the requirement then holds without the records of any m of them."
+        ),
+        "A larger `k` helps too, but promises nothing.",
+    ),
 )
 def coalition(series: Series, knowledge: Knowledge) -> Finding:
     """Find the smallest coalition that breaks the requirement in any release, or judge the one that is given."""

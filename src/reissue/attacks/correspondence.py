@@ -35,7 +35,23 @@ NAME = "correspondence"
 MEASURE = "records left for a target"
 
 
-@attack(NAME, "Rules out records that have no partner in another release of a growing table.")
+@attack(
+    NAME,
+    "Rules out records that have no partner in another release of a growing table.",
+    needs="at least two releases of a table that only grows, with quasi-identifiers and sensitive values in one table",
+    story=(
+        "Someone has collected several releases of a growing table and knows one person's quasi-identifiers. A "
+        "record that has no match in another release cannot be that person's, so fewer and fewer records are left to "
+        "hide among."
+    ),
+    prevention=(
+        (
+            "Make each release after the earlier ones with the method `correspondence` (`--method correspondence "
+            "--after ...`, or `reissue publish` with a ledger): it leaves everyone enough records, whenever they "
+            "came."
+        ),
+    ),
+)
 def correspondence(series: Series, knowledge: Knowledge) -> Finding:
     """Take all releases together and see how many records are left for each possible target."""
     del knowledge

@@ -82,6 +82,18 @@ class Outcome:
     NAME,
     "Learns across groups who tends to have which value, and guesses within each group.",
     alone=True,
+    needs="the original table, to count right guesses (`--knows population=FILE`); of our own releases it is known",
+    story=(
+        "Someone learns from all groups together which people tend to have which value, the old or the young, men or "
+        "women, and guesses within each group who has what."
+    ),
+    prevention=(
+        (
+            "Publish groups of similar people (`pool`, `mondrian`, `topdown`) instead of groups by chance "
+            "(`anatomy`): where people of a group are alike there is little to guess by."
+        ),
+        "Or leave out quasi-identifiers that go with the sensitive value.",
+    ),
 )
 def definetti(series: Series, knowledge: Knowledge) -> Finding:
     """Guess everyone's value in every release, and report the release where that works best."""

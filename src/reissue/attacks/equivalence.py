@@ -65,7 +65,25 @@ def exposure(members: Membership, limit: int) -> Exposure:
     return Exposure(least, exact=certain, found=found)
 
 
-@attack(NAME, "Subtracts groups of the same values from each other: who has the same value as whom.")
+@attack(
+    NAME,
+    "Subtracts groups of the same values from each other: who has the same value as whom.",
+    needs=(
+        "at least two releases, values that do not change, and to know who is in each release: our own, files that "
+        "kept the identifier, or `--knows members=FOLDER`"
+    ),
+    story=(
+        "Someone who knows who is in which group subtracts groups with the same values from each other. The people "
+        "who are left over on both sides must have the same values; once one of these is known, others follow like "
+        "dominoes."
+    ),
+    prevention=(
+        (
+            "Publish the series with the method `equivalence`: whole buckets, in which fewer than e people are never "
+            "shown to have the same values as as many others."
+        ),
+    ),
+)
 def equivalence(series: Series, knowledge: Knowledge) -> Finding:
     """Find everybody's smallest e in all releases together, and how it grew release by release."""
     if len(series) < 2:

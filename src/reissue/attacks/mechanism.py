@@ -73,6 +73,21 @@ Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
     NAME,
     "Runs the algorithm on every possible table and keeps those that give the same release.",
     alone=True,
+    needs=(
+        "the algorithm, its requirement and the original table (`--knows algorithm=NAME`, `--knows requirement=...`, "
+        "`--knows population=FILE`); of our own releases all are known"
+    ),
+    story=(
+        "Someone has the software itself and runs it on every table that the release allows. Tables that would have "
+        "given another release cannot be the original; what those that remain agree on is known."
+    ),
+    prevention=(
+        (
+            "Use a requirement that does not look at sensitive values (`k` alone), or the method `anatomy`, which "
+            "draws its groups by chance."
+        ),
+        "With other methods ask for more than you need, and look at this attack again.",
+    ),
 )
 def mechanism(series: Series, knowledge: Knowledge) -> Finding:
     """Attack every release of our own, and report the worst."""

@@ -41,6 +41,21 @@ _BLIND = {
     NAME,
     "Uses that nothing was generalized without need: where it was, the requirement had been broken.",
     alone=True,
+    needs=(
+        "the requirement that the release was made to meet, and a table of everyone's quasi-identifiers (`--knows "
+        "population=FILE`); of our own releases both are known"
+    ),
+    story=(
+        "Someone knows that the software generalizes only where it must. So where people were generalized, the "
+        "requirement had been broken before, and many of the ways to hand out the values can be excluded."
+    ),
+    prevention=(
+        (
+            "Ask for a `k` beside the requirement on values: where many people have unique quasi-identifiers, that "
+            "is reason enough to generalize, and nothing can be excluded."
+        ),
+        "Or publish with the method `mask`, which forms groups without a look at sensitive values.",
+    ),
 )
 def minimality(series: Series, knowledge: Knowledge) -> Finding:
     """Compute the credibility of every person in every release, and report the worst release."""

@@ -70,7 +70,22 @@ def risks(following: Following, model: UpdateModel) -> Posteriors:
     return Posteriors(person, release, largest[present], left[present].astype(np.int64))
 
 
-@attack(NAME, "Follows people through their groups: which values are left, and how likely each is.")
+@attack(
+    NAME,
+    "Follows people through their groups: which values are left, and how likely each is.",
+    needs="to know who is in each release: our own, files that kept the identifier, or `--knows members=FOLDER`",
+    story=(
+        "Someone knows that a person is in several releases and finds the person's group in each of them. Only "
+        "values that fit all these groups are left, now and in the past: often one."
+    ),
+    prevention=(
+        (
+            "Publish the series through a ledger with the method `distinct` (values change; `--risk` sets a ceiling) "
+            "or `invariance` (values stay): groups then show people values that go with their earlier ones."
+        ),
+        "Put a ceiling, `risk`, into the policy: a release that tells more is refused.",
+    ),
+)
 def updates(series: Series, knowledge: Knowledge) -> Finding:
     """Find everybody's largest posterior in all releases together."""
     following = follow(series, knowledge)
