@@ -1,0 +1,140 @@
+"""The report: one HTML file with everything in it, no script, nothing loaded from anywhere.
+
+What is shown was prepared by `_words` (sentences) and `_pictures` (geometry); templates only place it. Jinja escapes
+every value, and the page's own policy forbids it to run scripts or to load anything.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from reissue.attacks import Attack, registered
+from reissue.files import write_text
+from reissue.findings import Finding, Findings, Status
+from reissue.report import _words
+from reissue.report._pictures import drawing
+from reissue.report._timeline import risk_over_time
+from reissue.utility import Utility
+
+if TYPE_CHECKING:
+    from reissue.ledger._refusal import Report
+
+__all__ = ["Costs", "report_html", "write_report"]
+
+Costs = Mapping[str, Sequence[Utility]]
+"""What protection cost, release by release; several ways of publishing can stand beside each other, by name."""
+
+
+def write_report(
+    findings: Findings,
+    path: str | Path,
+    *,
+    title: str | None = None,
+    utility: Costs | None = None,
+    refusal: "Report | None" = None,
+    force: bool = False,
+) -> Path:
+    """Write the report as one HTML file; an existing file is replaced only by force."""
+    page = report_html(findings, title=title, utility=utility, refusal=refusal)
+    write_text(page, Path(path), force=force)
+    return Path(path)
+
+
+def report_html(
+    findings: Findings,
+    *,
+    title: str | None = None,
+    utility: Costs | None = None,
+    refusal: "Report | None" = None,
+) -> str:
+    """The report as text. `refusal` is the report of a publication that was refused, whose advice comes first."""
+    from reissue import __version__
+
+    known = registered()
+    sections = [_Section.of(finding, known.get(finding.attack)) for finding in sorted(findings, key=_gravity)]
+    costs = {name: list(some) for name, some in (utility or {}).items() if some}
+    return _template("report.html").render(
+        title=title or _words.title(findings),
+        version=__version__,
+        findings=findings,
+        sections=sections,
+        verdict=_words.verdict(findings, None if refusal is None else refusal.release),
+        figures=_words.figures(findings),
+        refusal=refusal,
+        timeline=risk_over_time(findings),
+        todo=_todo(sections, refusal),
+        ran=[section for section in sections if section.finding.status != Status.NOT_RUN],
+        not_run=[section for section in sections if section.finding.status == Status.NOT_RUN],
+        costs=costs,
+        told=_words.costs(costs),
+        compared=_words.compared(costs),
+    )
+
+
+def notebook_html(findings: Findings) -> str:
+    """A few lines for a notebook: the verdict and a line for each attack."""
+    return _template("notebook.html").render(
+        findings=findings, verdict=_words.verdict(findings, None), rows=sorted(findings, key=_gravity)
+    )
+
+
+@dataclass(frozen=True)
+class _Section:
+    """One attack, as the report tells it."""
+
+    finding: Finding
+    summary: str
+    story: str
+    needs: str
+    prevention: tuple[str, ...]
+    steps: tuple[str, ...]
+    picture: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, finding: Finding, attack: Attack | None) -> "_Section":
+        case: Mapping[str, Any] = finding.details.get("case") or {}
+        return cls(
+            finding,
+            "" if attack is None else attack.summary,
+            "" if attack is None else attack.story,
+            "" if attack is None else attack.needs,
+            () if attack is None else attack.prevention,
+            tuple(case.get("steps", ())),
+            drawing(case["picture"]) if case.get("picture") else None,
+        )
+
+
+def _gravity(finding: Finding) -> tuple[int, int]:
+    """What succeeded comes first, and what exposes most before the rest."""
+    return (list(Status).index(finding.status), -finding.people)
+
+
+def _todo(sections: Sequence[_Section], refusal: "Report | None") -> list[str]:
+    """What would help, each once, in the order of the attacks."""
+    if refusal is not None:
+        return list(refusal.advice)
+    found = [section for section in sections if section.finding.status == Status.SUCCEEDED]
+    return list(dict.fromkeys(sentence for section in found for sentence in section.prevention))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("reissue.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _words.number
+    environment.filters["people"] = _words.people
+    environment.filters["outcome"] = _words.outcome
+    return environment
+
+
+def _template(name: str) -> Template:
+    return _environment().get_template(name)
