@@ -7,11 +7,13 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
-from reissue.cli._options import DelimiterOption, JsonOption, SchemaOption, delimiter_of, options_of
+from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of, options_of
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
     from reissue.findings import Finding, Findings
+    from reissue.report import Costs
+    from reissue.schema import Schema
 
 _STYLES = {"succeeded": "red", "failed": "green", "not_run": "yellow"}
 _WORDS = {"succeeded": "SUCCEEDED", "failed": "failed", "not_run": "not run"}
@@ -65,6 +67,16 @@ def attack(
         str | None,
         typer.Option(metavar="A,B", help="Providers who take their own records out before they run every attack."),
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a report that people understand: one HTML file.")
+    ] = None,
+    originals: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="The holder's own tables, one for each release: the report tells what was lost."
+        ),
+    ] = None,
+    force: ForceOption = False,
     strict: Annotated[
         bool, typer.Option("--strict", metavar="", help="End with code 1 also if an attack could not be run.")
     ] = False,
@@ -74,12 +86,16 @@ def attack(
     """Say what published tables give away together, attacking them the way someone who holds them would."""
     from reissue.attack import attack as run
     from reissue.cli._knows import insiders, knowledge_of
+    from reissue.files import refuse_existing
     from reissue.findings import Verdict
     from reissue.schema import Schema
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
     plan, knowledge = Schema.load(schema), insiders(knowledge_of(knows or []), m, coalition)
     plan = plan if providers is None else plan.with_roles({providers: "provider"})
+    if report is not None:
+        refuse_existing(report, force=force, table=False)
+    costs = {} if originals is None else _costs(originals, published, plan, delimiter_of(delimiter))
     with _render.watching("Attacking") as progress:
         findings = run(
             published,
@@ -89,14 +105,30 @@ def attack(
             knowledge=knowledge,
             limits=limits,
             delimiter=delimiter_of(delimiter),
+            timeline=report is not None,
             progress=progress,
         )
+    if report is not None:
+        from reissue.report import write_report
+
+        write_report(findings, report, utility=costs, force=force)
     if as_json:
         _render.show_json(findings.as_dict())
     else:
         _show(findings)
+        if report is not None:
+            _render.say(f"Written: {report}")
     if findings.verdict == Verdict.EXPOSED or (strict and findings.verdict == Verdict.INCOMPLETE):
         raise typer.Exit(NOT_MET)
+
+
+def _costs(originals: Path, published: list[Path], schema: "Schema", delimiter: str) -> "Costs":
+    """What was lost against the originals."""
+    from reissue.report import costs_of
+
+    if not originals.is_dir():
+        raise InputError("--originals must be a folder with the original tables, one for each release.")
+    return {"these releases": costs_of(originals, published, schema, delimiter=delimiter)}
 
 
 def _number(value: object) -> float:

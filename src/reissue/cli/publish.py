@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeGuard
 
 import typer
 
@@ -55,7 +55,11 @@ def publish(
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where a refusal is explained. Default: DATA.refused.txt beside DATA."),
+        typer.Option(
+            metavar="FILE",
+            help="Where a refusal is explained; a name that ends in .html gets a page, of a release that was published "
+            "too. Default: DATA.refused.txt beside DATA.",
+        ),
     ] = None,
     key: KeyOption = None,
     force: ForceOption = False,
@@ -91,7 +95,8 @@ def publish(
                 raise typer.Exit(NOT_MET) from None
             paths = [] if dry_run else book.export(made.number, target, force=force)
             head = book.entries()[-1].hash
-    _show(made, paths, head, as_json=as_json)
+    page = _write_page(made, report) if _is_page(report) else None
+    _show(made, paths, head, page, as_json=as_json)
 
 
 def _beside(data: Path, name: str) -> Path:
@@ -126,14 +131,32 @@ def _open(place: str, schema: Path | None, key: Path | None, scratch: Path | Non
 def _show_refusal(refused: "RefusedError", path: Path, *, as_json: bool) -> None:
     from reissue.files import write_text
 
-    write_text(refused.report.text, path, force=True)
+    if _is_page(path):
+        from reissue.report import write_report
+
+        write_report(refused.report.findings, path, refusal=refused.report, force=True)
+    else:
+        write_text(refused.report.text, path, force=True)
     if as_json:
         _render.show_json({**refused.report.as_dict(), "report": path})
     else:
         _render.say(refused.report.text.rstrip(), f"Written: {path}", error=True)
 
 
-def _show(made: "Publication", paths: list[str], head: str, *, as_json: bool) -> None:
+def _is_page(path: Path | None) -> TypeGuard[Path]:
+    return path is not None and path.suffix.lower() in {".html", ".htm"}
+
+
+def _write_page(made: "Publication", path: Path) -> Path:
+    """What the attacks found on a release that goes out, and what it cost."""
+    from reissue.report import write_report
+    from reissue.utility import measure
+
+    title = f"Release {made.number}, attacked together with all earlier ones"
+    return write_report(made.findings, path, title=title, utility={"this release": [measure(made.release)]}, force=True)
+
+
+def _show(made: "Publication", paths: list[str], head: str, page: Path | None, *, as_json: bool) -> None:
     release = made.release
     if as_json:
         _render.show_json(
@@ -150,6 +173,7 @@ def _show(made: "Publication", paths: list[str], head: str, *, as_json: bool) ->
                 **made.findings.as_dict(),
                 "files": paths,
                 "head": head,
+                **({} if page is None else {"report": page}),
             }
         )
         return
@@ -168,4 +192,6 @@ def _show(made: "Publication", paths: list[str], head: str, *, as_json: bool) ->
     if paths:
         _render.say(f"Written: {', '.join(paths)}", f"Recorded as {head}")
     else:
-        _render.say("A dry run: nothing was recorded, nothing was written.")
+        _render.say("A dry run: nothing was recorded, no release was written.")
+    if page is not None:
+        _render.say(f"Report: {page}")

@@ -1,5 +1,6 @@
 """Findings for people: one self-contained page, or a few lines in a notebook."""
 
+from reissue.report.costs import costs_of
 from reissue.report.page import Costs, report_html, write_report
 
-__all__ = ["Costs", "report_html", "write_report"]
+__all__ = ["Costs", "costs_of", "report_html", "write_report"]
