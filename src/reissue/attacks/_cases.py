@@ -15,7 +15,19 @@ from reissue.attacks._series import Published, Series
 from reissue.release import GROUP, Release
 from reissue.schema import Schema
 
-__all__ = ["Case", "Shown", "case", "in_words", "listed", "plural", "short", "standing", "value_text"]
+__all__ = [
+    "Case",
+    "Shown",
+    "box_text",
+    "case",
+    "in_words",
+    "listed",
+    "plural",
+    "row_texts",
+    "short",
+    "standing",
+    "value_text",
+]
 
 Case: TypeAlias = dict[str, Any]
 """Steps and a picture; see docs/reference/attacks.md."""
@@ -35,11 +47,12 @@ def standing(series: Series, knowledge: Knowledge, release: int, group: int) -> 
     published = series.releases[release]
     source = published.source
     if knowledge.members is None and source is not None and source.table.ids is not None:
-        return _own(source, group)
+        return box_text(source, group)
     return _read(published, series.schema, group)
 
 
-def _own(source: Release, group: int) -> Shown:
+def box_text(source: Release, group: int) -> Shown:
+    """The same of a group of our own release, numbered as in its draft."""
     taxonomies = source.table.taxonomies
     if source.draft.bucketized or source.draft.permuted or not taxonomies:
         return {}
@@ -71,6 +84,12 @@ def value_text(name: str | None) -> str:
     """A sensitive value as published; several columns are taken together."""
     parts = [_MISSING if part == "\0" else part for part in (name or "\0").split("\1")]
     return short(", ".join(parts)) or ""
+
+
+def row_texts(values: pl.DataFrame) -> list[str]:
+    """Sensitive values, one a row, in the same way."""
+    marked = values.select(pl.all().cast(pl.String).fill_null("\0"))
+    return [value_text("\1".join(row)) for row in marked.rows()]
 
 
 def in_words(shown: Shown) -> str:

@@ -7,7 +7,7 @@ Providers are known for our own releases (the holder's table names them), and fo
 provider column, which a published file never has: these are the holder's audit copies.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks._base import CannotRunError
+from reissue.attacks._cases import Shown, box_text, row_texts, short
 from reissue.attacks._coalition_given import Given
 from reissue.attacks._series import Published, Series
 from reissue.cells import Domain, pack, rank
@@ -34,6 +35,8 @@ class Records:
     given: Given
     names: Sequence[str]
     """The providers' names by number."""
+    look: Callable[[int], tuple[Shown, dict[int, str]]]
+    """Group to its quasi-identifiers as published, if generalized, and to the texts of its sensitive values."""
 
 
 def read_records(published: Published, schema: Schema) -> Records:
@@ -53,7 +56,14 @@ def read_records(published: Published, schema: Schema) -> Records:
         packed = pack(columns, [c.taxonomy.size for c in codings])[0] if columns else np.zeros(frame.height, np.int64)
         values, _ = rank(packed)
         domain = Domain(np.bincount(values))
-    return Records(Given.of_rows(groups, providers, values, domain), names)
+
+    def look(group: int) -> tuple[Shown, dict[int, str]]:
+        mine = np.flatnonzero(groups == group)
+        rows = frame[mine].cast(pl.String)
+        texts = {name: short(rows[name][0]) for name in schema.quasi}
+        return texts, dict(zip(values[mine].tolist(), row_texts(rows.select(schema.sensitive)), strict=True))
+
+    return Records(Given.of_rows(groups, providers, values, domain), names, look)
 
 
 def _of_release(release: Release) -> Records:
@@ -71,7 +81,15 @@ def _of_release(release: Release) -> Records:
         ends = [ends[place] for place in range(len(table.sizes)) for ends in (release.boxes.lo, release.boxes.hi)]
         number, _ = rank(pack(ends, [size for size in table.sizes for _ in range(2)])[0])
         groups = np.where(groups >= 0, number[groups], -1).astype(np.int32)
-    return Records(Given.of_rows(groups, providers, sensitive, replace(table.domain, totals=totals)), names)
+
+    def look(group: int) -> tuple[Shown, dict[int, str]]:
+        mine = np.flatnonzero(groups == group)
+        codes = np.unique(sensitive[mine])
+        return box_text(release, int(draft.groups[mine[0]])), dict(
+            zip(codes.tolist(), row_texts(table.decode(codes)), strict=True)
+        )
+
+    return Records(Given.of_rows(groups, providers, sensitive, replace(table.domain, totals=totals)), names, look)
 
 
 def without(series: Series, coalition: Collection[str]) -> Series:

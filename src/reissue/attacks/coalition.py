@@ -21,6 +21,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks._base import CannotRunError, Knowledge, attack
+from reissue.attacks._case_coalition import tell
 from reissue.attacks._coalition_exact import worst_coalition
 from reissue.attacks._coalition_given import Given, answers, private
 from reissue.attacks._coalition_group import Oracle
@@ -90,6 +91,9 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
     number, records, requirement, weakness = min(found, key=lambda one: (one[3].largest_m, -one[3].people))
     m = int(series.limits.get(NAME, 1 if knowledge.m is None else knowledge.m))
     succeeded = weakness.largest_m < m
+    fewest, end = weakness.fewest if weakness.groups else None, _outcome(weakness, m)
+    told = tell(number, records, requirement, weakness.members, exposed, fewest, end, _known(weakness))
+    details = _details(number, records, requirement, weakness)
     return Finding(
         NAME,
         Status.SUCCEEDED if succeeded else Status.FAILED,
@@ -100,7 +104,7 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
         measure=MEASURE,
         worst=weakness.largest_m,
         limit=m,
-        details=_details(number, records, requirement, weakness) | {"by_release": [one[3].largest_m for one in found]},
+        details=details | {"by_release": [one[3].largest_m for one in found], "case": told},
     )
 
 
@@ -231,10 +235,13 @@ def _of_one(
     for number, records, requirement, weakness in found:
         members = [place for place, name in enumerate(records.names) if name in set(coalition)]
         groups = exposed(records.given, requirement, members)
-        people = _harm(records.given, members, groups)[1]
-        outcomes.append((people, int(groups.sum()), number, records, requirement, weakness))
-    people, groups_broken, number, records, requirement, weakness = max(outcomes, key=lambda one: one[0])
+        fewest, people = _harm(records.given, members, groups)
+        outcomes.append((people, fewest, int(groups.sum()), number, records, requirement, weakness))
+    people, fewest, groups_broken, number, records, requirement, weakness = max(outcomes, key=lambda one: one[0])
     population = int(records.given.count.sum())
+    end = f"{_harmed(people, groups_broken)}."
+    least = fewest if groups_broken else None
+    told = tell(number, records, requirement, coalition, exposed, least, end, _known(weakness))
     words = (
         f"takes its own records out of {_plural(groups_broken, 'group')} of release {number} and what is left of them "
         f"does not meet {requirement}: {people:,} of {population:,} people are exposed."
@@ -252,7 +259,7 @@ def _of_one(
         worst=people,
         limit=0,
         details=_details(number, records, requirement, weakness)
-        | {"coalition": list(coalition), "groups": groups_broken},
+        | {"coalition": list(coalition), "groups": groups_broken, "case": told},
     )
 
 
@@ -277,9 +284,27 @@ def _sentence(number: int, records: Records, requirement: Requirement, weakness:
     return f"{damage}; the release withstands {weakness.largest_m} colluding providers, the limit is {m}."
 
 
+def _outcome(weakness: Weakness, m: int) -> str:
+    """The end of the worst case."""
+    withstands = f"the release withstands {weakness.largest_m} colluding providers, the limit is {m}"
+    if weakness.members is None:
+        return f"So nobody is exposed, whoever collude; the limit is {m}."
+    cautious = "" if weakness.exact else ", at most"
+    return f"{_harmed(weakness.people, weakness.groups)}{cautious}; {withstands}."
+
+
+def _harmed(people: int, groups: int) -> str:
+    are = "is" if people == 1 else "are"
+    return f"In all, {_plural(people, 'person', 'people')} in {_plural(groups, 'group')} {are} exposed"
+
+
+def _known(weakness: Weakness) -> dict[tuple[str, ...], int]:
+    return {} if weakness.members is None else {weakness.members: weakness.people}
+
+
 def _others(people: int) -> str:
     return "1 other person is" if people == 1 else f"{people:,} other people are"
 
 
-def _plural(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+def _plural(number: int, word: str, many: str = "") -> str:
+    return f"{number:,} {word if number == 1 else many or word + 's'}"
