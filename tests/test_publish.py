@@ -7,7 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from reissue.attack import attack
 from reissue.errors import DataError, NotMetError
+from reissue.findings import Finding
 from reissue.ledger import Ledger, RefusedError
 from reissue.ledger._together import held_together
 from reissue.ledger.adopt import adopt
@@ -15,6 +17,7 @@ from reissue.ledger.ledger import Recorded
 from reissue.policy import Policy
 from reissue.publish import publish, publish_next
 from reissue.schema import Schema
+from tests.attacks.carrying import assert_same
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 
 GROWING = [pl.concat(MONTHS[: number + 1]).unique("patient", keep="first", maintain_order=True) for number in range(3)]
@@ -255,39 +258,49 @@ def test_looking_back_is_bounded_where_the_policy_says_so(place: Path) -> None:
         assert ledger.release(3).content["findings"]["findings"][0]["releases"] == [2, 3]
 
 
-def test_following_only_those_who_are_there_finds_the_same(place: Path, tmp_path: Path) -> None:
-    """With a ceiling only people of the next release are followed; the worst of them is the worst of all."""
-    found = []
-    for name, attacks in {"x": ["updates"], "y": ["updates", "equivalence"]}.items():
-        plan = schema({**POOL, "ceilings": {}, "not_run": "allow", "risk": 0.05, "attacks": attacks})
-        with Ledger.create(tmp_path / name, schema(POOL), key=tmp_path / "key") as ledger:
-            for month in MONTHS[:2]:
-                publish(month, ledger)
-            ledger.amend(plan)
-            with pytest.raises(RefusedError) as refused:
-                publish(MONTHS[2], ledger)
-            found.append(refused.value.report.findings["updates"])
-    everyone = _risks(tmp_path / "x")
-    assert found[0] == found[1]
-    assert found[0].details["risks"][-1] == pytest.approx(everyone[-1])
-    assert found[0].population == MONTHS[2].height
+@pytest.mark.parametrize("policy", [INVARIANCE, {**POOL, "risk": 0.05, "ceilings": {}}, {**POOL, "ceilings": {}}])
+def test_what_is_carried_on_is_what_all_releases_tell(policy: Any, place: Path) -> None:
+    """After each release, and after a change of policy, which makes attacks begin anew."""
+    allowing = {**policy, "ceilings": {"equivalence": 1, "updates": 1.0}, "not_run": "allow"}
+    with Ledger.create(place, schema(allowing)) as ledger:
+        for number, month in enumerate(MONTHS[:3]):
+            if number == 2:
+                ledger.amend(schema({**allowing, "counterfeits": 0.9}))
+            publish(month, ledger)
+            assert_whole(ledger)
+        ledger.amend(schema(policy))
+        try:
+            found = publish_next(MONTHS[3], ledger, dry_run=True).findings
+        except RefusedError as refused:
+            found = refused.report.findings
+            assert "case" in found["updates"].details
+        assert found["updates"].population == pl.concat(MONTHS).n_unique("patient")
 
 
-def _risks(place: Path) -> list[float]:
-    """What the attack finds with everybody followed through all releases."""
-    from reissue.attack import attack
-    from reissue.release import Release
+def assert_whole(ledger: Ledger) -> None:
+    """The last release's findings are those of the whole attack on all releases."""
+    last = ledger.releases[-1].content
+    assert any(what.startswith("state.") for what in last["files"])
+    published = [ledger.published(one, ledger.schema) for one in ledger.releases]
+    for own in last["findings"]["findings"]:
+        found = Finding(**{**own, "releases": tuple(own["releases"])})
+        limits = dict(ledger.policy.ceilings)
+        assert_same(found, attack(published, ledger.schema, only=own["attack"], limits=limits)[own["attack"]])
 
-    with Ledger.open(place, key=place.parent / "key") as ledger:
-        plan = ledger.schema
-        made: Release = publish_next(MONTHS[2], _allowing(ledger), dry_run=True).release
-        earlier = [ledger.published(one, plan) for one in ledger.releases]
-        return list(attack([*earlier, made], plan, only="updates")["updates"].details["risks"])
 
-
-def _allowing(ledger: Ledger) -> Ledger:
-    ledger.amend(schema({**POOL, "attacks": []}))
-    return ledger
+@pytest.mark.parametrize("harm", ["damaged", "removed"])
+def test_a_lost_state_is_made_again(harm: str, place: Path) -> None:
+    with Ledger.create(place, schema({**INVARIANCE, "attacks": ["updates"]})) as ledger:
+        for month in MONTHS[:2]:
+            publish(month, ledger)
+        before = publish_next(MONTHS[2], ledger, dry_run=True).findings["updates"]
+        path = place / "files" / ledger.release(2).files["state.updates"]
+        if harm == "removed":
+            path.unlink()
+        else:
+            path.write_bytes(path.read_bytes()[:-1] + b"x")
+        assert "state.updates" in ledger.verify()[0]
+        assert publish_next(MONTHS[2], ledger, dry_run=True).findings["updates"] == before
 
 
 def test_what_csv_lacks_is_said(place: Path) -> None:

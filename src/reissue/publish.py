@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reissue.ledger import Ledger, Recorded
     from reissue.ledger._chain import Entry
     from reissue.ledger._store import Writer
+    from reissue.ledger._together import Together
     from reissue.policy import Policy
 
 __all__ = ["Publication", "publish", "publish_next"]
@@ -85,16 +86,17 @@ def publish_next(
     with _turn(ledger, dry_run=dry_run) as (entries, writer):
         situation = _Situation.of(ledger, entries, _read(data, ledger, entries, delimiter), request)
         situation.check()
-        release = situation.anonymize(progress)
+        release = situation.anonymize(lambda done: progress(done / 2))
         if situation.again is not None:
             return situation.same(release)
-        findings = situation.attack(release)
+        together = situation.attack(release, lambda done: progress((1 + done) / 2))
+        findings = together.findings
         problems = problems_of(release, findings, situation.policy, first=not situation.earlier)
         if problems:
             raise refusal(situation.number, problems, findings, situation.policy, release)
         if writer is not None:
             writer.remove_all_but(needed_files(entries))
-            writer.append("release", situation.record(release, findings, writer))
+            writer.append("release", situation.record(release, together, writer))
     return Publication(release, situation.number, findings, recorded=writer is not None)
 
 
@@ -216,16 +218,17 @@ class _Situation:
             return self.request.seed
         return int.from_bytes(self.ledger.key.derive("seed", f"{self.before}{self.mark}".encode())[:16], "little")
 
-    def attack(self, release: Release) -> Findings:
+    def attack(self, release: Release, progress: Callable[[float], None]) -> "Together":
         """What attacks find, with all earlier releases."""
         from reissue.ledger._together import attack_together
 
-        return attack_together(self.ledger, self.earlier, release, self.policy, self.request.recipients)
+        return attack_together(self.ledger, self.earlier, release, self.policy, self.request.recipients, progress)
 
-    def record(self, release: Release, findings: Findings, writer: "Writer") -> dict[str, Any]:
+    def record(self, release: Release, together: "Together", writer: "Writer") -> dict[str, Any]:
         """The content of the release's entry, its files kept."""
         from reissue import __version__
-        from reissue.ledger._pack import ENDINGS, pack_frame, pack_memory, pack_standing
+        from reissue.ledger._pack import ENDINGS, pack_frame, pack_memory, pack_standing, pack_state
+        from reissue.ledger._together import state_mark
         from reissue.ledger.ledger import csv_bytes
 
         files = {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in release.tables.items()}
@@ -233,14 +236,17 @@ class _Situation:
             files["standing"] = writer.keep(pack_standing(release), ENDINGS["standing"])
         if find(release.method).remembers:
             files["memory"] = writer.keep(pack_memory(release.draft.memory), ENDINGS["memory"])
+        for name, carried in together.states.items():
+            files[f"state.{name}"] = writer.keep(pack_state(carried), ENDINGS["state"])
         state = release.draft.memory.get("state", {})
         return {
             "adopted": False,
+            "carried": state_mark(release.schema.dumps()),
             "counterfeits": release.counterfeits,
             "csv": {name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()},
             "date": self.request.dated,
             "files": files,
-            "findings": _json(findings.as_dict()),
+            "findings": _json(together.findings.as_dict()),
             "groups": release.groups,
             "kinds": _kinds(self.table),
             "method": release.method,

@@ -13,7 +13,7 @@ from reissue.findings import Finding, not_run
 from reissue.requirements import Requirement
 from reissue.requirements._values import Names
 
-__all__ = ["Attack", "CannotRunError", "Knowledge", "Run", "attack", "find", "registered"]
+__all__ = ["Attack", "CannotRunError", "Carried", "Knowledge", "Run", "State", "attack", "find", "registered"]
 
 
 class CannotRunError(ReissueError):
@@ -62,6 +62,22 @@ class Knowledge:
 Run = Callable[[Series, Knowledge], Finding]
 """An attack: releases and knowledge to what it found. Where it does not apply it raises CannotRunError."""
 
+State = Mapping[str, Any]
+"""What an attack carries from release to release: arrays, numbers and texts by name; people are numbers in it."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """An attack that carries on from release to release: the same findings as over all of them at once.
+
+    `take` makes the state after one more release of the state before (None before the first); people's identifiers must
+    be whole numbers, as a ledger's pseudonyms are. `judge` says what all releases taken so far give away. Both get a
+    series of the newest release alone, and raise CannotRunError where the attack does not apply.
+    """
+
+    take: Callable[[State | None, Series], State]
+    judge: Callable[[State, Series], Finding]
+
 
 @dataclass(frozen=True)
 class Attack:
@@ -75,6 +91,8 @@ class Attack:
     """Whether it takes a coalition's own records into account itself; they are taken out for all others."""
     alone: bool = False
     """Whether it judges every release by itself: what else was published does not matter to it."""
+    carried: Carried | None = None
+    """How it carries on from release to release, if it does; else it begins anew with all of them."""
     needs: str = ""
     """What must be given for it to run: "It needs ...", in plain words."""
     story: str = ""
@@ -113,6 +131,7 @@ def attack(
     *,
     insiders: bool = False,
     alone: bool = False,
+    carried: Carried | None = None,
     needs: str = "",
     story: str = "",
     prevention: Sequence[str] = (),
@@ -123,7 +142,7 @@ def attack(
     """
 
     def keep(run: Run) -> Run:
-        _REGISTRY[name] = Attack(name, run, summary, insiders, alone, needs, story, tuple(prevention))
+        _REGISTRY[name] = Attack(name, run, summary, insiders, alone, carried, needs, story, tuple(prevention))
         return run
 
     return keep

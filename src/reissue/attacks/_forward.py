@@ -20,7 +20,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks._hashing import mix
 from reissue.updates import UpdateModel
 
-__all__ = ["Block", "Histories", "Places", "blocks", "histories"]
+__all__ = ["Block", "Histories", "Places", "Stays", "blocks", "histories", "stays_blocks"]
 
 _RESCALE = 8
 """After how many releases weights are scaled: shares and probabilities of so many releases do not underflow."""
@@ -119,32 +119,52 @@ class Block:
 
 def blocks(places: Ints, shown: Places, model: UpdateModel) -> Iterator[Block]:
     """The posteriors of histories (histories x releases), block by block; nobody may be absent throughout."""
-    present = places >= 0
-    versions = present.sum(axis=1)
-    widest = np.where(present, shown.widths[places], 0).max(axis=1, initial=1)
+    return stays_blocks(Stays.of(places), shown, model)
+
+
+@dataclass(frozen=True, eq=False)
+class Stays:
+    """Histories as what they are made of: the releases that a person was in, and the place in each."""
+
+    starts: Ints
+    """History to its first version, and the number of versions at the end."""
+    release: Ints
+    place: Ints
+
+    @classmethod
+    def of(cls, places: Ints) -> "Stays":
+        """From a table of histories x releases."""
+        present = places >= 0
+        ends = np.cumsum(present.sum(axis=1))
+        return cls(np.append(0, ends), np.nonzero(present)[1], places[present])
+
+    @cached_property
+    def versions(self) -> Ints:
+        """How many releases each history has."""
+        return np.diff(self.starts)
+
+
+def stays_blocks(stays: Stays, shown: Places, model: UpdateModel) -> Iterator[Block]:
+    """The posteriors of histories, block by block; a history without any version is left out."""
+    versions, size = stays.versions, len(model.names)
+    widest = np.ones(len(versions), np.int64)
+    there = np.flatnonzero(versions)
+    if len(there):
+        widest[there] = np.maximum.reduceat(shown.widths[stays.place], stays.starts[there])
     # Widths are rounded up to powers of two: few blocks, little padding.
     width = 1 << np.ceil(np.log2(np.maximum(widest, 1))).astype(np.int64)
-    size = len(model.names)
     kind = versions * (int(width.max(initial=1)) + 1) + width
-    order = np.argsort(kind, kind="stable")
+    order = there[np.argsort(kind[there], kind="stable")]
     powers = _Powers(model)
     cuts = np.flatnonzero(np.diff(kind[order], prepend=-1))
-    for begin, end in zip(cuts, np.append(cuts[1:], len(order)), strict=True):
+    for begin, end in zip(cuts, np.append(cuts[1:], len(order)), strict=False):
         number, wide = int(versions[order[begin]]), int(width[order[begin]])
-        if not number:
-            continue
         compact = wide * wide <= size if model.fixed else wide * 6 <= max(size, 24)
-        cells = max(number, 1) * (wide * wide if compact else size)
-        step = max(_CELLS // cells, 1)
+        step = max(_CELLS // (number * (wide * wide if compact else size)), 1)
         for at in range(int(begin), int(end), step):
             rows = order[at : min(at + step, int(end))]
-            where, release = (
-                places.take(rows, axis=0),
-                np.broadcast_to(np.arange(places.shape[1]), (len(rows), places.shape[1])),
-            )
-            if number < places.shape[1]:
-                release = np.nonzero(present[rows])[1].reshape(len(rows), number)
-                where = np.take_along_axis(where, release, axis=1)
+            own = stays.starts[rows][:, np.newaxis] + np.arange(number)
+            where, release = stays.place[own], stays.release[own]
             found = _compact(where, release, shown, powers, wide) if compact else _dense(where, release, shown, powers)
             yield Block(rows, release, *found)
 

@@ -111,6 +111,25 @@ class Membership:
 
 def membership(series: Series, knowledge: Knowledge, *, strangers: bool = True) -> Membership:
     """Who stands where in all releases of a series; without strangers, groups keep all their values all the same."""
+    return _numbered(*_gathered(series, knowledge, strangers=strangers), list(series.schema.sensitive))
+
+
+def named_membership(series: Series, *, strangers: bool = True) -> tuple[Membership, Ints, Ints]:
+    """The same, and every person's identifier, a whole number; and of people nobody knows the number that they keep.
+
+    A person nobody knows who is in one release only has the number -1.
+    """
+    presences, values = _gathered(series, Knowledge(), strangers=strangers)
+    members = _numbered(presences, values, list(series.schema.sensitive))
+    names = presences[_PERSON].unique().sort()
+    strange = names.str.starts_with(_STRANGER)
+    known = names.set(strange, None).cast(pl.Int64).fill_null(-1).to_numpy()
+    lasting = names.set(~strange | names.str.starts_with(_ALONE), None).str.strip_prefix(_STRANGER)
+    return members, known, lasting.cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Of all releases: person, group and whether it is known; and the values of each group with their counts."""
     given = knowledge.members
     if given is not None and len(given) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
@@ -122,7 +141,7 @@ def membership(series: Series, knowledge: Knowledge, *, strangers: bool = True) 
         names = pl.when(alone).then(pl.col(_PERSON) + f"\1{number}").otherwise(_PERSON)
         parts.append(presences.with_columns(names.alias(_PERSON), pl.lit(number).alias(_RELEASE)))
         values.append(shown.with_columns(pl.lit(number).alias(_RELEASE)))
-    return _numbered(pl.concat(parts), pl.concat(values), list(series.schema.sensitive))
+    return pl.concat(parts), pl.concat(values)
 
 
 def _numbered(presences: pl.DataFrame, values: pl.DataFrame, sensitive: list[str]) -> Membership:

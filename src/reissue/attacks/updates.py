@@ -12,16 +12,20 @@ the caller's, else the policy's `risk`, else what the worst single release tells
 tell nobody more than that. O(people's different histories x releases x values of a group squared).
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks._base import CannotRunError, Knowledge, attack
+from reissue.attacks._base import CannotRunError, Carried, Knowledge, State, attack
+from reissue.attacks._carry import Known
+from reissue.attacks._carry_beliefs import believe, known_of_beliefs
+from reissue.attacks._carry_histories import known_of_histories, remember
 from reissue.attacks._case_updates import tell, worst_place
 from reissue.attacks._following import Following, follow, of_members
 from reissue.attacks._forward import blocks, histories
-from reissue.attacks._membership import Membership
+from reissue.attacks._membership import Membership, named_membership
 from reissue.attacks._series import Series
 from reissue.errors import SchemaError
 from reissue.findings import Finding, Status
@@ -31,6 +35,7 @@ __all__ = ["Posteriors", "posteriors", "risks", "updates"]
 
 NAME = "updates"
 _SLACK = 1e-9
+_NOBODY = "nobody's group is known."
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +75,40 @@ def risks(following: Following, model: UpdateModel) -> Posteriors:
     return Posteriors(person, release, largest[present], left[present].astype(np.int64))
 
 
+# --- carried on from release to release ------------------------------------------------------------------------------
+
+
+def _take(state: State | None, series: Series) -> State:
+    """Everybody's beliefs or histories with one release more, and the largest share that one tells by itself."""
+    members, person, _ = named_membership(series, strangers=False)
+    following = of_members(members)
+    numbers = [*([] if state is None else state["numbers"]), *series.numbers]
+    alone = max(0.0 if state is None else state["alone"], _alone(following))
+    if _staying(series):
+        more = believe(state, following, person, len(numbers) - 1)
+    else:
+        more = remember(state, following, person, len(numbers) - 1, series.schema)
+    return {**more, "numbers": numbers, "alone": alone}
+
+
+def _judge(state: State, series: Series) -> Finding:
+    """What the state comes to; the same finding as of all releases at once, but for the case that it tells."""
+    if not len(state["people"]):
+        raise CannotRunError(_NOBODY)
+    told = (known_of_beliefs if _staying(series) else known_of_histories)(state, len(state["numbers"]))
+    _refuse(series, told)
+    return _finding(series, state["numbers"], told, _limit(series, state["alone"]))
+
+
+def _staying(series: Series) -> bool:
+    """Whether values never change, whichever there are."""
+    return not series.schema.updates or series.schema.updates.get("none") is True
+
+
 @attack(
     NAME,
     "Follows people through their groups: which values are left, and how likely each is.",
+    carried=Carried(_take, _judge),
     needs="to know who is in each release: our own, files that kept the identifier, or `--knows members=FOLDER`",
     story=(
         "Someone knows that a person is in several releases and finds the person's group in each of them. Only "
@@ -92,57 +128,75 @@ def updates(series: Series, knowledge: Knowledge) -> Finding:
     model = read_updates(series.schema, following.names)
     found = risks(following, model)
     if not len(found.person):
-        raise CannotRunError("nobody's group is known.")
-    impossible = np.unique(found.person[found.left == 0])
-    if len(impossible) and not series.schema.updates:
+        raise CannotRunError(_NOBODY)
+    told = _known(found, *following.table.shape)
+    _refuse(series, told)
+    limit = _limit(series, _alone(following))
+    worst = worst_place(following, found.person, found.release, found.largest, limit)
+    story = {"case": tell(series, knowledge, following, model, worst, limit)}
+    return _finding(series, series.numbers, told, limit, story)
+
+
+def _refuse(series: Series, told: Known) -> None:
+    """Say where the groups contradict that values change as they are said to."""
+    if told.impossible.any() and not series.schema.updates:
         raise CannotRunError(
             "somebody's groups have no value in common: values do change here, and the schema has no update model."
         )
-    if len(impossible) == len(following.table):
+    if told.impossible.all():
         raise CannotRunError("everybody's groups contradict the schema's update model: it is not of this series.")
-    limit = _limit(series, following)
-    risk, certain = _per_release(found, len(series))
-    exposed = np.unique(found.person[found.largest > limit + _SLACK])
-    details = {"risk": float(found.largest.max()), "certain": max(certain), "risks": risk, "certains": certain}
+
+
+def _finding(
+    series: Series, numbers: Sequence[int], told: Known, limit: float, story: Mapping[str, object] | None = None
+) -> Finding:
+    exposed, everyone = int(told.number[told.largest > limit + _SLACK].sum()), int(told.number.sum())
+    worst = float(told.largest.max())
+    details = {"risk": worst, "certain": max(told.certains), "risks": told.risks, "certains": told.certains}
     if series.schema.updates:
-        details |= {"impossible": len(impossible)}
-    worst = worst_place(following, found.person, found.release, found.largest, limit)
-    details |= {"case": tell(series, knowledge, following, model, worst, limit)}
+        details |= {"impossible": int(told.number[told.impossible].sum())}
     return Finding(
         NAME,
-        Status.SUCCEEDED if len(exposed) else Status.FAILED,
-        _sentence(len(exposed), len(following.table), found, limit),
-        tuple(series.numbers),
-        people=len(exposed),
-        population=len(following.table),
+        Status.SUCCEEDED if exposed else Status.FAILED,
+        _sentence(exposed, everyone, int(told.number[told.certain].sum()), limit),
+        tuple(numbers),
+        people=exposed,
+        population=everyone,
         measure="posterior: how surely a person is linked to a sensitive value",
-        worst=float(found.largest.max()),
+        worst=worst,
         limit=limit,
-        details=details,
+        details={**details, **(story or {})},
     )
 
 
-def _limit(series: Series, following: Following) -> float:
+def _alone(following: Following) -> float:
+    """The largest share of a value in any group where somebody stands: what a single release tells by itself."""
+    used = np.unique(following.table[following.table >= 0])
+    inside = np.zeros(len(following.places.widths), np.bool_)
+    inside[used] = True
+    return float(following.places.share[np.repeat(inside, following.places.widths)].max(initial=0.0))
+
+
+def _limit(series: Series, alone: float) -> float:
     given = series.limits.get(NAME) or series.schema.policy.get("risk")
     if given is None:
-        used = np.unique(following.table[following.table >= 0])
-        inside = np.zeros(len(following.places.widths), np.bool_)
-        inside[used] = True
-        return float(following.places.share[np.repeat(inside, following.places.widths)].max())
+        return alone
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
         raise SchemaError("The limit of the update attack, `risk` in the policy, must be above 0 and at most 1.")
     return float(given)
 
 
-def _per_release(found: Posteriors, releases: int) -> tuple[list[float], list[int]]:
-    """The largest posterior in each release, and how many people are known for sure."""
-    risk = [float(found.largest[found.release == number].max(initial=0.0)) for number in range(releases)]
-    certain = np.bincount(found.release[found.left == 1], minlength=releases)
-    return risk, certain.tolist()
+def _known(found: Posteriors, people: int, releases: int) -> Known:
+    """In each release the largest posterior, and how many people are known for sure; and the same of each person."""
+    risks, largest = np.zeros(releases), np.zeros(people)
+    np.maximum.at(risks, found.release, found.largest)
+    np.maximum.at(largest, found.person, found.largest)
+    certains = np.bincount(found.release[found.left == 1], minlength=releases)
+    sure, impossible = (np.bincount(found.person[found.left == left], minlength=people) > 0 for left in (1, 0))
+    return Known(risks.tolist(), certains.tolist(), largest, sure, impossible, np.ones(people, np.int64))
 
 
-def _sentence(exposed: int, everyone: int, found: Posteriors, limit: float) -> str:
-    certain = len(np.unique(found.person[found.left == 1]))
+def _sentence(exposed: int, everyone: int, certain: int, limit: float) -> str:
     if not exposed:
         return f"Nobody's value is more likely than {limit:.3g}, whoever follows people through their groups."
     surely = f"; of {certain:,} one is known for sure" if certain else ""

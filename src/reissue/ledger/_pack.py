@@ -5,6 +5,7 @@ what was published: who stands in which group is kept apart from the values of t
 """
 
 import io
+import json
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ import polars as pl
 import tomlkit
 
 from reissue._arrays import Codes
+from reissue.attacks import State
 from reissue.cells import Domain
 from reissue.errors import SchemaError
 from reissue.memory import Memory, load_memory, save_memory
@@ -33,13 +35,16 @@ __all__ = [
     "pack_places",
     "pack_schema",
     "pack_standing",
+    "pack_state",
     "plain",
     "unpack_frame",
     "unpack_memory",
     "unpack_standing",
+    "unpack_state",
 ]
 
-ENDINGS = {"memory": ".npz", "standing": ".parquet"}
+ENDINGS = {"memory": ".npz", "standing": ".parquet", "state": ".npz"}
+_REST = "rest"
 _PERSON, _FAKE, _GROUP = "\0person", "\0fake", "\0group"
 Keep = Callable[[bytes, str], str]
 
@@ -113,6 +118,27 @@ def unpack_memory(content: bytes, key: bytes) -> Memory:
         path = Path(folder) / "memory.npz"
         path.write_bytes(content)
         return {**load_memory(path), "key": key}
+
+
+# --- what attacks carry on -------------------------------------------------------------------------------------------
+
+
+def pack_state(state: State) -> bytes:
+    """An attack's state: its arrays, and all else as JSON."""
+    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+    rest = {name: value for name, value in state.items() if name not in arrays}
+    arrays[_REST] = np.frombuffer(json.dumps(rest).encode(), np.uint8)
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **arrays)
+    return out.getvalue()
+
+
+def unpack_state(content: bytes) -> State:
+    """The state again."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as packed:
+        arrays = {name: packed[name] for name in packed.files}
+    rest: dict[str, Any] = json.loads(arrays.pop(_REST).tobytes())
+    return {**arrays, **rest}
 
 
 # --- who stands where ------------------------------------------------------------------------------------------------

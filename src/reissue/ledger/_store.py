@@ -229,7 +229,7 @@ class Writer:
         return entry
 
     def remove_all_but(self, needed: Collection[str]) -> None:
-        """Remove files that no entry needs: what a killed writer left, and memories that newer ones replaced."""
+        """Remove files that no entry needs: what a killed writer left, memories and states that newer ones replaced."""
         needed = {*needed, *self.kept}
         if self.store.folder is None:
             names = set(self.connection.execute(sa.select(_CONTENTS.c.name)).scalars())

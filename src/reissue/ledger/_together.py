@@ -1,79 +1,147 @@
 """A candidate release attacked together with all earlier ones, by everyone who could hold several of them.
 
 Attacks that judge a release by itself look at the candidate only: earlier releases were judged when they went out. All
-others, anyone's too, look at the whole series that a group of colluding recipients holds.
+others, anyone's too, look at the whole series that a group of colluding recipients holds: those that carry on from the
+state that the release before left, if it fits, else from the stored releases.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from reissue.attacks import Knowledge, Published, Series, find, registered
-from reissue.findings import Finding, Findings, Status
+from reissue.attacks import Attack, CannotRunError, Carried, Knowledge, Published, Series, State, find, registered
+from reissue.errors import DataError
+from reissue.findings import Finding, Findings, Status, not_run
+from reissue.ledger._chain import canonical
+from reissue.ledger._pack import unpack_state
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.policy import Policy
 from reissue.release import Release
-from reissue.schema import Schema
 
-__all__ = ["attack_together", "held_together"]
+__all__ = ["Together", "attack_together", "held_together", "state_mark"]
+
+_TOLD = 2_000_000
+"""Series of so many records at most are attacked whole once more where a carried attack succeeds, to tell the case."""
+_FOLLOWING = ("updates", "equivalence")
+"""Attacks that need nothing of earlier releases but who stood where."""
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """What attacks found, and what those that carry on need for the next release."""
+
+    findings: Findings
+    states: Mapping[str, State]
+    """Attack to its state after this release; of attacks that saw all earlier releases."""
+
+
+def attack_together(
+    ledger: Ledger,
+    earlier: Sequence[Recorded],
+    release: Release,
+    policy: Policy,
+    recipients: Sequence[str],
+    progress: Callable[[float], None] = lambda _: None,
+) -> Together:
+    """What all attacks of the policy find."""
+    names = list(policy.attacks if policy.attacks is not None else registered())
+    groups = held_together(earlier, recipients, policy)
+    asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).alone]
+    asked += [(name, some) for some in groups for name in names if not find(name).alone]
+    candidate = _Candidate(ledger, tuple(earlier), release, policy)
+    findings = []
+    for turn, (name, some) in enumerate(asked):
+        share = _part(progress, turn, len(asked))
+        findings.append(candidate.finding(find(name), some, share))
+        share(1.0)
+    order = {name: place for place, name in enumerate(names)}
+    return Together(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states)
+
+
+def state_mark(schema_text: str) -> str:
+    """Tells by which schema, policy and version of Reissue a state was made."""
+    from reissue import __version__
+
+    return hashlib.sha256(canonical({"schema": schema_text, "reissue": __version__}).encode()).hexdigest()
+
+
+def _part(progress: Callable[[float], None], turn: int, turns: int) -> Callable[[float], None]:
+    return lambda done: progress((turn + min(done, 1.0)) / turns)
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    number: int
-    release: Release
-    schema: Schema
-    policy: Policy
+    """A release that is to be attacked together with earlier ones."""
 
-    def finding(self, attack: str, releases: Sequence[Published], numbers: Sequence[int]) -> Finding:
+    ledger: Ledger
+    earlier: tuple[Recorded, ...]
+    release: Release
+    policy: Policy
+    states: dict[str, State] = field(default_factory=dict)
+
+    @property
+    def number(self) -> int:
+        return len(self.earlier) + 1
+
+    def finding(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
         """One attack on the candidate and the earlier releases given."""
-        series = Series(
-            (*releases, Published(self.release.tables, self.release)),
-            self.schema,
-            self.policy.exact,
-            dict(self.policy.ceilings),
-            (*numbers, self.number),
-        )
-        found = find(attack)(series, Knowledge())
+        if attack.carried is None or tuple(some) != self.earlier:
+            return self._whole(attack, some, progress)
+        found = self._carry(attack.name, attack.carried, progress)
+        rows = self.release.table.rows + sum(int(one.content["rows"]) for one in some)
+        if found.status == Status.SUCCEEDED and rows <= _TOLD:
+            return self._whole(attack, some, progress)
+        return found
+
+    def _whole(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
+        read = [self._read(one, attack.name) for one in some]
+        series = self._series([*read, self._own()], [*(one.number for one in some), self.number])
+        found = attack(series, Knowledge(progress=progress))
         return replace(found, releases=series.numbers) if found.status == Status.NOT_RUN else found
 
+    def _carry(self, name: str, carried: Carried, progress: Callable[[float], None]) -> Finding:
+        """The same from the state after the release before, or from the beginning where there is none that fits."""
+        newest = self._series([self._own()], [self.number])
+        try:
+            state = carried.take(self._state(name, carried, progress), newest)
+            self.states[name] = state
+            return carried.judge(state, newest)
+        except CannotRunError as obstacle:
+            return not_run(name, tuple(range(1, self.number + 1)), str(obstacle))
 
-def attack_together(
-    ledger: Ledger, earlier: Sequence[Recorded], release: Release, policy: Policy, recipients: Sequence[str]
-) -> Findings:
-    """What all attacks of the policy find."""
-    names = list(policy.attacks if policy.attacks is not None else registered())
-    candidate = _Candidate(len(earlier) + 1, release, release.schema, policy)
-    findings = [candidate.finding(name, (), ()) for name in names if find(name).alone]
-    over_all = [name for name in names if not find(name).alone]
-    for some in held_together(earlier, recipients, policy) if over_all else []:
-        numbers = [one.number for one in some]
-        for how in _HOW:
-            asked = [name for name in over_all if _how(name, policy) == how]
-            read = [_read(ledger, one, release, how) for one in some] if asked else []
-            findings += [candidate.finding(name, read, numbers) for name in asked]
-    order = {name: place for place, name in enumerate(names)}
-    return Findings(tuple(sorted(findings, key=lambda one: order[one.attack])))
+    def _state(self, name: str, carried: Carried, progress: Callable[[float], None]) -> State | None:
+        kept = self._kept(name)
+        if kept is not None or not self.earlier:
+            return kept
+        state = None
+        for turn, one in enumerate(self.earlier):
+            state = carried.take(state, self._series([self._read(one, name)], [one.number]))
+            progress((turn + 1) / self.number)
+        return state
 
+    def _kept(self, name: str) -> State | None:
+        """The state that the release before left, if it was made by the same policy and is as it was written."""
+        last = self.earlier[-1] if self.earlier else None
+        file = None if last is None else last.files.get(f"state.{name}")
+        if last is None or file is None or last.content.get("carried") != state_mark(self.release.schema.dumps()):
+            return None
+        try:
+            content = self.ledger.store.read(file)
+        except DataError:
+            return None
+        same = hashlib.sha256(content).hexdigest() == file.partition(".")[0]
+        return unpack_state(content) if same else None
 
-_HOW = ("whole", "everyone", "present")
-"""What an attack needs of earlier releases: all, who stood where, or where those stood who are in the next one."""
+    def _own(self) -> Published:
+        return Published(self.release.tables, self.release)
 
+    def _read(self, one: Recorded, attack: str) -> Published:
+        read = self.ledger.followed if attack in _FOLLOWING else self.ledger.published
+        return read(one, self.release.schema)
 
-def _how(attack: str, policy: Policy) -> str:
-    """What an attack needs.
-
-    In the update attack a person's values follow from that person's own groups: who is not in the next release was
-    judged before. But without a ceiling the limit is what all releases tell by themselves, so all are needed.
-    """
-    if attack == "updates" and (attack in policy.ceilings or policy.risk is not None):
-        return "present"
-    return "everyone" if attack in {"updates", "equivalence"} else "whole"
-
-
-def _read(ledger: Ledger, one: Recorded, release: Release, how: str) -> Published:
-    if how == "whole":
-        return ledger.published(one, release.schema)
-    return ledger.followed(one, release.schema, release.table.ids if how == "present" else None)
+    def _series(self, releases: Iterable[Published], numbers: Iterable[int]) -> Series:
+        limits = dict(self.policy.ceilings)
+        return Series(tuple(releases), self.release.schema, self.policy.exact, limits, tuple(numbers))
 
 
 def held_together(earlier: Sequence[Recorded], recipients: Sequence[str], policy: Policy) -> list[tuple[Recorded, ...]]:

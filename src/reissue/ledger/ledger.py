@@ -44,7 +44,7 @@ class Recorded:
 
     @property
     def files(self) -> Mapping[str, str]:
-        """What was kept, by what it is: "table.release", "standing", "memory"."""
+        """What was kept, by what it is: "table.release", "standing", "memory", "state.updates"."""
         return dict(self.content["files"])
 
     @property
@@ -255,7 +255,7 @@ class Ledger:
         problems = broken(entries)
         if head is not None and head not in {entry.hash for entry in entries}:
             problems.append("The entry with the given hash is not in the ledger: it was rewritten, or cut short.")
-        replaced = set(replaced_memories(entries))
+        replaced = replaced_files(entries)
         for entry in entries:
             for what, name in entry.files.items():
                 problem = self._problem(name, gone_is_fine=name in replaced)
@@ -289,15 +289,22 @@ def releases_of(entries: Sequence[Entry]) -> tuple[Recorded, ...]:
     return tuple(Recorded(number, entry, entry.content) for number, entry in enumerate(found, start=1))
 
 
-def replaced_memories(entries: Sequence[Entry]) -> list[str]:
-    """Memories that newer ones have replaced: all but the last two (the last release is remade from the one before)."""
-    return [release.files["memory"] for release in releases_of(entries)[:-2] if "memory" in release.files]
+def replaced_files(entries: Sequence[Entry]) -> set[str]:
+    """Private files that newer ones have replaced.
+
+    Memories but for the last two (the last release is remade from the one before), and all states but the last.
+    """
+    releases = releases_of(entries)
+    memories = {one.files["memory"] for one in releases[:-2] if "memory" in one.files}
+    states = {name for one in releases[:-1] for what, name in one.files.items() if what.startswith("state.")}
+    last = set(releases[-1].files.values()) if releases else set()
+    return (memories | states) - last
 
 
 def needed_files(entries: Sequence[Entry]) -> set[str]:
     """All files that entries name and still need."""
     named = {name for entry in entries for name in entry.files.values()}
-    return named - set(replaced_memories(entries))
+    return named - replaced_files(entries)
 
 
 def csv_bytes(frame: pl.DataFrame) -> bytes:

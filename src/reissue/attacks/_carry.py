@@ -1,0 +1,145 @@
+"""What attacks that carry on share: people and values that keep their numbers, and distributions kept once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.attacks._base import State
+from reissue.attacks._forward import Places
+from reissue.attacks._hashing import mix
+
+__all__ = [
+    "Known",
+    "bits_with",
+    "distinct",
+    "enrolled",
+    "lasting_values",
+    "paired",
+    "per_release",
+    "read_places",
+    "renamed",
+    "together",
+]
+
+
+def enrolled(known: Ints, arriving: Ints) -> tuple[Ints, Ints]:
+    """The known numbers and after them those that are new; and the place of each one that arrives."""
+    order = np.argsort(known)
+    at = np.searchsorted(known, arriving, sorter=order)
+    place = order[np.minimum(at, len(known) - 1)] if len(known) else np.zeros(len(arriving), np.int64)
+    fresh = known[place] != arriving if len(known) else np.ones(len(arriving), np.bool_)
+    new, again = np.unique(arriving[fresh], return_inverse=True)
+    place[fresh] = len(known) + again.reshape(-1)
+    return np.concatenate([known, new]), place
+
+
+def paired(one: Ints, other: Ints) -> tuple[Ints, Ints, Ints]:
+    """The different pairs of numbers, from -1 on, and which of them each one is."""
+    size = int(other.max(initial=0)) + 2
+    keys, of_pair = np.unique((one + 1) * size + other + 1, return_inverse=True)
+    return keys // size - 1, keys % size - 1, of_pair.reshape(-1)
+
+
+def lasting_values(known: Sequence[str | None], shown: Sequence[str | None]) -> tuple[list[str | None], Ints]:
+    """The known values and after them those that are new; and the number of each one shown."""
+    number = {name: place for place, name in enumerate(known)}
+    for name in shown:
+        number.setdefault(name, len(number))
+    return list(number), np.array([number[name] for name in shown], np.int64)
+
+
+# --- distributions ---------------------------------------------------------------------------------------------------
+
+
+def renamed(places: Places, number: Ints) -> Places:
+    """The same distributions with their values' lasting numbers, in their order."""
+    row = np.repeat(np.arange(len(places.widths)), places.widths)
+    value = number[places.value]
+    order = np.lexsort((value, row))
+    return Places(places.starts, value[order], places.share[order])
+
+
+def together(one: Places, other: Places) -> Places:
+    """The distributions of both, one after the other."""
+    return Places(
+        np.concatenate([one.starts[:-1], other.starts + one.starts[-1]]),
+        np.concatenate([one.value, other.value]),
+        np.concatenate([one.share, other.share]),
+    )
+
+
+def distinct(places: Places, used: Ints) -> tuple[Places, Ints]:
+    """Each distribution that is used, once, in the order of their first places; and place to its new one."""
+    row = np.repeat(np.arange(len(places.widths)), places.widths)
+    keys = np.zeros(len(places.widths), np.uint64)
+    bits = np.ascontiguousarray(places.share).view(np.uint64)
+    np.add.at(keys, row, mix(mix(places.value.astype(np.uint64) + np.uint64(1)) ^ bits))
+    wanted = np.zeros(len(keys), np.bool_)
+    wanted[used] = True
+    chosen = np.flatnonzero(wanted)
+    _, first, again = np.unique(keys[chosen], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    of_place = np.full(len(keys), -1, np.int64)
+    of_place[chosen] = rank[again.reshape(-1)]
+    kept = chosen[np.sort(first)]
+    widths = places.widths[kept]
+    starts = np.append(0, np.cumsum(widths))
+    at = np.arange(starts[-1]) + np.repeat(places.starts[kept] - starts[:-1], widths)
+    return Places(starts, places.value[at], places.share[at]), of_place
+
+
+def read_places(state: State | None) -> Places:
+    """The distributions of a state; none before the first release."""
+    if state is None:
+        return Places(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
+    return Places(state["starts"], state["value"].astype(np.int64), state["share"])
+
+
+# --- who was in which release ----------------------------------------------------------------------------------------
+
+
+def bits_with(present: np.ndarray, rows: int, release: int, people: Ints) -> np.ndarray:
+    """Who was in which release, a bit each (people x bytes), with one release more, from 0."""
+    wider = np.zeros((rows, release // 8 + 1), np.uint8)
+    wider[: present.shape[0], : present.shape[1]] = present
+    wider[people, release // 8] |= np.uint8(128 >> release % 8)
+    return wider
+
+
+def per_release(present: np.ndarray, releases: int, largest: np.ndarray) -> list[float]:
+    """The largest number of anyone in each release; 0 where nobody is."""
+    found = np.zeros(releases)
+    missing = np.ones(releases, np.bool_)
+    order = np.argsort(-largest, kind="stable")
+    for begin in range(0, len(order), 4096):
+        rows = order[begin : begin + 4096]
+        inside = np.unpackbits(present[rows], axis=1, count=releases).astype(np.bool_)
+        new = missing & inside.any(axis=0)
+        found[new] = largest[rows[inside[:, new].argmax(axis=0)]]
+        missing &= ~new
+        if not missing.any():
+            break
+    return found.tolist()
+
+
+# --- what is known ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What all releases tell: in each release, and of each person."""
+
+    risks: list[float]
+    """The largest posterior in each release."""
+    certains: list[int]
+    """How many people's values are known for sure in each release."""
+    largest: Floats
+    """Person to its largest posterior; or of several people who share all their groups, once for all of them."""
+    certain: Bools
+    """Whether one of its values is known for sure."""
+    impossible: Bools
+    number: Ints
+    """How many people each one stands for."""

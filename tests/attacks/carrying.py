@@ -1,0 +1,69 @@
+"""An attack carried on from release to release, beside the same attack on all of them at once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from reissue.attacks import CannotRunError, Knowledge, Series, find
+from reissue.findings import Finding, not_run
+from reissue.ledger._pack import pack_state, unpack_state
+from reissue.schema import Schema
+
+__all__ = ["assert_carries", "assert_same", "random_groups"]
+
+
+def random_groups(
+    seed: int, releases: int = 5, people: int = 12, values: int = 3, *, changing: bool = False, names: bool = False
+) -> list[pl.DataFrame]:
+    """Private copies of releases: people come, go and return, and stand in groups as chance has it."""
+    rng = np.random.default_rng(seed)
+    value = rng.integers(0, values, people)
+    frames = []
+    for _ in range(releases):
+        there = np.flatnonzero(rng.random(people) < rng.uniform(0.4, 1))
+        there = there if len(there) else np.array([0])
+        value = np.where(changing & (rng.random(people) < 0.3), rng.integers(0, values, people), value)
+        group = rng.integers(0, max(len(there) // int(rng.integers(2, 5)), 1), len(there))
+        nobody = rng.random(len(there)) < (0.15 if names else 0)
+        ids = pl.Series("id", np.where(nobody, -1, there + 100)).replace(-1, None)
+        shown = {"q": [f"g{g}" for g in group], "r": "*", "s": [f"v{v}" for v in value[there]]}
+        frames.append(pl.DataFrame({"id": ids, **shown}))
+    return frames
+
+
+def assert_carries(attack: str, releases: Sequence[Any], schema: Schema, limits: Mapping[str, float]) -> list[Finding]:
+    """After every release the carried attack finds what the whole one finds; states survive being packed."""
+    carried = find(attack).carried
+    assert carried is not None
+    state, found = None, []
+    for number in range(1, len(releases) + 1):
+        whole = find(attack)(Series.read(releases[:number], schema, limits=limits), Knowledge())
+        newest = Series.read(releases[number - 1 : number], schema, limits=limits)
+        newest = Series(newest.releases, schema, limits=dict(limits), numbers=(number,))
+        try:
+            state = unpack_state(pack_state(carried.take(state, newest)))
+            own = carried.judge(state, newest)
+        except CannotRunError as obstacle:
+            own = not_run(attack, tuple(range(1, number + 1)), str(obstacle))
+        assert_same(own, whole)
+        found.append(own)
+    return found
+
+
+def assert_same(own: Finding, whole: Finding) -> None:
+    """The same finding, but for the case that only the whole attack tells."""
+    mine, its = own.as_dict(), whole.as_dict()
+    details, expected = dict(mine.pop("details")), dict(its.pop("details"))
+    for told in (details, expected):
+        told.pop("case", None)
+    worst, limit = mine.pop("worst"), mine.pop("limit")
+    assert worst == pytest.approx(its.pop("worst"))
+    assert limit == pytest.approx(its.pop("limit"))
+    assert mine == its
+    assert set(details) == set(expected)
+    for key, value in details.items():
+        same = value if isinstance(value, dict) else pytest.approx(value)
+        assert expected[key] == same, key
