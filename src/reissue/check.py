@@ -82,6 +82,12 @@ class Check:
         first = f"{self.rows:,} rows in {self.groups:,} groups."
         return "\n".join([first, *(m.sentence for m in self.measures), *(v.sentence for v in self.verdicts)])
 
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        from reissue.report.notebook import check_html
+
+        return check_html(self)
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {**asdict(self), "met": self.met}

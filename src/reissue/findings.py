@@ -64,6 +64,10 @@ class Finding:
         if (self.status == Status.NOT_RUN) != (self.reason is not None):
             raise InputError("A finding needs a `reason` exactly when its attack was not run.")
 
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.attack} {str(self.status).replace('_', ' ')}: {self.sentence}"
+
     def as_dict(self) -> dict[str, Any]:
         """As the JSON of `reissue attack --json` has it."""
         return {**asdict(self), "status": str(self.status), "releases": list(self.releases)}
@@ -156,6 +160,16 @@ class Findings:
     def to_json(self) -> str:
         """The same as text."""
         return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        """The verdict, and a line for each attack."""
+        return "\n".join([f"{self.verdict}", *(str(finding) for finding in self.findings)])
+
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        from reissue.report.notebook import findings_html
+
+        return findings_html(self)
 
 
 def not_run(attack: str, releases: Sequence[int], reason: str, details: Mapping[str, Any] | None = None) -> Finding:

@@ -62,7 +62,7 @@ class Boxes:
     sizes: Ints
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """What goes out, and beside it what stays with the holder."""
 
@@ -114,6 +114,21 @@ class Release:
     def counterfeits(self) -> int:
         """How many records of nobody were added."""
         return 0 if self.draft.counterfeits is None else len(self.draft.counterfeits.groups)
+
+    def __str__(self) -> str:
+        """What went out, in one sentence."""
+        rows = self.table.rows - self.suppressed
+        made = f"Release by the method {self.method}, which meets {self.requirement}"
+        left = f"{self.suppressed:,} rows left out, {self.counterfeits:,} counterfeits"
+        return f"{made}: {rows:,} rows in {self.groups:,} groups, {left}."
+
+    __repr__ = __str__  # the fields would show what is private
+
+    def _repr_html_(self) -> str:
+        """For a notebook: the first rows as published."""
+        from reissue.report.notebook import release_html
+
+        return release_html(self)
 
     def write(self, path: str, *, force: bool = False) -> list[str]:
         """Write the published tables; a second table goes beside the first. Returns the paths."""

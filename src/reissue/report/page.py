@@ -55,9 +55,9 @@ def report_html(
     from reissue import __version__
 
     known = registered()
-    sections = [_Section.of(finding, known.get(finding.attack)) for finding in sorted(findings, key=_gravity)]
+    sections = [_Section.of(finding, known.get(finding.attack)) for finding in sorted(findings, key=gravity)]
     costs = {name: list(some) for name, some in (utility or {}).items() if some}
-    return _template("report.html").render(
+    return template("report.html").render(
         title=title or _words.title(findings),
         version=__version__,
         findings=findings,
@@ -72,13 +72,6 @@ def report_html(
         costs=costs,
         told=_words.costs(costs),
         compared=_words.compared(costs),
-    )
-
-
-def notebook_html(findings: Findings) -> str:
-    """A few lines for a notebook: the verdict and a line for each attack."""
-    return _template("notebook.html").render(
-        findings=findings, verdict=_words.verdict(findings, None), rows=sorted(findings, key=_gravity)
     )
 
 
@@ -108,7 +101,7 @@ class _Section:
         )
 
 
-def _gravity(finding: Finding) -> tuple[int, int]:
+def gravity(finding: Finding) -> tuple[int, int]:
     """What succeeded comes first, and what exposes most before the rest."""
     return (list(Status).index(finding.status), -finding.people)
 
@@ -136,5 +129,6 @@ def _environment() -> Environment:
     return environment
 
 
-def _template(name: str) -> Template:
+def template(name: str) -> Template:
+    """One of the templates, which escape whatever they are given."""
     return _environment().get_template(name)

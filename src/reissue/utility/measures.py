@@ -44,10 +44,20 @@ class Utility:
         """As plain numbers, texts and dictionaries."""
         return {**asdict(self), "losses": dict(self.losses)}
 
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        from reissue.report.notebook import utility_html
+
+        return utility_html(self)
+
     @property
     def sentences(self) -> tuple[str, ...]:
         """The same in plain words."""
         return tuple(filter(None, (self._rows(), self._sizes(), self._loss(), self._worst(), self._queries())))
+
+    def __str__(self) -> str:
+        """The same, one sentence a line."""
+        return "\n".join(self.sentences)
 
     def _rows(self) -> str:
         kept = f"All {self.rows:,} rows are published"
