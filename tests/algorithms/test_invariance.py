@@ -1,6 +1,7 @@
 """m-invariance: what every release of every stream must keep, and what is refused."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -86,10 +87,56 @@ def test_assign_places_everybody(rest: list[int], m: int, seed: int) -> None:
     known = Signatures(known.member[known.sizes >= m])
     if not eligible(tuple(rest), m):
         return
-    signatures, batches = assign(np.array(rest), known, m)
-    assert (signatures.sizes >= m).all()
-    assert (batches @ signatures.member).tolist() == rest
-    assert len({tuple(row) for row in signatures.member.tolist()}) == len(signatures.member)
+    for stand in (None, rng.integers(0, 4, (len(known.member), 1)) * known.member):
+        signatures, batches = assign(np.array(rest), known, m, stand)
+        assert (signatures.sizes >= m).all()
+        assert (batches @ signatures.member).tolist() == rest
+        assert len({tuple(row) for row in signatures.member.tolist()}) == len(signatures.member)
+
+
+def test_what_is_to_spare_beside_the_most_frequent_value_stands_in_one_bucket() -> None:
+    # 30 records, 12 of value 0 and m = 2: six are to spare, three pairs without it.
+    rest, none = np.array([12, 8, 6, 2, 2]), Signatures(np.zeros((0, 5), np.bool_))
+    signatures, batches = assign(rest, none, 2, np.zeros((0, 5), np.int64))
+    without = ~signatures.member[:, 0]
+    assert signatures.member[without].tolist() == [[False, True, True, False, False]]
+    assert batches[without].tolist() == [3]
+    # Next time into the deepest bucket without it, though others are more frequent now.
+    known = Signatures(np.array([[0, 0, 1, 0, 1], [0, 1, 0, 1, 0], [1, 0, 1, 0, 0]], np.bool_))
+    signatures, batches = assign(rest, known, 2, np.array([[2], [5], [9]]) * known.member)
+    assert batches[:2].tolist() == [0, 2]
+    assert batches[3:].sum() + batches[2] == 13
+
+
+def totals(number: int, parts: int) -> Iterator[tuple[int, ...]]:
+    """All ways to write a number as a sum of so many parts."""
+    if parts == 1:
+        yield (number,)
+        return
+    for first in range(number + 1):
+        yield from ((first, *others) for others in totals(number - first, parts - 1))
+
+
+@given(st.integers(0, 10**6), st.integers(2, 3), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_no_release_could_do_with_fewer_counterfeits(seed: int, m: int, returns: bool) -> None:
+    # Buckets keep their deepest value, the others are filled up; all else must be m-eligible, wherever it then goes.
+    frames = stream(seed, releases=4, returns=returns)
+    known: dict[int, frozenset[str]] = {}
+    for release, frame in zip(publish(frames, "invariance", f"m-unique={m}"), frames, strict=True):
+        value = dict(frame.select("who", "s").rows())
+        have: dict[frozenset[str], Counter[str]] = defaultdict(Counter)
+        for who in value.keys() & known.keys():
+            have[known[who]][value[who]] += 1
+        rest = Counter(value[who] for who in value.keys() - known.keys())
+        for signature, number in have.items():
+            rest.subtract({name: max(number.values()) - number[name] for name in signature})
+        names = ["v0", "v1", "v2", "v3"]
+        for fewer in range(release.counterfeits):
+            for added in totals(fewer, len(names)):
+                left = tuple(rest[name] + more for name, more in zip(names, added, strict=True))
+                assert min(left) < 0 or not eligible(left, m)
+        check_release(release, frame, m, known)
 
 
 def test_fill_serves_in_order() -> None:

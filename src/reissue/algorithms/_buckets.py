@@ -4,7 +4,8 @@ Everything is decided on counts by signature and value. Survivors stand in the b
 bucket lacks, so that each of its values has equally many records, is drawn from the new records; how many of each
 value may be drawn so that the rest stays m-eligible (no value in more than 1/m of it) is settled at once, not record
 by record, because drawing one value can make room for another. The rest goes to buckets, a batch for each signature:
-one that exists where that places about as many as the m most frequent values would, else a new one.
+first what is to spare beside the most frequent value, into one deep bucket (see `_spare`); then to signatures that
+exist where that places about as many as the m most frequent values would, else to new ones.
 
 O(signatures x values) for a batch, and about as many batches as there are values.
 """
@@ -87,22 +88,53 @@ def fill(wanted: Ints, drawn: Ints) -> Ints:
     return np.clip(drawn - before, 0, wanted)
 
 
-def assign(rest: Ints, signatures: Signatures, m: int) -> tuple[Signatures, Ints]:
-    """Place m-eligible records in batches: how many of each of its values each signature gets."""
+def assign(rest: Ints, signatures: Signatures, m: int, stand: Ints | None = None) -> tuple[Signatures, Ints]:
+    """Place m-eligible records in batches: how many of each of its values each signature gets.
+
+    `stand` gives the records that stand in buckets already (signatures x values), if buckets live on.
+    """
     rest = rest.copy()
     batches = np.zeros(len(signatures.member), np.int64)
+    mask, most = _next(rest, signatures, m) if stand is None else _spare(rest, signatures, m, stand)
     while rest.any():
-        mask, most = _frequent(rest, m)
-        fresh = most * int(mask.sum())
-        number, most_known = _known(rest, signatures, m)
-        if number >= 0 and 64 * most_known * int(signatures.member[number].sum()) >= fresh:
-            mask, most = signatures.member[number], most_known
-        else:
+        if most:
             signatures, number = signatures.add(mask)
             batches = np.pad(batches, (0, len(signatures.member) - len(batches)))
-        batches[number] += most
-        rest -= most * mask
+            batches[number] += most
+            rest -= most * mask
+        mask, most = _next(rest, signatures, m)
     return signatures, batches
+
+
+def _spare(rest: Ints, signatures: Signatures, m: int, stand: Ints) -> tuple[Bools, int]:
+    """Values without the most frequent one, and how often to take them at once: as often as what remains allows.
+
+    Of N records, N(v) with the most frequent value v, N - m N(v) are to spare: they stand in buckets of m values without
+    v, or are what larger buckets with v have beyond m. They do so for life. When v gains, there are too many of them, and
+    what balances their buckets adds to them: each one too many costs a counterfeit (see decision 0033). Balance takes
+    about the square root of a bucket's depth for each value, so least if all of them stand in one bucket.
+    """
+    top = int((rest + stand.sum(axis=0)).argmax())
+    depth = np.where(signatures.member[:, top] | (signatures.sizes < m), 0, stand.max(axis=1, initial=0))
+    if depth.any():
+        mask = signatures.member[depth.argmax()]
+    else:
+        order = np.argsort(-rest, kind="stable")
+        mask = np.zeros(len(rest), np.bool_)
+        mask[order[order != top][:m]] = True
+    return mask, int(_often(rest, mask[np.newaxis], m)[0])
+
+
+def _next(rest: Ints, signatures: Signatures, m: int) -> tuple[Bools, int]:
+    """The values of the next batch, and how often they are taken."""
+    if not rest.any():
+        return rest > 0, 0
+    mask, most = _frequent(rest, m)
+    known = _often(rest, signatures.member, m) * signatures.sizes
+    if known.any() and 64 * known.max() >= most * int(mask.sum()):
+        best = int(known.argmax())
+        return signatures.member[best], int(known[best] // signatures.sizes[best])
+    return mask, most
 
 
 def _frequent(rest: Ints, m: int) -> tuple[Bools, int]:
@@ -121,19 +153,16 @@ def _frequent(rest: Ints, m: int) -> tuple[Bools, int]:
     raise InternalError("The remaining records are not m-eligible. Please report this.")
 
 
-def _known(rest: Ints, signatures: Signatures, m: int) -> tuple[int, int]:
-    """The signature in use that places most records, and how often it can be taken; -1 if none can."""
-    if not len(signatures.member):
-        return -1, 0
-    total, sizes = int(rest.sum()), signatures.sizes
-    inside = np.where(signatures.member, rest, total + 1)
-    most = np.minimum(inside.min(axis=1), (total - m * np.where(signatures.member, 0, rest).max(axis=1)) // sizes)
-    largest = np.where(signatures.member, rest, 0).max(axis=1)
+def _often(rest: Ints, members: Bools, m: int) -> Ints:
+    """How often all values of each of these signatures can be taken, so that what remains is m-eligible."""
+    total, sizes = int(rest.sum()), members.sum(axis=1)
+    inside = np.where(members, rest, total + 1)
+    most = np.minimum(inside.min(axis=1), (total - m * np.where(members, 0, rest).max(axis=1)) // np.maximum(sizes, 1))
+    largest = np.where(members, rest, 0).max(axis=1)
     wide = sizes > m
     most[wide] = np.minimum(most[wide], (total - m * largest[wide]) // (sizes[wide] - m))
     most[sizes < m] = 0
-    best = int((most * sizes).argmax())
-    return (best, int(most[best])) if most[best] > 0 else (-1, 0)
+    return np.asarray(most)
 
 
 @dataclass(frozen=True, eq=False)

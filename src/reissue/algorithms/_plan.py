@@ -104,6 +104,8 @@ class Plan:
     signatures: Signatures = field(init=False)
     left: Ints = field(init=False)
     """How many new records of each value are not placed yet; the last of them may be counterfeits."""
+    stand: Ints = field(init=False)
+    """Records that stand in buckets from before, by signature and value."""
     stages: list[Ints] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -111,10 +113,11 @@ class Plan:
         self.signatures = self.situation.signatures
         rows = self.situation.new
         self.left = np.bincount(self.situation.values[rows], minlength=self.situation.width)
+        self.stand = self.situation.survivors()
 
-    def balance(self, have: Ints, *, counterfeits: bool) -> Ints:
+    def balance(self, *, counterfeits: bool) -> Ints:
         """Draw what buckets lack to have all their values equally often; returns what is still lacking."""
-        wanted = lacks(have, self.signatures)
+        wanted = lacks(self.stand, self.signatures)
         total = wanted.sum(axis=0)
         try:
             drawn = drawable(self.left, total, self.m)
@@ -141,7 +144,7 @@ class Plan:
 
     def assign(self) -> None:
         """Place all that is left."""
-        self.signatures, batches = assign(self.left, self.signatures, self.m)
+        self.signatures, batches = assign(self.left, self.signatures, self.m, self.stand + self.drawn())
         self.stages.append(batches[:, np.newaxis] * self.signatures.member)
         self.left = np.zeros_like(self.left)
 

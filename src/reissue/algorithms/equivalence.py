@@ -91,7 +91,7 @@ class _Work:
     def balance(self) -> None:
         """All values of a bucket equally often: by new records, else old counterfeits, else others."""
         policy = self.job.options["ineligible"] == "counterfeits"
-        lacking = self.plan.balance(self.situation.survivors(), counterfeits=policy)
+        lacking = self.plan.balance(counterfeits=policy)
         cell = self.old.signature.astype(np.int64) * self.situation.width + self.old.value
         self.kept = _rank(cell) < lacking.reshape(-1)[cell]
         self.fresh = lacking - self.situation.count(self.old.signature[self.kept], self.old.value[self.kept])

@@ -34,7 +34,7 @@ def invariance(job: Job) -> Draft:
     same_parameters(job, m=m)
     situation = Situation.of(job)
     plan = Plan(situation, m)
-    lacking = plan.balance(situation.survivors(), counterfeits=job.options["ineligible"] == "counterfeits")
+    lacking = plan.balance(counterfeits=job.options["ineligible"] == "counterfeits")
     plan.assign()
     places = plan.places()
     added = places.rows >= 0
