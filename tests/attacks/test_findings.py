@@ -85,7 +85,7 @@ def test_a_reason_belongs_to_what_was_not_run() -> None:
 
 
 def test_a_users_attack_registers_like_a_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_base, "_REGISTRY", dict(_base._REGISTRY))
+    monkeypatch.setattr(_base, "_REGISTRY", registered())
 
     @register("counting", "Counts releases.")
     def counting(series: Series, knowledge: Knowledge) -> Finding:
@@ -105,7 +105,7 @@ def test_a_users_attack_registers_like_a_built_in_one(monkeypatch: pytest.Monkey
 
 
 def test_a_bug_in_an_attack_is_never_taken_for_withstood(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_base, "_REGISTRY", dict(_base._REGISTRY))
+    monkeypatch.setattr(_base, "_REGISTRY", registered())
 
     @register("broken", "Breaks.")
     def broken(series: Series, knowledge: Knowledge) -> Finding:
