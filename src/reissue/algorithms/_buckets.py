@@ -109,10 +109,10 @@ def assign(rest: Ints, signatures: Signatures, m: int, stand: Ints | None = None
 def _spare(rest: Ints, signatures: Signatures, m: int, stand: Ints) -> tuple[Bools, int]:
     """Values without the most frequent one, and how often to take them at once: as often as what remains allows.
 
-    Of N records, N(v) with the most frequent value v, N - m N(v) are to spare: they stand in buckets of m values without
-    v, or are what larger buckets with v have beyond m. They do so for life. When v gains, there are too many of them, and
-    what balances their buckets adds to them: each one too many costs a counterfeit (see decision 0033). Balance takes
-    about the square root of a bucket's depth for each value, so least if all of them stand in one bucket.
+    Of N records, N(v) with the most frequent value v, N - m N(v) are to spare: for life they stand in buckets of m values
+    without v, or are what larger buckets with v have beyond m. When v gains there are too many of them, and what balances
+    their buckets adds to them: each one too many costs a counterfeit (decision 0033). Balance takes about the square root
+    of a bucket's depth for each value, so least if all of them stand in one bucket.
     """
     top = int((rest + stand.sum(axis=0)).argmax())
     depth = np.where(signatures.member[:, top] | (signatures.sizes < m), 0, stand.max(axis=1, initial=0))
