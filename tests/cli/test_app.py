@@ -12,8 +12,7 @@ from reissue.algorithms import registered
 from reissue.cli._app import COMMANDS
 from reissue.requirements import parse
 from reissue.requirements import registered as requirements
-from reissue.schema import Schema
-from tests.cli.conftest import Reissue, files
+from tests.cli.conftest import Reissue
 
 
 def test_without_arguments_it_helps(reissue: Reissue) -> None:
@@ -92,18 +91,3 @@ def test_requirements_lists_all(reissue: Reissue) -> None:
         for example in its["examples"]:
             assert example in text
             assert parse(example).parts()
-
-
-def test_the_demo_goes_from_end_to_end(reissue: Reissue, tmp_path: Path) -> None:
-    outcome = reissue("demo", "--out", "shown")
-    assert outcome.code == 0, outcome.err
-    assert "are alone with their quasi-identifiers" in outcome.out
-    assert "k=5 is met." in outcome.out
-    assert {"shown/patients.csv", "shown/schema.toml", "shown/release.csv"} <= files(tmp_path)
-    assert Schema.load(tmp_path / "shown" / "schema.toml").sensitive == ("disease",)
-    again = reissue("demo", "--out", "shown")
-    assert again.code == 2
-    assert "--force" in again.err
-    answer = reissue("demo", "--out", "shown", "--force", "--json").json
-    assert answer["check"]["met"] is True
-    assert answer["before"]["met"] is False

@@ -1,4 +1,4 @@
-"""`reissue demo`: a synthetic hospital table, end to end."""
+"""`reissue demo`: twelve months of invented patients, published in two ways and attacked."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,10 +10,8 @@ from reissue.cli._app import app
 from reissue.cli._options import ForceOption, JsonOption
 
 if TYPE_CHECKING:
-    import polars as pl
-
-REQUIREMENT = "k=5 & l=3"
-PEOPLE = 10_000
+    from reissue.demo import Act, Story
+    from reissue.findings import Finding
 
 
 @app.command()
@@ -22,44 +20,79 @@ def demo(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Anonymize a synthetic hospital table, check it, and show what was lost."""
-    from reissue.anonymize import anonymize
-    from reissue.check import check
-    from reissue.files import refuse_existing, write_file, write_text
-    from reissue.synth import Population, schema
-    from reissue.utility import compare
+    """Publish a year of invented hospital data month by month, and through a ledger; attack both."""
+    from reissue.demo import play
 
-    data, plan, target = out / "patients.csv", out / "schema.toml", out / "release.csv"
-    out.mkdir(parents=True, exist_ok=True)
-    for path in (data, plan, target):
-        refuse_existing(path, force=force, table=False)
-    patients = next(Population(seed=1, people=PEOPLE).months(1))
-    write_file(patients, data, force=force)
-    write_text(schema().dumps(), plan, force=force)
-    release = anonymize(data, schema(), REQUIREMENT, seed=1)
-    release.write(str(target), force=force)
-    before, after = check(data, schema(), REQUIREMENT), check(target, schema(), REQUIREMENT)
-    utility = compare(data, target, schema())
+    with _render.watching("Two acts of twelve months") as progress:
+        story = play(out, force=force, progress=progress)
     if as_json:
-        files = [data, plan, target]
-        _render.show_json(
-            {"files": files, "before": before.as_dict(), "check": after.as_dict(), "utility": utility.as_dict()}
-        )
+        _render.show_json(story.as_dict())
         return
-    _render.say(f"1. A hospital's register of {PEOPLE:,} patients, all of them invented: {data}", style="bold")
-    _show_rows(patients)
-    _render.say(before.measures[0].sentence, "")
-    _render.say(f"2. Released so that it meets {REQUIREMENT}: {target}", style="bold")
-    _show_rows(release.frame)
-    _render.say("3. What a recipient finds in the published columns", style="bold")
-    _render.show_check(after)
-    _render.say("4. What was lost", style="bold")
-    _render.say(*utility.sentences)
+    _show_first(story)
+    _show_second(story)
+    _show_cost(story)
+
+
+def _show_first(story: "Story") -> None:
+    from reissue.demo import HOSPITALS, MONTHS, REQUIREMENT
+
+    _render.say(f"{MONTHS} months in {HOSPITALS} hospitals: {story.people:,} patients, all of them invented.", "")
+    _render.say("ACT ONE. Every month is anonymized by itself.", style="bold")
     _render.say(
+        f"Each of the {MONTHS} tables meets {REQUIREMENT}: whoever looks alike is at least five people, with at least "
+        "three diseases between them. Then someone who knows who was in hospital when puts the tables together.",
         "",
-        "One release meets what was asked for; that says nothing about the next one (docs/concepts/promise.md).",
     )
+    _show_findings(story.one)
+    case = story.one.findings["updates"].details.get("case")
+    if case:
+        _render.say("One of these people, step by step:")
+        _render.say(*(f"{number}. {step}" for number, step in enumerate(case["steps"], start=1)), "")
 
 
-def _show_rows(frame: "pl.DataFrame") -> None:
-    _render.show_table(frame.columns, [[str(cell) for cell in row] for row in frame.head(4).iter_rows()])
+def _show_second(story: "Story") -> None:
+    from reissue.demo import LEFT_OUT, LIMIT, POLICY
+
+    _render.say("ACT TWO. The same months are published through a ledger.", style="bold")
+    _render.say(
+        f"Policy: method {POLICY['method']}, {POLICY['require']}, nobody's disease more likely than {LIMIT:.0%}. Every "
+        f"month was attacked together with all earlier ones ({', '.join(POLICY['attacks'])}) before it went out; all "
+        f"{len(story.two.releases)} went out. Then the attacks of act one.",
+        "",
+    )
+    _show_findings(story.two)
+    _render.say(*(f"{name}: not tried in either act; {why}." for name, why in LEFT_OUT.items()), "")
+
+
+def _show_findings(act: "Act") -> None:
+    """What succeeded or failed, then what was not run and why."""
+    ran = [finding for finding in act.findings if finding.reason is None]
+    for finding in ran:
+        good = finding.status == "failed"
+        _render.say(f"{finding.attack} {_outcome(finding)}", style="green" if good else "red")
+    idle = [finding for finding in act.findings if finding.reason is not None]
+    _render.say(*(f"{finding.attack} was not run: {finding.reason}" for finding in idle), "")
+
+
+def _outcome(finding: "Finding") -> str:
+    return f"{'SUCCEEDED' if finding.status == 'succeeded' else 'failed'}: {finding.sentence}"
+
+
+def _show_cost(story: "Story") -> None:
+    one, two = story.one.cost, story.two.cost
+    rows = [
+        ["people whose disease is told too surely", _exposed(story.one), _exposed(story.two)],
+        ["share of its column that a published value covers", f"{one['loss']:.1%}", f"{two['loss']:.1%}"],
+        ["half of count queries are off by less than", f"{one['query_error']:.1%}", f"{two['query_error']:.1%}"],
+        ["records of nobody, added", f"{one['counterfeits']:,}", f"{two['counterfeits']:,}"],
+        ["records left out", f"{one['suppressed']:,}", f"{two['suppressed']:,}"],
+    ]
+    _render.say(f"What it cost, over all {one['rows']:,} records", style="bold")
+    _render.show_table(["", "act one", "act two"], rows)
+    _render.say(f"Everything is in {story.out}; {story.out / 'README.txt'} says what is what. Open the reports:")
+    _render.say(str(story.one.report), str(story.two.report), style="bold")
+
+
+def _exposed(act: "Act") -> str:
+    found = act.findings["updates"]
+    return f"{found.people:,} of {found.population:,}"

@@ -1,0 +1,216 @@
+"""The demo's two acts: twelve months of invented patients, published month by month, and through a ledger.
+
+Act one is what a careful holder does today: every month is made k-anonymous and diverse by itself. Act two publishes
+the same months through a ledger. Both are attacked in the same way, by someone who knows who was in hospital when, and
+in which group each one stands, and measured in the same way. The seeds decide everything.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+
+from reissue import synth
+from reissue.anonymize import anonymize
+from reissue.attack import attack
+from reissue.attacks import registered
+from reissue.errors import InputError
+from reissue.files import write_file, write_private, write_text
+from reissue.findings import Findings
+from reissue.publish import publish_next
+from reissue.release import Release
+from reissue.schema import Schema
+from reissue.utility import Utility, measure
+
+__all__ = ["HOSPITALS", "LEFT_OUT", "LIMIT", "MONTHS", "PEOPLE", "POLICY", "REQUIREMENT", "Act", "Story", "play"]
+
+PEOPLE, HOSPITALS, MONTHS, SEED = 3_000, 3, 12, 1
+REQUIREMENT = "k=5 & l=3"
+"""What every month of act one meets by itself."""
+LIMIT = 0.75
+"""How surely a person may be linked to a disease; a single month of act one keeps to it too."""
+POLICY: Mapping[str, Any] = {
+    "require": "m-unique=7",
+    "method": "distinct",
+    "options": {"risk": LIMIT, "ineligible": "counterfeits"},
+    "risk": LIMIT,
+    "attacks": ["updates"],
+}
+"""Act two: people come and go and their diseases change."""
+LEFT_OUT: Mapping[str, str] = {"mechanism": "it makes every release thousands of times over, which takes minutes"}
+"""Attacks that the demo does not try, and why."""
+
+_README = "Written by `reissue demo`"
+_KEY = "the demo's key is no secret: its people are invented"
+_QUERIES = 500
+_FOLDERS = ("original", "who", "act-one", "act-two", "ledger")
+_FILES = (
+    "README.txt",
+    "schema.toml",
+    "ledger.toml",
+    "updates.csv",
+    "ledger.key",
+    "act-one.html",
+    "act-two.html",
+)
+_ABOUT = f"""{_README}: all people are invented. `reissue demo --force` replaces these files.
+
+original/      the hospitals' register at the end of each month; never published
+who/           what a neighbour knows: who was in hospital in which month, with age, zip, sex and job
+act-one.html   what attacks find in act one, for people; act-two.html in act two
+act-one/       each month anonymized by itself, so that it meets {REQUIREMENT}
+act-two/       the same months published through a ledger
+ledger/        the ledger of act two; ledger.key is its key
+schema.toml    which column is what; ledger.toml is the same with the policy of act two
+updates.csv    which disease can become which within a month, and how likely
+
+Try it yourself, with the files alone:
+reissue attack act-one/*.csv --schema schema.toml --members who --limit updates={LIMIT}
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Act:
+    """Twelve releases, what attacks find in them together, and what the data lost."""
+
+    folder: Path
+    releases: tuple[Release, ...]
+    findings: Findings
+    utility: tuple[Utility, ...]
+    report: Path
+    """The page that shows it."""
+
+    @property
+    def cost(self) -> dict[str, float]:
+        """What was lost, over all months: shares on average, records in total."""
+        return {
+            "loss": fmean(one.loss for one in self.utility),
+            "query_error": fmean(one.queries.median for one in self.utility if one.queries is not None),
+            "suppressed": sum(one.suppressed for one in self.utility),
+            "counterfeits": sum(one.added for one in self.utility),
+            "rows": sum(one.rows for one in self.utility),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers, texts and dictionaries."""
+        files = {"folder": str(self.folder), "report": str(self.report)}
+        return {**files, **self.findings.as_dict(), "cost": self.cost}
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """Both acts."""
+
+    out: Path
+    people: int
+    """How many were in hospital in any of the months."""
+    one: Act
+    two: Act
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers, texts and dictionaries."""
+        return {
+            "folder": str(self.out),
+            "months": MONTHS,
+            "people": self.people,
+            "act_one": self.one.as_dict(),
+            "act_two": self.two.as_dict(),
+            "left_out": dict(LEFT_OUT),
+        }
+
+
+def play(out: str | Path, *, force: bool = False, progress: Callable[[float], None] = lambda _: None) -> Story:
+    """Play both acts and write everything under a folder, which must be new, empty or an earlier demo's."""
+    out = Path(out)
+    _clear(out, force=force)
+    months = list(synth.Population(seed=SEED, people=PEOPLE, hospitals=HOSPITALS).months(MONTHS))
+    schema = _prepare(out, months)
+    one = [anonymize(month, schema, REQUIREMENT, seed=number) for number, month in enumerate(months)]
+    progress(0.1)
+    first = _act(out / "act-one", one, schema, lambda share: progress(0.1 + 0.4 * share))
+    two = _published(out, schema, months, lambda share: progress(0.5 + 0.2 * share))
+    second = _act(out / "act-two", two, schema, lambda share: progress(0.7 + 0.3 * share))
+    story = Story(out, pl.concat(month["patient"] for month in months).n_unique(), first, second)
+    _report(story)
+    return story
+
+
+def _clear(out: Path, *, force: bool) -> None:
+    """An empty folder; of an earlier demo only what it wrote is removed."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"'{out}' is a file. Choose another name for the folder.")
+    if out.is_dir() and any(out.iterdir()):
+        if not force:
+            raise InputError(f"The folder '{out}' is not empty. Choose another one, or --force to replace a demo.")
+        about = out / "README.txt"
+        if not (about.is_file() and about.read_text(encoding="utf-8", errors="replace").startswith(_README)):
+            raise InputError(f"The folder '{out}' holds other files than a demo's: --force does not replace them.")
+        for name in _FOLDERS:
+            shutil.rmtree(out / name, ignore_errors=True)
+        for name in _FILES:
+            (out / name).unlink(missing_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
+
+
+def _prepare(out: Path, months: Sequence[pl.DataFrame]) -> Schema:
+    """Write what there is before anything is published; returns the schema."""
+    write_text(_ABOUT, out / "README.txt")
+    for name in ("original", "who", "act-one", "act-two"):
+        (out / name).mkdir()
+    write_file(synth.updates(), out / "updates.csv")
+    schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=out)
+    write_text(schema.dumps(), out / "schema.toml")
+    write_text(replace(schema, policy=POLICY).dumps(), out / "ledger.toml")
+    for number, month in enumerate(months, start=1):
+        write_file(month, out / "original" / _file(number))
+        write_file(month.select("patient", *schema.quasi), out / "who" / _file(number))
+    return schema
+
+
+def _file(number: int) -> str:
+    return f"month-{number:02d}.csv"
+
+
+def _published(
+    out: Path, schema: Schema, months: Sequence[pl.DataFrame], progress: Callable[[float], None]
+) -> list[Release]:
+    """The months through a ledger: each attacked together with all earlier ones before it is recorded."""
+    from reissue.ledger import Ledger
+
+    write_private(f"{_KEY}\n".encode(), out / "ledger.key")
+    releases = []
+    with Ledger.create(out / "ledger", replace(schema, policy=POLICY)) as ledger:
+        for number, month in enumerate(months):
+            releases.append(publish_next(month, ledger, seed=number).release)
+            progress((number + 1) / len(months))
+    return releases
+
+
+def _act(folder: Path, releases: Sequence[Release], schema: Schema, progress: Callable[[float], None]) -> Act:
+    """Write releases, attack them together, and measure them."""
+    for number, release in enumerate(releases, start=1):
+        release.write(str(folder / _file(number)))
+    findings = attack(
+        releases,
+        schema,
+        only=[name for name in registered() if name not in LEFT_OUT],
+        limits={"updates": LIMIT},
+        timeline=True,
+        progress=lambda share: progress(0.8 * share),
+    )
+    utility = tuple(measure(release, queries=_QUERIES, seed=0) for release in releases)
+    progress(1.0)
+    return Act(folder, tuple(releases), findings, utility, folder.with_suffix(".html"))
+
+
+def _report(story: Story) -> None:
+    """A page for each act; both tell what both cost."""
+    from reissue.report import write_report
+
+    costs = {"each month by itself": story.one.utility, "through the ledger": story.two.utility}
+    write_report(story.one.findings, story.one.report, title="Act one: each month by itself", utility=costs)
+    write_report(story.two.findings, story.two.report, title="Act two: through the ledger", utility=costs)

@@ -1,0 +1,105 @@
+"""The demo, played once: what it finds, what it writes, what it refuses, how it is told."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from reissue import demo
+from reissue.ledger import Ledger
+from reissue.schema import Schema
+from tests.cli.conftest import Reissue, files
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> demo.Story:
+    """Both acts, over what is left of an earlier demo."""
+    out = tmp_path_factory.mktemp("demo") / "out"
+    (out / "ledger").mkdir(parents=True)
+    (out / "README.txt").write_text("Written by `reissue demo`: an older one.")
+    (out / "ledger" / "stale").write_text("")
+    (out / "notes.txt").write_text("mine")
+    shares: list[float] = []
+    played = demo.play(out, force=True, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    return played
+
+
+def test_act_one_exposes_hundreds_and_act_two_nobody(story: demo.Story) -> None:
+    one, two = story.one.findings, story.two.findings
+    assert one["updates"].people > 500
+    assert one["updates"].details["certain"] > 100
+    assert one["updates"].population == two["updates"].population == story.people
+    assert not [found.attack for found in two if found.status == "succeeded"]
+    assert two["updates"].worst is not None
+    assert two["updates"].worst <= demo.LIMIT
+    assert max(two["updates"].details["certains"]) == 0
+    assert {found.attack for found in one} == {found.attack for found in two}
+    assert all(found.reason for found in two if found.status == "not_run")
+
+
+def test_every_month_of_act_one_meets_what_it_says_by_itself(story: demo.Story) -> None:
+    from reissue.check import check
+
+    schema = Schema.load(story.out / "schema.toml")
+    for path in sorted(story.one.folder.glob("month-??.csv")):
+        assert check(path, schema, demo.REQUIREMENT).met
+
+
+def test_what_it_cost_is_measured_in_both_acts(story: demo.Story) -> None:
+    one, two = story.one.cost, story.two.cost
+    assert one["rows"] == two["rows"] == sum(release.table.rows for release in story.two.releases)
+    assert 0 < one["loss"] < two["loss"] < 1
+    assert one["counterfeits"] == 0 < two["counterfeits"]
+    assert one["suppressed"] == two["suppressed"] == 0
+
+
+def test_everything_is_written(story: demo.Story) -> None:
+    months = {f"month-{number:02d}.csv" for number in range(1, demo.MONTHS + 1)}
+    for folder in ("original", "who", "act-one", "act-two"):
+        assert months <= files(story.out / folder)
+    who = pl.read_csv(story.out / "who" / "month-01.csv")
+    assert who.columns == ["patient", "age", "zip", "sex", "job"]
+    assert Schema.load(story.out / "schema.toml").sensitive == ("disease",)
+    for act in (story.one, story.two):
+        assert "<title>" in act.report.read_text(encoding="utf-8")
+    assert (story.out / "notes.txt").read_text() == "mine"
+    assert not (story.out / "ledger" / "stale").exists()
+    with Ledger.open(story.out / "ledger") as ledger:
+        assert len(ledger.releases) == demo.MONTHS
+        assert not ledger.verify()
+        assert ledger.policy.method == demo.POLICY["method"]
+        assert not ledger.differs(Schema.load(story.out / "ledger.toml"))
+
+
+def test_it_is_told_in_words_and_in_json(story: demo.Story, reissue: Reissue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "play", lambda *_, **__: story)  # the story is the real one: it need not be played again
+    outcome = reissue("demo")
+    assert outcome.code == 0, outcome.err
+    found = story.one.findings["updates"]
+    text = " ".join(outcome.out.split())
+    assert f"{found.people:,} of {found.population:,} people" in text
+    assert "ACT ONE" in text
+    assert "ACT TWO" in text
+    assert "mechanism: not tried" in text
+    for finding in story.two.findings:
+        assert finding.reason is None or f"{finding.attack} was not run: {finding.reason}" in text
+    answer = reissue("demo", "--json").json
+    assert answer["act_one"]["verdict"] == "exposed"
+    assert answer["act_two"]["verdict"] == "incomplete"
+    assert answer["act_two"]["cost"]["counterfeits"] == story.two.cost["counterfeits"]
+    assert answer["left_out"].keys() == demo.LEFT_OUT.keys()
+
+
+def test_it_replaces_nothing_that_is_not_its_own(reissue: Reissue, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "README.txt").write_text("my own")
+    before = files(tmp_path)
+    without, forced = reissue("demo", "--out", "mine"), reissue("demo", "--out", "mine", "--force")
+    assert without.code == forced.code == 2
+    assert "--force" in without.err
+    assert "other files than a demo's" in " ".join(forced.err.split())
+    (tmp_path / "file").write_text("")
+    assert reissue("demo", "--out", "file", "--force").code == 2
+    assert files(tmp_path) == before | {"file"}
