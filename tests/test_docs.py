@@ -16,6 +16,7 @@ from reissue.cli._app import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+HOW_TOS = [page for page in sorted((ROOT / "docs" / "how-to").glob("*.md")) if "```sh" in page.read_text()]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -23,8 +24,19 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def shell(commands: str, folder: Path) -> None:
-    """Run lines as a reader would, with `reissue` on the path."""
+def script(page: Path) -> str:
+    """All commands of a page, with its Python among them, in their order."""
+    found = re.findall(r"^```(sh|python)\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    return "\n".join(code if kind == "sh" else f"python - <<'PYTHON'\n{code}PYTHON" for kind, code in found)
+
+
+def words(text: str) -> str:
+    """The text without regard to line breaks."""
+    return " ".join(text.split())
+
+
+def shell(commands: str, folder: Path) -> str:
+    """Run lines as a reader would, with `reissue` on the path; what they print."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(  # noqa: S603
         ["bash", "-euo", "pipefail", "-c", commands],  # noqa: S607
@@ -35,6 +47,7 @@ def shell(commands: str, folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
 def test_the_readme_opens_with_the_two_commands() -> None:
@@ -65,6 +78,13 @@ def test_the_readmes_commands_run(tmp_path: Path) -> None:
 def test_the_tutorials_commands_run(tmp_path: Path) -> None:
     shell("\n".join(blocks(ROOT / "docs" / "tutorial" / "first-release.md", "sh")), tmp_path)
     assert (tmp_path / "release.csv").is_file()
+
+
+@pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
+def test_the_how_tos_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    printed = words(shell(script(page), tmp_path))
+    for line in "".join(blocks(page, "text")).splitlines():
+        assert words(line) in printed, line
 
 
 def test_the_command_line_reference_is_fresh_and_complete() -> None:
