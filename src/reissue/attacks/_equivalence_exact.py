@@ -7,7 +7,7 @@ there is a variable for each pattern; nobody's pattern need be an interval. Patt
 told apart below the limit have y = 0, which nearly always leaves nothing: then no program is solved.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.algorithms._mincut import END, attacks
 from reissue.attacks._membership import Membership, mix
 
-__all__ = ["Bucket", "buckets", "cheapest"]
+__all__ = ["Bucket", "Witness", "buckets", "cheapest", "witness"]
 
 _TINY = 1e-7
 _WIDE = 1e4
@@ -34,6 +34,18 @@ class Bucket:
     """How many have each pattern."""
     people: Ints
     """The people, pattern by pattern, in the order of `weights`."""
+    groups: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """Release of the bucket to its group in the membership."""
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """One attack on a bucket."""
+
+    release: Floats
+    """Release to its weight."""
+    pattern: Ints
+    """Pattern to how often its people count: for one side, against it (below 0), or not."""
 
 
 def buckets(members: Membership) -> list[Bucket] | None:
@@ -51,7 +63,7 @@ def buckets(members: Membership) -> list[Bucket] | None:
         _, first, pattern, weights = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         present = np.zeros((len(first), len(groups)), np.bool_)
         present[pattern[which], place] = True
-        found.append(Bucket(present, weights, person[np.argsort(pattern, kind="stable")]))
+        found.append(Bucket(present, weights, person[np.argsort(pattern, kind="stable")], groups))
     return found
 
 
@@ -64,15 +76,35 @@ def cheapest(bucket: Bucket, limit: int) -> Ints:
     if (starts.sum(axis=1) <= 1).all():
         return _stretches(bucket, limit)
     budget = 2 * (limit - 1)
+    moved = _moved(bucket, budget)
+    best = np.zeros(len(bucket.weights), np.int64)
+    for pattern in np.flatnonzero(moved).tolist():
+        status, found = _solve(bucket, pattern, budget, moved)
+        best[pattern] = 0 if status == 2 else _cost(bucket, found, budget)
+    return best
+
+
+def witness(bucket: Bucket, pattern: int, e: int) -> Witness | None:
+    """An attack with e that the people of a pattern are in; None if the solver finds none."""
+    moved = _moved(bucket, 2 * e)
+    _, found = _solve(bucket, pattern, 2 * e, moved) if moved[pattern] else (2, None)
+    return found if _cost(bucket, found, 2 * e) == e else None
+
+
+def _moved(bucket: Bucket, budget: int) -> Bools:
+    """Which patterns can count at all."""
     # What counts for and what counts against cancel: each is half the cost, and no pattern can be more than that.
     light = bucket.weights <= budget // 2
     basis = _free(bucket, light)
-    moved = light & (np.abs(bucket.patterns.astype(np.float64) @ basis).max(axis=1, initial=0.0) > _TINY)
-    best = np.zeros(len(bucket.weights), np.int64)
-    for pattern in np.flatnonzero(moved).tolist():
-        found = _solve(bucket, pattern, budget, moved)
-        best[pattern] = 0 if found is None else found // 2 if found > 0 else -1
-    return best
+    return np.asarray(light & (np.abs(bucket.patterns.astype(np.float64) @ basis).max(axis=1, initial=0.0) > _TINY))
+
+
+def _cost(bucket: Bucket, found: Witness | None, budget: int) -> int:
+    """The e of an attack, counted again in integers; 0 if it is above the budget, -1 if it is no attack."""
+    if found is None or int((bucket.weights * found.pattern).sum()) != 0:
+        return -1
+    cost = int((bucket.weights * np.abs(found.pattern)).sum())
+    return cost // 2 if cost <= budget else 0
 
 
 def _stretches(bucket: Bucket, limit: int) -> Ints:
@@ -95,11 +127,8 @@ def _free(bucket: Bucket, light: Bools) -> Floats:
     return np.asarray(right[rank:].T)
 
 
-def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> int | None:
-    """The least sum of |y| with that of one pattern at least 1; None if above the budget, -1 if there is no telling.
-
-    The solution is re-checked in integers.
-    """
+def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> tuple[int, Witness | None]:
+    """An attack of least sum of |y|, that of one pattern 1 or more; and the solver's status, 2 if there is none."""
     patterns, weights = bucket.patterns[moved].astype(np.float64), bucket.weights[moved]
     fixed = bucket.patterns[~moved].astype(np.float64)
     many, releases = patterns.shape
@@ -127,8 +156,7 @@ def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> int | None
     if found.status not in {0, 2}:
         found = milp(**program, options={"presolve": False})
     if found.status != 0:
-        return None if found.status == 2 else -1
+        return int(found.status), None
     counted = np.zeros(len(bucket.weights), np.int64)
     counted[moved] = np.rint(found.x[releases : releases + many]).astype(np.int64)
-    cost, balance = int((bucket.weights * np.abs(counted)).sum()), int((bucket.weights * counted).sum())
-    return (cost if cost <= budget else None) if balance == 0 else -1
+    return 0, Witness(found.x[:releases], counted)

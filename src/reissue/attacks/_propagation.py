@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks._membership import Membership, mix
 
-__all__ = ["Equivalences", "domino", "propagate"]
+__all__ = ["Equivalences", "apart_from", "domino", "propagate", "rests"]
 
 _CHUNK = 200_000
 
@@ -57,11 +58,7 @@ def propagate(members: Membership, limit: int) -> Equivalences:
 
 def _merge(members: Membership, classes: Ints) -> Ints | None:
     """One round of 1-equivalences: the coarser classes, or None if nothing changes."""
-    mine = classes[members.person]
-    scattered = mix(mine.astype(np.uint64) + np.uint64(1))
-    total = np.zeros(len(members.release), np.uint64)
-    np.add.at(total, members.group, scattered)
-    rest = total[members.group] - scattered + mix(members.kinds[members.group].astype(np.uint64) << np.uint64(32))
+    mine, rest = classes[members.person], rests(members, classes)
     order = np.argsort(rest)
     same = rest[order[1:]] == rest[order[:-1]]
     one, other = mine[order[:-1]][same], mine[order[1:]][same]
@@ -72,6 +69,15 @@ def _merge(members: Membership, classes: Ints) -> Ints | None:
     links = coo_array((np.ones(int(differ.sum())), (one[differ], other[differ])), shape=(size, size))
     _, labels = connected_components(links, directed=False)
     return np.asarray(labels[classes], np.int64)
+
+
+def rests(members: Membership, classes: Ints) -> NDArray[np.uint64]:
+    """Presence to a number for its group without it: equal where the kind and the other members' classes are."""
+    scattered = mix(classes[members.person].astype(np.uint64) + np.uint64(1))
+    total = np.zeros(len(members.release), np.uint64)
+    np.add.at(total, members.group, scattered)
+    kinds = mix(members.kinds[members.group].astype(np.uint64) << np.uint64(32))
+    return np.asarray(total[members.group] - scattered + kinds, np.uint64)
 
 
 def _compare(members: Membership, classes: Ints, limit: int, least: Ints) -> None:
@@ -151,6 +157,13 @@ def _apart(one: Ints, other: Ints, tokens: Ints, starts: Ints, sizes: Ints) -> I
             shared = sum((mine == theirs[:, place : place + 1]).sum(axis=1) for place in range(size))
             apart[part] = size - np.asarray(shared)
     return apart
+
+
+def apart_from(members: Membership, classes: Ints, group: int) -> tuple[Ints, Ints]:
+    """All groups of a group's kind, and in how many classes each differs from it."""
+    starts = np.cumsum(members.sizes) - members.sizes
+    others = np.flatnonzero(members.kinds == members.kinds[group])
+    return others, _apart(np.full(len(others), group), others, _tokens(members, classes), starts, members.sizes)
 
 
 def domino(members: Membership, found: Equivalences, seeds: int = 10) -> tuple[int, int]:

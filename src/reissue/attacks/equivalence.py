@@ -10,12 +10,14 @@ It starts from known membership (see `_membership`). Whole buckets are attacked 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Ints
 from reissue.attacks._base import CannotRunError, Knowledge, attack
-from reissue.attacks._equivalence_exact import buckets, cheapest
+from reissue.attacks._case_equivalence import Told, of_bucket, of_groups
+from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
 from reissue.attacks._membership import Membership, membership
 from reissue.attacks._propagation import Equivalences, domino, propagate
 from reissue.attacks._series import Series
@@ -37,6 +39,8 @@ class Exposure:
     exact: bool
     """Whether that is certain, for whole buckets; for fine groups there may be smaller ones."""
     found: Equivalences
+    worst: tuple[Bucket, int] | None = None
+    """Of whole buckets: one with the smallest e, and a pattern of its people."""
 
     @property
     def minimum(self) -> int | None:
@@ -56,13 +60,17 @@ def exposure(members: Membership, limit: int) -> Exposure:
     if whole is None:
         return Exposure(found.least, exact=False, found=found)
     least, certain = found.least.copy(), True
+    smallest, worst = limit, None
     for bucket in whole:
         of_pattern = cheapest(bucket, limit)
+        below = np.where(of_pattern > 0, of_pattern, limit)
+        if below.min(initial=limit) < smallest:
+            smallest, worst = int(below.min()), (bucket, int(below.argmin()))
         certain &= not (of_pattern < 0).any()
         of_person = np.repeat(of_pattern, bucket.weights)
         smaller = (of_person > 0) & ((least[bucket.people] == 0) | (least[bucket.people] > of_person))
         least[bucket.people[smaller]] = of_person[smaller]
-    return Exposure(least, exact=certain, found=found)
+    return Exposure(least, exact=certain, found=found, worst=worst)
 
 
 @attack(
@@ -103,6 +111,8 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
         "exact": outcome.exact,
         "domino": {"same_value": in_class, "known_with_it": falling},
     }
+    told = _case(Told(series, knowledge, members, limit, falling), outcome)
+    details |= {"case": told} if told else {}
     return Finding(
         NAME,
         Status.SUCCEEDED if people else Status.FAILED,
@@ -115,6 +125,14 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
         limit=limit,
         details=details,
     )
+
+
+def _case(told: Told, outcome: Exposure) -> dict[str, Any] | None:
+    """The smallest e that was found, if it can be shown."""
+    if outcome.minimum is None:
+        return None
+    shown = of_bucket(told, *outcome.worst, outcome.minimum) if outcome.worst else None
+    return shown or of_groups(told, outcome.found, outcome.minimum)
 
 
 def _refuse_changes(series: Series, members: Membership) -> None:
