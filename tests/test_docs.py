@@ -30,6 +30,12 @@ def script(page: Path) -> str:
     return "\n".join(code if kind == "sh" else f"python - <<'PYTHON'\n{code}PYTHON" for kind, code in found)
 
 
+def anchors(page: Path) -> set[str]:
+    """What links can point to on a page: its headings, as Markdown writes them in addresses."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+
+
 def words(text: str) -> str:
     """The text without regard to line breaks."""
     return " ".join(text.split())
@@ -113,8 +119,10 @@ def test_every_command_is_a_module_and_every_module_a_command() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target, place in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text()):
+        there = page.parent / target if target else page
+        assert there.exists(), target
+        assert not place or place in anchors(there), f"{target}#{place}"
 
 
 def test_every_page_is_in_the_navigation_and_the_other_way_round() -> None:
