@@ -115,3 +115,12 @@ def test_a_long_series_does_not_underflow() -> None:
     frame = pl.DataFrame({"id": range(40), "q": ["a"] * 40, "s": [f"v{n}" for n in range(40)]})
     found = posteriors(membership(Series.read([frame] * 300, schema), Knowledge()))
     assert found.largest == pytest.approx(1 / 40)
+
+
+def test_a_group_of_one_value_sets_no_limit() -> None:
+    """A single release that gives values away is no excuse for others to do so."""
+    frame = pl.DataFrame({"id": [1, 2, 3, 4], "q": ["a", "a", "b", "b"], "s": ["flu", "flu", "flu", "ulcer"]})
+    schema = Schema.of_columns(identifier="id", quasi=["q"], sensitive=["s"])
+    found = attack([frame, frame], schema, only="updates")["updates"]
+    assert found.limit == 0.5
+    assert (found.people, found.worst) == (2, 1.0)

@@ -8,8 +8,8 @@ change (no update model) the graph has one edge from each value to itself, and t
 value association across releases, which m-invariance withstands.
 
 It starts from known membership, or from tables of people and their quasi-identifiers (see `_following`). The limit is
-the caller's, else the policy's `risk`, else what the worst single release tells by itself: together, releases should
-tell nobody more than that. O(people's different histories x releases x values of a group squared).
+the caller's, else the policy's `risk`, else what the worst single release tells by itself, short of certainty: releases
+should tell nobody more together. O(people's different histories x releases x values of a group squared).
 """
 
 from collections.abc import Mapping, Sequence
@@ -170,11 +170,16 @@ def _finding(
 
 
 def _alone(following: Following) -> float:
-    """The largest share of a value in any group where somebody stands: what a single release tells by itself."""
+    """The largest share of a value, short of certainty, in any group where somebody stands.
+
+    That is what a single release tells by itself. A group of one value tells all, which no release may: it sets no
+    limit.
+    """
     used = np.unique(following.table[following.table >= 0])
     inside = np.zeros(len(following.places.widths), np.bool_)
     inside[used] = True
-    return float(following.places.share[np.repeat(inside, following.places.widths)].max(initial=0.0))
+    share = following.places.share[np.repeat(inside, following.places.widths)]
+    return float(share[share < 1 - _SLACK].max(initial=0.0))
 
 
 def _limit(series: Series, alone: float) -> float:
