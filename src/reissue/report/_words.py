@@ -68,9 +68,10 @@ def verdict(findings: Findings, refused: int | None) -> Told:
     if findings.verdict == Verdict.WITHSTOOD:
         every = "The attack was" if total == 1 else f"All {total} attacks were"
         end = "it failed" if total == 1 else "every one failed"
-        return Told("good", "Withstood", f"{every} run on {held}, and {end}.")
+        return Told("good", "Withstood", f"{every} run on {held.removesuffix(',')}, and {end}.")
     if not ran:
-        return Told("unsure", "Nothing shown", f"No attack could be run on {held}, so nothing was shown.")
+        nothing = f"No attack could be run on {held.removesuffix(',')}, so nothing was shown."
+        return Told("unsure", "Nothing shown", nothing)
     missing = plural(total - ran, "other")
     return Told(
         "unsure",

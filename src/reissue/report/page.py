@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
 
 from reissue.attacks import Attack, registered
 from reissue.files import write_text
@@ -123,10 +124,20 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code"] = _code
     environment.filters["number"] = _words.number
     environment.filters["people"] = _words.people
     environment.filters["outcome"] = _words.outcome
     return environment
+
+
+def _code(sentence: str) -> Markup:
+    """A sentence with what stands between backticks set as code; all of it escaped."""
+    parts = sentence.split("`")
+    if len(parts) % 2 == 0:
+        return escape(sentence)
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
 
 
 def template(name: str) -> Template:
