@@ -9,6 +9,7 @@ import argparse
 import shutil
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import reissue as ri
@@ -36,7 +37,7 @@ def _run(folder: Path, people: int, releases: int) -> None:
     months = Population(seed=1, people=people).months(releases)
     made = [ri.anonymize(month, plan, "k=5 & l=3", seed=number) for number, month in enumerate(months)]
     for name in ATTACKS:
-        seconds, found = cpu(lambda name=name: ri.attack(made, plan, only=name), times=1)
+        seconds, found = cpu(partial(ri.attack, made, plan, only=name), times=1)
         print(f"{name}: {found[name].status}, {seconds:.1f} s", flush=True)
     seconds, found = cpu(lambda: ri.attack(made, plan, only=ATTACKS, timeline=True), times=1)
     print(f"all of them, with the timeline: {seconds:.1f} s")
