@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reissue.attacks._cases import Case, case, in_words, listed, plural, short, value_text
+from reissue.attacks._cases import Case, case, in_words, listed, plural, shown, value_text
 from reissue.attacks._correspondence_boxes import Exposure
 from reissue.attacks._views import Views
 
@@ -29,20 +29,20 @@ def tell(
     """
     left = sum(terms.values())
     counts = {place: _counts(views, place, group) for place, group in groups.items()}
-    shown = list(groups)[: _BARS // 2] + list(groups)[len(groups) - _BARS // 2 :] if len(groups) > _BARS else groups
+    told = list(groups)[: _BARS // 2] + list(groups)[len(groups) - _BARS // 2 :] if len(groups) > _BARS else groups
     bars = [
         {
             "label": f"release {numbers[place]}",
             "size": sum(counts[place].values()),
             "left": left,
-            "published": {name: short(text) for name, text in views.text(place, groups[place]).items()},
+            "published": shown(views.text(place, groups[place])),
         }
-        for place in shown
+        for place in told
     ]
     steps = _steps(views, numbers, counts, terms, limit, since)
     look = in_words(bars[0]["published"])  # type: ignore[arg-type]
     steps[0] += f" In release {numbers[next(iter(groups))]} that is: {look}."
-    if len(shown) < len(groups):
+    if len(told) < len(groups):
         steps.append(f"The picture shows the first and the last {_BARS // 2} of {len(groups)} releases.")
     return case(steps, {"kind": "candidates", "bars": bars, "limit": limit, "unit": UNIT})
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks._base import Knowledge
-from reissue.attacks._cases import Case, Shown, case, listed, plural, standing, value_text
+from reissue.attacks._cases import Case, Shown, case, listed, percent, plural, standing, value_text
 from reissue.attacks._following import Following
 from reissue.attacks._forward import blocks
 from reissue.attacks._series import Series
@@ -194,14 +194,14 @@ def _steps(series: Series, graph: _Graph, at: int, shown: int, limit: float) -> 
     here = f"release {numbers[at]}"
     best = int(graph.posterior[at].argmax())
     value, alone = graph.names[at][best], graph.share[at]
-    likelier = "" if np.isclose(alone[best], alone.max()) else f", another one even {_percent(alone.max())}"
+    likelier = "" if np.isclose(alone[best], alone.max()) else f", another one even {percent(alone.max())}"
     seen = plural(len(alone), "value")
-    told = [f"By itself, {here} shows {seen} there: {value} is {_percent(alone[best])} likely{likelier}."]
+    told = [f"By itself, {here} shows {seen} there: {value} is {percent(alone[best])} likely{likelier}."]
     if len(numbers) > 1:
         told.append(_ruled_out(graph, at, here))
     certain = np.count_nonzero(graph.posterior[at]) == 1
-    chance = "certain" if certain else f"{_percent(graph.posterior[at][best])} likely"
-    limits = f"the limit is {_percent(limit)}"
+    chance = "certain" if certain else f"{percent(graph.posterior[at][best])} likely"
+    limits = f"the limit is {percent(limit)}"
     told.append(f"So that the person had {value} in {here} is {chance}; {limits}.")
     if shown < len(numbers):
         told.append(f"The picture shows the {shown} of the {len(numbers)} releases that tell most.")
@@ -219,10 +219,6 @@ def _ruled_out(graph: _Graph, at: int, here: str) -> str:
         return f"{why}: none of the {total} in {here} is ruled out, but some become likelier than others."
     were = "is" if total - left == 1 else "are"
     return f"{why}: of the {total} in {here}, {total - left:,} {were} ruled out and {left:,} left."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
 
 
 def _rounded(number: float) -> float:

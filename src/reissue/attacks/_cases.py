@@ -4,14 +4,17 @@ A case is `steps`, plain sentences, and a `picture`, a mapping whose `kind` says
 JSON types, stays small, and holds neither an identifier nor a quasi-identifier that was not published.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import polars as pl
 
+from reissue._arrays import Floats, Ints
 from reissue.attacks._base import Knowledge
 from reissue.attacks._membership import numbered
 from reissue.attacks._series import Published, Series
+from reissue.cells import Domain
 from reissue.release import GROUP, Release
 from reissue.schema import Schema
 
@@ -20,11 +23,15 @@ __all__ = [
     "Shown",
     "box_text",
     "case",
+    "histogram",
     "in_words",
     "listed",
+    "percent",
     "plural",
     "row_texts",
+    "set_text",
     "short",
+    "shown",
     "standing",
     "value_text",
 ]
@@ -34,12 +41,30 @@ Case: TypeAlias = dict[str, Any]
 Shown: TypeAlias = dict[str, str | None]
 """The quasi-identifiers of a group as published; empty where exact ones, or none, were published."""
 _LONG = 60
+_NAMED = 3
+_COLUMNS = 12
+_SLACK = 1e-9
 _MISSING = "(missing)"
 
 
 def case(steps: Iterable[str], picture: Case) -> Case:
     """A case."""
     return {"steps": list(steps), "picture": picture}
+
+
+def histogram(values: Floats, people: Ints, limit: float, unit: str) -> Case:
+    """How many people have which share; a share on an edge belongs to the lower bin, as one at the limit is allowed."""
+    edges = [place / 20 for place in range(21)]
+    inside = np.clip(values - _SLACK, 0.0, 1.0)
+    counts = np.histogram(inside, edges, weights=people)[0].astype(np.int64)
+    return {
+        "kind": "histogram",
+        "edges": edges,
+        "counts": counts.tolist(),
+        "limit": limit,
+        "unit": unit,
+        "of": "people",
+    }
 
 
 def standing(series: Series, knowledge: Knowledge, release: int, group: int) -> Shown:
@@ -58,7 +83,7 @@ def box_text(source: Release, group: int) -> Shown:
         return {}
     lo, hi = source.boxes.lo[:, [group]], source.boxes.hi[:, [group]]
     texts = [taxonomy.text(lo[place], hi[place])[0] for place, taxonomy in enumerate(taxonomies)]
-    return {name: short(text) for name, text in zip(source.schema.quasi, texts, strict=True)}
+    return shown(dict(zip(source.schema.quasi, texts, strict=True)))
 
 
 def _read(published: Published, schema: Schema, group: int) -> Shown:
@@ -69,10 +94,15 @@ def _read(published: Published, schema: Schema, group: int) -> Shown:
     looks = rows.select(pl.col(schema.quasi).cast(pl.String), *named).unique()
     mine = numbered(looks, schema).filter(pl.col(GROUP) == group).select(schema.quasi).unique()
     # A group whose records look different was not generalized.
-    return {name: short(text) for name, text in mine.row(0, named=True).items()} if mine.height == 1 else {}
+    return shown(mine.row(0, named=True)) if mine.height == 1 else {}
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
+
+
+def shown(texts: Mapping[str, str | None]) -> Shown:
+    """Published quasi-identifiers, so many and so long as there is room for."""
+    return {name: short(texts[name]) for name in list(texts)[:_COLUMNS]}
 
 
 def short(text: str | None) -> str | None:
@@ -90,6 +120,20 @@ def row_texts(values: pl.DataFrame) -> list[str]:
     """Sensitive values, one a row, in the same way."""
     marked = values.select(pl.all().cast(pl.String).fill_null("\0"))
     return [value_text("\1".join(row)) for row in marked.rows()]
+
+
+def set_text(domain: Domain, codes: Ints) -> str:
+    """Sensitive values, given as codes: one, or one of several."""
+    if domain.taxonomy is None:
+        return "one value" if len(codes) == 1 else "one of some values"
+    names = sorted(value_text(domain.taxonomy.names[code]) for code in codes.tolist())
+    more = "" if len(names) <= _NAMED else f" and {len(names) - _NAMED} others"
+    return names[0] if len(names) == 1 else f"one of {', '.join(names[:_NAMED])}{more}"
+
+
+def percent(share: float) -> str:
+    """A share in words."""
+    return f"{100 * share:.3g}%"
 
 
 def in_words(shown: Shown) -> str:

@@ -15,7 +15,7 @@ import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks._base import CannotRunError
-from reissue.attacks._cases import Shown, box_text, row_texts, short
+from reissue.attacks._cases import Shown, box_text, row_texts, shown
 from reissue.attacks._coalition_given import Given
 from reissue.attacks._series import Published, Series
 from reissue.cells import Domain, pack, rank
@@ -60,8 +60,8 @@ def read_records(published: Published, schema: Schema) -> Records:
     def look(group: int) -> tuple[Shown, dict[int, str]]:
         mine = np.flatnonzero(groups == group)
         rows = frame[mine].cast(pl.String)
-        texts = {name: short(rows[name][0]) for name in schema.quasi}
-        return texts, dict(zip(values[mine].tolist(), row_texts(rows.select(schema.sensitive)), strict=True))
+        texts = {name: rows[name][0] for name in schema.quasi}
+        return shown(texts), dict(zip(values[mine].tolist(), row_texts(rows.select(schema.sensitive)), strict=True))
 
     return Records(Given.of_rows(groups, providers, values, domain), names, look)
 

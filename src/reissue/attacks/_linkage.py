@@ -25,7 +25,7 @@ from reissue.release import GROUP, Release
 from reissue.schema import Role, Schema
 from reissue.table import Table, to_polars
 
-__all__ = ["Linkage", "link", "link_release"]
+__all__ = ["Linkage", "link", "link_release", "published_box"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +104,15 @@ def link(tables: Mapping[str, pl.DataFrame], schema: Schema, population: Any) ->
     if "quasi" in tables or GROUP in tables["release"].columns:
         return _link_buckets(tables, schema, people)
     return _link_boxes(tables["release"], schema, people)
+
+
+def published_box(tables: Mapping[str, pl.DataFrame], schema: Schema, group: int) -> dict[str, str | None]:
+    """The texts of a generalized group, numbered as `link` does; nothing of a bucketized one."""
+    frame = tables.get("release")
+    if frame is None or GROUP in frame.columns:
+        return {}
+    row = int(np.flatnonzero(_texts(frame, schema).of_row == group)[0])
+    return frame[row].select(pl.col(schema.quasi).cast(pl.String)).row(0, named=True)
 
 
 def _population(data: Any, schema: Schema) -> Table:

@@ -19,9 +19,11 @@ import numpy as np
 
 from reissue._arrays import Floats
 from reissue.attacks._base import CannotRunError, Knowledge, attack
+from reissue.attacks._case_minimality import tell, worst_of
+from reissue.attacks._cases import box_text, shown
 from reissue.attacks._credible import BUDGET, Credibility, credibility
-from reissue.attacks._linkage import Linkage, link, link_release
-from reissue.attacks._rules import limit_of
+from reissue.attacks._linkage import Linkage, link, link_release, published_box
+from reissue.attacks._rules import limit_of, value_sets
 from reissue.attacks._series import Published, Series
 from reissue.findings import Finding, Status, not_run
 from reissue.requirements import Requirement, parse
@@ -75,8 +77,17 @@ def minimality(series: Series, knowledge: Knowledge) -> Finding:
         measure="credibility: how surely a person is linked to a sensitive value (or set of values)",
         worst=worst.worst,
         limit=worst.limit,
-        details=details,
+        details=details | {"case": _case(outcomes.index(worst), worst, series, knowledge)},
     )
+
+
+def _case(place: int, worst: "_Outcome", series: Series, knowledge: Knowledge) -> dict[str, Any]:
+    linkage, release = worst.linkage, series.releases[place]
+    asked = value_sets(worst.requirement, linkage.domain, knowledge.values)
+    group = worst_of(linkage, worst.found).group
+    own = release.source if knowledge.population is None else None
+    look = shown(published_box(release.tables, series.schema, group)) if own is None else box_text(own, group)
+    return tell(series.numbers[place], linkage, worst.found, asked, worst.requirement, worst.limit, look)
 
 
 def requirement_of(release: Published, series: Series, knowledge: Knowledge) -> Requirement:
@@ -111,6 +122,8 @@ class _Outcome:
     limit: float
     why: str
     """Why nothing can be excluded, if so."""
+    linkage: Linkage
+    requirement: Requirement
 
     @property
     def above(self) -> Any:
@@ -190,4 +203,4 @@ def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outco
     limit = series.limits.get(NAME, limit_of(requirement))
     if limit is None:
         limit = float(found.shares[linkage.placed > 0].max(initial=0.0))
-    return _Outcome(found, linkage.placed.astype(np.float64), float(limit), why)
+    return _Outcome(found, linkage.placed.astype(np.float64), float(limit), why, linkage, requirement)
