@@ -21,6 +21,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks._base import CannotRunError, Knowledge, attack
+from reissue.attacks._case_definetti import tell
 from reissue.attacks._linkage import link
 from reissue.attacks._series import Published, Series
 from reissue.findings import Finding, Status
@@ -122,6 +123,14 @@ def definetti(series: Series, knowledge: Knowledge) -> Finding:
             "error": worst.error,
             "folds": _FOLDS,
             "releases": [{"accuracy": one.accuracy, "baseline": one.baseline} for one in outcomes],
+            "case": tell(
+                series.numbers,
+                [one.accuracy for one in outcomes],
+                [one.baseline for one in outcomes],
+                outcomes.index(worst),
+                limit,
+                worst.people,
+            ),
         },
     )
 

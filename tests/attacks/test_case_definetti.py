@@ -1,0 +1,35 @@
+"""The worst case of a deFinetti attack: right guesses by release."""
+
+import pytest
+
+from reissue import anonymize, synth
+from reissue.attack import attack
+from tests.attacks.cases import sound
+
+
+def test_guesses_by_release() -> None:
+    frames = list(synth.Population(seed=1, people=800).months(3))
+    releases = [anonymize(frame, synth.schema(), "l=3", method="anatomy", seed=1) for frame in frames]
+    found = attack(releases, synth.schema(), only="definetti")["definetti"]
+    case = sound(found)
+    picture = case["picture"]
+    assert picture["labels"] == ["release 1", "release 2", "release 3"]
+    each = found.details["releases"]
+    assert picture["series"] == {
+        "guessed right": [one["accuracy"] for one in each],
+        "allowed by the groups alone": [one["baseline"] for one in each],
+    }
+    assert max(picture["series"]["guessed right"]) >= (found.worst or 0)
+    best = picture["series"]["guessed right"].index(found.worst)
+    assert case["steps"][0].startswith(f"The adversary holds release {best + 1} ")
+    assert f"{100 * found.details['baseline']:.3g}% of {found.population:,} people" in case["steps"][1]
+    assert f"{found.people:,} people more than" in case["steps"][3]
+    assert found.limit == pytest.approx(found.details["baseline"])
+
+
+def test_no_better_than_the_groups() -> None:
+    frame = next(synth.Population(seed=1, people=60).months(1))
+    release = anonymize(frame, synth.schema(), "k=30", seed=1)
+    found = attack([release], synth.schema(), only="definetti", limits={"definetti": 1.0})["definetti"]
+    more = round((found.details["accuracy"] - found.details["baseline"]) * found.population)
+    assert ("no more people than" in sound(found)["steps"][3]) == (more <= 0)
