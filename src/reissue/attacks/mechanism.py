@@ -28,6 +28,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms import Job, find
 from reissue.anonymize import anonymize
 from reissue.attacks._base import CannotRunError, Knowledge, attack
+from reissue.attacks._case_mechanism import tell
 from reissue.attacks._components import Parts, by_components
 from reissue.attacks._possible import Belief, Possible, enough, interval, weigh
 from reissue.attacks._refusals import Refusal, full_domain, median_splits, refused, sequence
@@ -40,7 +41,6 @@ from reissue.errors import InputError, NotMetError
 from reissue.findings import Finding, Status, not_run
 from reissue.release import Release
 from reissue.requirements import Requirement
-from reissue.requirements._values import Names
 from reissue.table import Table, to_polars
 
 __all__ = [
@@ -107,7 +107,7 @@ def mechanism(series: Series, knowledge: Knowledge) -> Finding:
         measure="posterior: how surely someone who knows the algorithm links a person to a sensitive value",
         worst=worst.posterior,
         limit=worst.limit,
-        details=details,
+        details=details | {"case": worst.case(series.numbers[outcomes.index(worst)])},
     )
 
 
@@ -217,7 +217,12 @@ class _Outcome:
     parts: Parts
     believed: Floats
     """People x sensitive value sets."""
+    shares: Floats
+    """The same, as the release alone tells."""
     limit: float
+    source: Release
+    asked: Bools
+    """The sets of values."""
 
     @property
     def known(self) -> Bools:
@@ -262,6 +267,11 @@ class _Outcome:
             "unknown": int((~self.known).sum()),
         }
 
+    def case(self, number: int) -> dict[str, Any]:
+        """Its worst case; `number` is that of the release."""
+        worlds = f"{self.parts.kept:,} of {self.parts.tried:,}"
+        return tell(number, self.source, self.believed, self.shares, self.known, self.asked, self.limit, worlds)
+
     def reason(self) -> str:
         """Why it was not run."""
         return (
@@ -294,11 +304,12 @@ def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outco
     else:
         parts = _run_again(source, knowledge, more)
     kept = source.draft.groups >= 0
-    believed, shares = _believed(parts.posterior, source, requirement, knowledge.values, kept)
+    asked = value_sets(requirement, source.table.domain, knowledge.values)
+    believed, shares = _believed(parts.posterior, source, asked, kept)
     limit = series.limits.get(NAME, limit_of(requirement))
     limit = float(shares.max(initial=0.0)) if limit is None else float(limit)
     parts = replace(parts, posterior=parts.posterior[kept], support=parts.support[kept], known=parts.known[kept])
-    return _Outcome(parts, believed, limit)
+    return _Outcome(parts, believed, shares[source.draft.groups[kept]], limit, source, asked)
 
 
 def _refused_by_mondrian(source: Release, requirement: Requirement, budget: int) -> Parts:
@@ -345,13 +356,10 @@ def _made_again(release: Published, series: Series, knowledge: Knowledge, requir
     return again
 
 
-def _believed(
-    posterior: Floats, release: Release, requirement: Requirement, values: Names, kept: Bools
-) -> tuple[Floats, Floats]:
+def _believed(posterior: Floats, release: Release, asked: Bools, kept: Bools) -> tuple[Floats, Floats]:
     """People x sensitive value sets: what is believed, and what the release alone tells."""
-    chosen = value_sets(requirement, release.table.domain, values)
     groups: Ints = release.draft.groups[kept].astype(np.int64)
     published = (release.table.sensitive if release.draft.sensitive is None else release.draft.sensitive)[kept]
     rows = np.bincount(groups)
-    shares = np.stack([np.bincount(groups, mask[published]) / np.maximum(rows, 1) for mask in chosen], axis=1)
-    return posterior[kept] @ chosen.T, shares
+    shares = np.stack([np.bincount(groups, mask[published]) / np.maximum(rows, 1) for mask in asked], axis=1)
+    return posterior[kept] @ asked.T, shares
