@@ -7,6 +7,7 @@ from typing import Any
 from reissue._timeline import attacked, timeline_of
 from reissue.attacks import Knowledge, Series, find, registered
 from reissue.findings import Findings, Point
+from reissue.guess import Guessed, guess
 from reissue.schema import Schema
 
 __all__ = ["attack"]
@@ -14,7 +15,7 @@ __all__ = ["attack"]
 
 def attack(
     releases: Sequence[Any],
-    schema: Schema,
+    schema: Schema | None = None,
     *,
     only: str | Sequence[str] | None = None,
     exact: bool = False,
@@ -27,6 +28,7 @@ def attack(
     """Attack releases the way someone who holds them would.
 
     `releases` are paths, dataframes or Release objects, in the order they were published; anyone's files will do.
+    Without a schema one is guessed from them, and `assumptions` of the findings tells what was taken for granted.
     `only` names the attacks to run (all by default), `exact` asks for the slower exact way of those that have one,
     `limits` sets an attack's limit, by its name, where the schema's policy does not. With `timeline` the attacks are
     run for the first releases too, to show how the risk grew. `progress` is told the share of the work that is done.
@@ -35,8 +37,9 @@ def attack(
     chosen = [find(name) for name in names]
     for name in limits or {}:
         find(name)
-    series = Series.read(releases, schema, exact=exact, limits=limits, delimiter=delimiter)
     known = knowledge or Knowledge()
+    guessed = Guessed(schema) if schema is not None else _guess(releases, known, delimiter)
+    series = Series.read(releases, guessed.schema, exact=exact, limits=limits, delimiter=delimiter)
     findings, grown = [], {}
     for number, one in enumerate(chosen):
 
@@ -49,4 +52,8 @@ def attack(
         if points:
             grown[one.name] = points
         progress((number + 1) / len(chosen))
-    return Findings(tuple(findings), attacked(releases, series), grown)
+    return Findings(tuple(findings), attacked(releases, series), grown, guessed.assumed)
+
+
+def _guess(releases: Sequence[Any], known: Knowledge, delimiter: str) -> Guessed:
+    return guess(releases, members=known.members, population=known.population, delimiter=delimiter)

@@ -7,7 +7,6 @@ every release of a series uses the same ranges.
 
 import json
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
+from reissue._hints import CODES, DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE, words_of
 from reissue.errors import DataError
 from reissue.files import read_file
 from reissue.hierarchies import Hierarchy, automatic_widths
@@ -24,31 +24,6 @@ __all__ = ["Guess", "as_toml", "describe", "propose", "propose_file"]
 
 _MANY = 20
 """Fewer rows than this say nothing about how unique a column is."""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_DIRECT = _words("ssn email mail phone telephone mobile fax passport iban mrn nhs uuid guid url surname forename")
-_PERSON = _words("id identifier patient person name customer client user username member record pid uid no nr number")
-_QUASI = {
-    "is usually known to others": _words(
-        "age alter birth born dob birthday birthdate yob sex gender geschlecht race ethnicity ethnic marital married "
-        "education degree job occupation profession employment workclass worker relationship household children "
-        "language nationality citizenship native"
-    ),
-    "says where someone lives": _words(
-        "zip zipcode postcode postal plz city town village municipality county district region state province country "
-        "address street latitude longitude lat lon"
-    ),
-}
-_CODES = _words("zip zipcode postcode postal plz")
-_SENSITIVE = _words(
-    "disease diagnosis diagnoses diag icd condition illness disorder symptom treatment therapy drug medication hiv "
-    "salary income wage earnings wealth debt credit religion political party orientation crime offense conviction grade"
-)
-_PROVIDER = _words("hospital clinic provider practice site center centre institution institute branch bank school")
 
 
 @dataclass(frozen=True)
@@ -75,9 +50,7 @@ class _Facts:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words of the name: `dateOfBirth`, `zip_code` and `Código Postal` are two or three each."""
-        plain = unicodedata.normalize("NFKD", self.name).encode("ascii", "ignore").decode()
-        return frozenset(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain).lower()))
+        return words_of(self.name)
 
     @cached_property
     def values(self) -> pl.Series:
@@ -124,7 +97,7 @@ class _Facts:
     @cached_property
     def code(self) -> bool:
         """Short texts of letters and digits that begin alike: what stands first says most."""
-        if self.words & _CODES:
+        if self.words & CODES:
             return self.text or self.whole
         like = self.text and self.values.str.contains(r"^[A-Za-z]{0,3}[0-9][A-Za-z0-9 .-]{2,9}$").all()
         return bool(like) and self.distinct > _MANY
@@ -141,7 +114,7 @@ def propose_file(path: str | Path, *, delimiter: str = ",") -> tuple[pl.DataFram
     if whole and Path(path).suffix.lower() != ".parquet":
         raw = read_file(path, text=whole, delimiter=delimiter)
         coded = [
-            raw[name] for name in whole if raw[name].str.contains(r"^0\d").any() or _Facts(raw[name]).words & _CODES
+            raw[name] for name in whole if raw[name].str.contains(r"^0\d").any() or _Facts(raw[name]).words & CODES
         ]
         frame = frame.with_columns(coded)
     return frame, propose(frame)
@@ -171,16 +144,16 @@ def _guess(facts: _Facts) -> Guess:
 
 
 def _by_name(facts: _Facts) -> Guess | None:
-    if facts.words & _DIRECT:
+    if facts.words & DIRECT:
         return _person(facts, "the name says that it points to a person")
-    for why, words in _QUASI.items():
+    for why, words in QUASI.items():
         if facts.words & words and not facts.prose:
             return _quasi(facts, f"it {why}")
-    if facts.words & _SENSITIVE:
+    if facts.words & SENSITIVE:
         return Guess(facts.name, Role.SENSITIVE, "plausible by its name", confirm=True)
-    if facts.words & _PROVIDER and not facts.nearly_unique:
+    if facts.words & PROVIDER and not facts.nearly_unique:
         return Guess(facts.name, Role.PROVIDER, "the name says who contributed the record")
-    if facts.words and facts.words <= _PERSON:
+    if facts.words and facts.words <= PERSON:
         return _person(facts, "the name says that it points to a person")
     return None
 

@@ -29,6 +29,8 @@ def knowledge_of(texts: Sequence[str]) -> "Knowledge":
             raise InputError("There is nothing of that name to know." + nearest(name, _NAMES))
         if not equals or not value:
             raise InputError("Write what the adversary knows as name=value, for example algorithm=mondrian.")
+        if name in known:
+            raise InputError(f"What the adversary knows as '{name}' is given twice. Give it once.")
         known[name] = value
     if "members" in known:
         known["members"] = _members(known["members"])

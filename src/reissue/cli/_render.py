@@ -133,8 +133,11 @@ def plural(count: int, noun: str) -> str:
 
 
 @contextmanager
-def watching(title: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on standard error while work goes on, if it is a terminal; gives the function to report to."""
+def watching(title: str, steps: Sequence[str] = ()) -> Iterator[Callable[[float], None]]:
+    """A progress bar on standard error while work goes on, if it is a terminal; gives the function to report to.
+
+    `steps` are the names of equal shares of the work: the bar shows the one that is under way.
+    """
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -143,4 +146,9 @@ def watching(title: str) -> Iterator[Callable[[float], None]]:
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+        yield lambda share: bar.update(task, completed=share, description=_step(title, steps, share))
+
+
+def _step(title: str, steps: Sequence[str], share: float) -> str:
+    # A share is a quotient: two sevenths times seven may be a little less than two.
+    return f"{title}: {steps[min(int(share * len(steps) + 1e-6), len(steps) - 1)]}" if steps else title

@@ -7,21 +7,14 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
-from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of, options_of
+from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of, options_of
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
-    from reissue.findings import Finding, Findings
+    from reissue.attacks import Knowledge
+    from reissue.guess import Guessed, Told
     from reissue.report import Costs
     from reissue.schema import Schema
-
-_STYLES = {"succeeded": "red", "failed": "green", "not_run": "yellow"}
-_WORDS = {"succeeded": "SUCCEEDED", "failed": "failed", "not_run": "not run"}
-_VERDICTS = {
-    "exposed": "Exposed: at least one attack succeeded.",
-    "withstood": "Withstood: every attack ran and failed.",
-    "incomplete": "Incomplete: no attack succeeded, but what was not run has shown nothing.",
-}
 
 
 @app.command()
@@ -34,7 +27,27 @@ def attack(
             "for each provider.",
         ),
     ],
-    schema: SchemaOption,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema",
+            "-s",
+            metavar="FILE.toml",
+            help="The schema file. Without one it is guessed from the tables, and you are told what was assumed.",
+        ),
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Without a schema: the column that nobody should learn.")
+    ] = None,
+    quasi: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Without a schema: the columns that others may know.")
+    ] = None,
+    identifier: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Without a schema: who it is, in private copies.")
+    ] = None,
+    save_schema: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="Write down the schema that was guessed, to correct it.")
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="ATTACK", help="Run this attack only; may be repeated. Default: all.")
     ] = None,
@@ -54,6 +67,16 @@ def attack(
             help="What the adversary knows; may be repeated: population=FILE (everyone's quasi-identifiers, or the "
             "original), members=FOLDER (who is in each release, a table each), algorithm=METHOD, "
             "requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
+        ),
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A table of people and their quasi-identifiers, or the original table."),
+    ] = None,
+    members: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Tables of the people in each release, with an identifier: one for each release."
         ),
     ] = None,
     providers: Annotated[
@@ -84,30 +107,45 @@ def attack(
     as_json: JsonOption = False,
 ) -> None:
     """Say what published tables give away together, attacking them the way someone who holds them would."""
+    from dataclasses import replace
+
+    from reissue._given import order_hint, releases_among
     from reissue.attack import attack as run
+    from reissue.attacks import registered
+    from reissue.cli._findings import show_findings
     from reissue.cli._knows import insiders, knowledge_of
     from reissue.files import refuse_existing
     from reissue.findings import Verdict
-    from reissue.schema import Schema
+    from reissue.guess import Told
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
-    plan, knowledge = Schema.load(schema), insiders(knowledge_of(knows or []), m, coalition)
-    plan = plan if providers is None else plan.with_roles({providers: "provider"})
-    if report is not None:
-        refuse_existing(report, force=force, table=False)
-    costs = {} if originals is None else _costs(originals, published, plan, delimiter_of(delimiter))
-    with _render.watching("Attacking") as progress:
+    separator, tables = delimiter_of(delimiter), releases_among(published)
+    more = [f"population={people}"] * (people is not None) + [f"members={members}"] * (members is not None)
+    knowledge = insiders(knowledge_of([*(knows or []), *more]), m, coalition)
+    for place in filter(None, (report, save_schema)):
+        refuse_existing(place, force=force, table=False)
+    told = Told(sensitive, _names(quasi), identifier, None if schema is not None else providers)
+    guessed = _schema(schema, told, tables, knowledge, separator)
+    plan = guessed.schema if providers is None else guessed.schema.with_roles({providers: "provider"})
+    if save_schema is not None:
+        _save(guessed, save_schema, force=force)
+    hints = [*guessed.assumed, *filter(None, [order_hint(tables)])]
+    if not as_json:
+        _show_hints(hints)
+    costs = {} if originals is None else _costs(originals, tables, plan, separator)
+    with _render.watching("Attacking", only or list(registered())) as progress:
         findings = run(
-            published,
+            tables,
             plan,
             only=only or None,
             exact=exact,
             knowledge=knowledge,
             limits=limits,
-            delimiter=delimiter_of(delimiter),
+            delimiter=separator,
             timeline=report is not None,
             progress=progress,
         )
+    findings = replace(findings, assumptions=tuple(hints))
     if report is not None:
         from reissue.report import write_report
 
@@ -115,11 +153,43 @@ def attack(
     if as_json:
         _render.show_json(findings.as_dict())
     else:
-        _show(findings)
+        show_findings(findings)
         if report is not None:
             _render.say(f"Written: {report}")
     if findings.verdict == Verdict.EXPOSED or (strict and findings.verdict == Verdict.INCOMPLETE):
         raise typer.Exit(NOT_MET)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def _schema(path: Path | None, told: "Told", tables: list[Path], knowledge: "Knowledge", delimiter: str) -> "Guessed":
+    """The schema of a file, or the one that the tables tell."""
+    from reissue.guess import Guessed, guess
+    from reissue.schema import Schema
+
+    if path is None:
+        people = {"members": knowledge.members, "population": knowledge.population}
+        return guess(tables, told, **people, delimiter=delimiter)
+    if told.roles:
+        raise InputError("Give --schema, or --quasi, --sensitive and --identifier without one, not both.")
+    return Guessed(Schema.load(path))
+
+
+def _save(guessed: "Guessed", path: Path, *, force: bool) -> None:
+    from reissue.files import write_text
+
+    if not guessed.assumed:
+        raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
+    comments = "".join(f"# {sentence}\n" for sentence in guessed.assumed)
+    write_text(f"{comments}\n{guessed.schema.dumps()}", path, force=force)
+
+
+def _show_hints(hints: list[str]) -> None:
+    """What was taken for granted, on standard error."""
+    if hints:
+        _render.say("Nobody said it, so this is assumed:", *(f"- {hint}" for hint in hints), "", error=True)
 
 
 def _costs(originals: Path, published: list[Path], schema: "Schema", delimiter: str) -> "Costs":
@@ -135,23 +205,3 @@ def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError("A limit is written  --limit attack=number, for example --limit correspondence=5.")
     return value
-
-
-def _show(findings: "Findings") -> None:
-    """A line for each attack, then what was found, in words."""
-    rows = [
-        [finding.attack, _WORDS[finding.status], _people(finding), _told(finding.worst), _told(finding.limit)]
-        for finding in findings
-    ]
-    _render.show_table(["attack", "outcome", "people", "worst", "limit"], rows)
-    for finding in findings:
-        _render.say(f"{finding.attack}: {finding.sentence}", style=_STYLES[finding.status])
-    _render.say("", _VERDICTS[findings.verdict], style="bold")
-
-
-def _people(finding: "Finding") -> str:
-    return "-" if finding.status == "not_run" else f"{finding.people:,} of {finding.population:,}"
-
-
-def _told(number: float | None) -> str:
-    return "-" if number is None else f"{number:,.4g}" if isinstance(number, float) else f"{number:,}"

@@ -11,7 +11,6 @@ from reissue.cli._options import ForceOption, JsonOption
 
 if TYPE_CHECKING:
     from reissue.demo import Act, Story
-    from reissue.findings import Finding
 
 
 @app.command()
@@ -34,6 +33,7 @@ def demo(
 
 
 def _show_first(story: "Story") -> None:
+    from reissue.cli._findings import show_not_run, show_ran
     from reissue.demo import HOSPITALS, MONTHS, REQUIREMENT
 
     _render.say(f"{MONTHS} months in {HOSPITALS} hospitals: {story.people:,} patients, all of them invented.", "")
@@ -43,7 +43,9 @@ def _show_first(story: "Story") -> None:
         "three diseases between them. Then someone who knows who was in hospital when puts the tables together.",
         "",
     )
-    _show_findings(story.one)
+    show_ran(story.one.findings)
+    show_not_run(story.one.findings)
+    _render.say("")
     case = story.one.findings["updates"].details.get("case")
     if case:
         _render.say("One of these people, step by step:")
@@ -51,6 +53,7 @@ def _show_first(story: "Story") -> None:
 
 
 def _show_second(story: "Story") -> None:
+    from reissue.cli._findings import show_not_run, show_ran
     from reissue.demo import LEFT_OUT, LIMIT, POLICY
 
     _render.say("ACT TWO. The same months are published through a ledger.", style="bold")
@@ -60,22 +63,9 @@ def _show_second(story: "Story") -> None:
         f"{len(story.two.releases)} went out. Then the attacks of act one.",
         "",
     )
-    _show_findings(story.two)
+    show_ran(story.two.findings)
+    show_not_run(story.two.findings)
     _render.say(*(f"{name}: not tried in either act; {why}." for name, why in LEFT_OUT.items()), "")
-
-
-def _show_findings(act: "Act") -> None:
-    """What succeeded or failed, then what was not run and why."""
-    ran = [finding for finding in act.findings if finding.reason is None]
-    for finding in ran:
-        good = finding.status == "failed"
-        _render.say(f"{finding.attack} {_outcome(finding)}", style="green" if good else "red")
-    idle = [finding for finding in act.findings if finding.reason is not None]
-    _render.say(*(f"{finding.attack} was not run: {finding.reason}" for finding in idle), "")
-
-
-def _outcome(finding: "Finding") -> str:
-    return f"{'SUCCEEDED' if finding.status == 'succeeded' else 'failed'}: {finding.sentence}"
 
 
 def _show_cost(story: "Story") -> None:

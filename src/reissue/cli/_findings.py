@@ -1,0 +1,88 @@
+"""How findings look in a terminal: a table where it fits, what was found in words, and what was not run and why."""
+
+import math
+from typing import TYPE_CHECKING
+
+from reissue.cli import _render
+
+if TYPE_CHECKING:
+    from reissue.findings import Finding, Findings
+
+__all__ = ["show_findings", "show_not_run", "show_ran"]
+
+_STYLES = {"succeeded": "red", "failed": "green", "not_run": "yellow"}
+_WORDS = {"succeeded": "SUCCEEDED", "failed": "failed", "not_run": "not run"}
+_ORDER = tuple(_WORDS)
+_VERDICTS = {
+    "exposed": "Exposed: at least one attack succeeded.",
+    "withstood": "Withstood: every attack ran and failed.",
+    "incomplete": "Incomplete: no attack succeeded, but what was not run has shown nothing.",
+}
+_SHARES = ("posterior", "credibility", "accuracy")
+"""Measures that are shares or probabilities, by their first word."""
+_NARROW = 60
+"""A narrower terminal shows no table: the sentences say the same."""
+
+
+def show_findings(findings: "Findings") -> None:
+    """The table, the sentences, the verdict; the worst first."""
+    from rich.console import Console
+
+    from reissue.policy import COMPARING
+
+    ran = [one for one in findings if one.reason is None]
+    if ran and Console().width >= _NARROW:
+        ordered = sorted(findings, key=lambda one: _ORDER.index(one.status))
+        rows = [[one.attack, _WORDS[one.status], _people(one), *_numbers(one)] for one in ordered]
+        _render.show_table(["attack", "outcome", "people exposed", "worst", "limit"], rows)
+    show_ran(findings)
+    show_not_run(findings)
+    waiting = [one.attack for one in findings if one.reason is not None and one.attack in COMPARING]
+    if len(findings.releases) == 1 and waiting:
+        _render.say(f"There is one release only: {' and '.join(waiting)} could only be run on two or more.")
+    _render.say("", _VERDICTS[findings.verdict], style="bold")
+
+
+def show_ran(findings: "Findings") -> None:
+    """What the attacks that ran have found."""
+    for one in sorted(findings, key=lambda one: _ORDER.index(one.status)):
+        if one.reason is None:
+            _render.say(f"{one.attack} {_WORDS[one.status]}: {one.sentence}", style=_STYLES[one.status])
+            if one.measure and one.worst is not None and one.limit is not None:
+                worst, limit = _numbers(one)
+                _render.say(f"    {_plain(one.measure)}: {worst} at worst; the limit is {limit}.")
+
+
+def show_not_run(findings: "Findings") -> None:
+    """A line for each attack that was not run: why, and what it would need."""
+    from reissue.attacks import registered
+
+    known = registered()
+    for one in findings:
+        if one.reason is not None:
+            needs = known[one.attack].needs if one.attack in known else ""
+            more = f" It needs {needs}." if needs else ""
+            _render.say(f"{one.attack}: {one.sentence}{more}", style=_STYLES["not_run"])
+
+
+def _people(finding: "Finding") -> str:
+    return "-" if finding.status == "not_run" else f"{finding.people:,} of {finding.population:,}"
+
+
+def _plain(measure: str) -> str:
+    """A measure without its technical name: `posterior: how surely ...`."""
+    words = measure.partition(": ")[2] or measure
+    return words[0].upper() + words[1:]
+
+
+def _numbers(finding: "Finding") -> tuple[str, str]:
+    share = (finding.measure or "").startswith(_SHARES)
+    return _told(finding.worst, share=share), _told(finding.limit, share=share)
+
+
+def _told(number: float | None, *, share: bool) -> str:
+    if number is None or not math.isfinite(number):
+        return "-"
+    if share:
+        return "over 99.9%" if 0.999 < number < 1 else f"{100 * number:.3g}%"
+    return f"{number:,.4g}" if isinstance(number, float) else f"{number:,}"

@@ -1,0 +1,190 @@
+"""A schema from published files: our own releases of every method, others' notations, what cannot be guessed."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reissue as ri
+from reissue import synth
+from reissue.algorithms import registered
+from reissue.attacks import Series
+from reissue.guess import Told, guess
+from reissue.schema import Role, Schema
+from tests.strategies import Case, tables
+
+MONTHS = list(synth.Population(seed=3, people=400).months(2))
+REQUIREMENTS = {"invariance": "m-unique=3", "distinct": "m-unique=3", "equivalence": "simple-l=3", "mask": "k=3"}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "invariance": {"ineligible": "counterfeits"},
+    "distinct": {"ineligible": "counterfeits"},
+    "equivalence": {"ineligible": "counterfeits", "e": 3},
+    "mask": {"m": 2},
+}
+PUBLISHED = {name: role for name, role in synth.schema().columns.items() if role in {Role.QUASI, Role.SENSITIVE}}
+
+
+def written(release: ri.Release, folder: Path) -> Path:
+    path = folder / f"{len(list(folder.iterdir()))}.csv"
+    release.write(str(path))
+    return path
+
+
+@pytest.mark.parametrize("method", sorted(registered()))
+def test_the_roles_of_our_own_releases_are_found_back(method: str, tmp_path: Path) -> None:
+    require = REQUIREMENTS.get(method, "k=3 & l=2")
+    first = ri.anonymize(MONTHS[0], synth.schema(), require, method=method, seed=1, **OPTIONS.get(method, {}))
+    found = guess([written(first, tmp_path)])
+    assert found.schema.columns == PUBLISHED
+    assert all(sentence.endswith(".") for sentence in found.assumed)
+    assert guess([first.tables]).schema.columns == PUBLISHED
+    assert guess([first]).schema is first.schema
+
+
+@settings(max_examples=40)
+@given(tables(min_rows=6, missing=False), st.sampled_from(["pool", "mondrian", "topdown"]))
+def test_roles_are_found_without_any_help_from_names(case: Case, method: str) -> None:
+    release = ri.anonymize(case.frame, case.schema, "k=2", method=method, seed=0)
+    frame = release.frame
+    found = guess([frame]).schema if _told(frame) else None
+    if found is not None:
+        assert found.sensitive == ("secret",)
+        assert set(found.quasi) == {name for name in case.schema.quasi if not _same(frame[name])}
+
+
+def _same(column: pl.Series) -> bool:
+    """A column that says nothing, and does not look generalized, is left out."""
+    return column.n_unique() == 1 and not set("*-{[").intersection(str(column[0])[1:] + str(column[0])[:1])
+
+
+def _told(frame: pl.DataFrame) -> bool:
+    return any(not _same(frame[name]) for name in frame.columns if name != "secret")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_guessed_schema_reads_ranges_and_prefixes_as_the_true_one_does(seed: int, tmp_path: Path) -> None:
+    schema = Schema.of_columns(
+        quasi=["age", "zip"],
+        sensitive=["disease"],
+        taxonomies={name: synth.schema().hierarchy(name) for name in ("age", "zip")},
+    )
+    whole = next(synth.Population(seed=seed, people=300).months(1)).select("age", "zip", "disease")
+    releases = [ri.anonymize(part, schema, "k=3", seed=seed, method="mondrian") for part in (whole[:200], whole)]
+    paths = [written(release, tmp_path) for release in releases]
+    known, guessed = (ri.attack(paths, plan, only="correspondence")["correspondence"] for plan in (schema, None))
+    assert (guessed.status, guessed.worst, guessed.people) == (known.status, known.worst, known.people)
+
+
+def frame(**columns: list[Any]) -> pl.DataFrame:
+    return pl.DataFrame(columns)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["20-29", "30-39", "20-39"], "auto"),
+        (["[20, 30)", "[30, 40)", "*"], "auto"),
+        (["4123", "41**", "4***"], "prefix"),
+        (["2024-03", "2024-Q1", "2024"], "dates"),
+        (["{red, blue}", "green", "*"], "flat"),
+    ],
+)
+def test_other_tools_notations_are_read_and_the_last_value_includes_the_first(values: list[str], kind: str) -> None:
+    table = frame(x=values * 2, result=["a", "b", "c"] * 2)
+    schema = guess([table, table]).schema
+    assert schema.columns == {"x": Role.QUASI, "result": Role.SENSITIVE}
+    assert schema.hierarchy("x").kind == kind
+    views = Series.read([table, table], schema).views
+    assert views is not None
+    (nodes,) = views.quasi
+    first, last = nodes.texts.index(values[0]), nodes.texts.index(values[-1])
+    assert nodes.lo[last] <= nodes.lo[first] <= nodes.hi[first] <= nodes.hi[last]
+    assert nodes.hi[last] - nodes.lo[last] > nodes.hi[first] - nodes.lo[first]
+
+
+def test_what_a_private_copy_holds_besides(tmp_path: Path) -> None:
+    for number, month in enumerate(MONTHS):
+        month.write_csv(tmp_path / f"{number}.csv")
+    found = guess([tmp_path / "0.csv", tmp_path / "1.csv"])
+    assert found.schema.columns == synth.schema().columns
+    assert "'patient' is taken to be the identifier" in " ".join(found.assumed)
+
+
+def test_row_numbers_free_text_and_empty_columns_are_left_out() -> None:
+    rows = 40
+    table = frame(
+        id=list(range(1, rows + 1)),
+        note=[f"was seen on day {number} and complained about one thing or another" for number in range(rows)],
+        surname=[f"name {number % 30}" for number in range(rows)],
+        nothing=[None] * rows,
+        land=["DE"] * rows,
+        measured=[number * 1.5 for number in range(rows)],
+        age=["20-29", "30-39"] * (rows // 2),
+        salary=[100, 200, 300, 400] * (rows // 4),
+        disease=["flu", "cold"] * (rows // 2),
+    )
+    found = guess([table])
+    assert found.schema.columns == {"age": Role.QUASI, "disease": Role.SENSITIVE}
+    told = " ".join(found.assumed)
+    for name, why in {
+        "id": "it numbers the rows",
+        "note": "nearly every row has its own text",
+        "surname": "it names people, and not one for each row",
+        "nothing": "it is empty",
+        "land": "it is the same in every row",
+        "measured": "it has many exact values",
+        "salary": "it looks sensitive too",
+    }.items():
+        assert f"'{name}' is left out: {why}" in told
+
+
+def test_what_the_user_says_goes_first() -> None:
+    table = frame(age=["20-29", "30-39"] * 3, group_of=["a", "b"] * 3, disease=["flu", "cold", "flu"] * 2)
+    found = guess([table], Told(sensitive="group_of", quasi=("age",)))
+    assert found.schema.columns == {"age": Role.QUASI, "group_of": Role.SENSITIVE}
+    assert "'disease' is left out: it was not named." in found.assumed
+    with pytest.raises(ri.InputError, match="one role only"):
+        guess([table], Told(sensitive="age", quasi=("age",)))
+    with pytest.raises(ri.InputError, match=r"no column 'illness'.*"):
+        guess([table], Told(sensitive="illness"))
+
+
+def test_tables_of_people_tell_the_identifier_and_what_can_be_compared(tmp_path: Path) -> None:
+    schema = synth.schema()
+    releases = [ri.anonymize(month, schema, "k=5 & l=3", seed=1) for month in MONTHS]
+    paths = [written(release, tmp_path) for release in releases]
+    who = [month.select("patient", *schema.quasi) for month in MONTHS]
+    found = guess(paths, members=who)
+    assert found.schema.identifier == "patient"
+    assert found.schema.quasi == ("age", "zip", "sex")
+    assert "'job' is left out: it shows names that nobody in the tables of people has" in " ".join(found.assumed)
+    finding = ri.attack(paths, only="updates", knowledge=ri.Knowledge(members=who))["updates"]
+    assert finding.population == pl.concat([one["patient"] for one in who]).n_unique() or finding.reason is not None
+    assert guess(paths, population=MONTHS[0]).schema.quasi == ("age", "zip", "sex")
+
+
+def test_what_cannot_be_guessed_is_said() -> None:
+    general = frame(age=["20-29", "30-39"] * 3, zip=["41**", "42**"] * 3)
+    with pytest.raises(ri.InputError, match="No column of these files looks sensitive"):
+        guess([general])
+    with pytest.raises(ri.InputError, match="that others know about a person"):
+        guess([frame(result=["a", "b"] * 3)])
+    with pytest.raises(ri.InputError, match="lacks zip and also has city, compared with release 1"):
+        guess([general, general.rename({"zip": "city"})])
+    with pytest.raises(ri.InputError, match="Release 2 has no rows"):
+        guess([general, general.clear()])
+    with pytest.raises(ri.InputError, match="at least one"):
+        guess([])
+    with pytest.raises(ri.InputError, match="must be a list"):
+        guess("jan.csv")
+
+
+def test_the_findings_tell_what_was_assumed() -> None:
+    table = frame(age=["20-29", "30-39"] * 3, disease=["flu", "cold", "flu"] * 2)
+    findings = ri.attack([table, table])
+    assert findings.assumptions == guess([table, table]).assumed
+    assert findings.as_dict()["assumed"] == list(findings.assumptions)
+    assert not ri.attack([table, table], guess([table]).schema).assumptions
