@@ -109,10 +109,10 @@ def assign(rest: Ints, signatures: Signatures, m: int, stand: Ints | None = None
 def _spare(rest: Ints, signatures: Signatures, m: int, stand: Ints) -> tuple[Bools, int]:
     """Values without the most frequent one, and how often to take them at once: as often as what remains allows.
 
-    Of N records, N(v) with the most frequent value v, N - m N(v) are to spare: for life they stand in buckets of m values
-    without v, or are what larger buckets with v have beyond m. When v gains there are too many of them, and what balances
-    their buckets adds to them: each one too many costs a counterfeit (decision 0033). Balance takes about the square root
-    of a bucket's depth for each value, so least if all of them stand in one bucket.
+    Of N records, N(v) with the most frequent value v, N - m N(v) are to spare: for life they stand in buckets of m
+    values without v, or are what larger buckets with v have beyond m. When v gains there are too many of them, and what
+    balances their buckets adds to them: each one too many costs a counterfeit (decision 0033). Balance takes about the
+    square root of a bucket's depth for each value, so least if all of them stand in one bucket.
     """
     top = int((rest + stand.sum(axis=0)).argmax())
     depth = np.where(signatures.member[:, top] | (signatures.sizes < m), 0, stand.max(axis=1, initial=0))
@@ -155,11 +155,13 @@ def _frequent(rest: Ints, m: int) -> tuple[Bools, int]:
 
 def _often(rest: Ints, members: Bools, m: int) -> Ints:
     """How often all values of each of these signatures can be taken, so that what remains is m-eligible."""
-    total, sizes = int(rest.sum()), members.sum(axis=1)
-    inside = np.where(members, rest, total + 1)
-    most = np.minimum(inside.min(axis=1), (total - m * np.where(members, 0, rest).max(axis=1)) // np.maximum(sizes, 1))
-    largest = np.where(members, rest, 0).max(axis=1)
+    # Values x signatures: reduced along the long side.
+    inside, count = np.ascontiguousarray(members.T), rest[:, np.newaxis]
+    total, sizes = int(rest.sum()), inside.sum(axis=0)
+    beside = np.where(inside, 0, count).max(axis=0)
+    most = np.minimum(np.where(inside, count, total).min(axis=0), (total - m * beside) // np.maximum(sizes, 1))
     wide = sizes > m
+    largest = np.where(inside, count, 0).max(axis=0)
     most[wide] = np.minimum(most[wide], (total - m * largest[wide]) // (sizes[wide] - m))
     most[sizes < m] = 0
     return np.asarray(most)

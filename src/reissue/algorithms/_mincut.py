@@ -11,6 +11,9 @@ same balance. So only cuts, or attacks, that tell the new node from the end are 
 
 **What need not be kept.** An edge that does not end at the end node never changes. Nodes that such edges connect by
 `limit` or more are told apart by no cut and no attack below the limit, ever: `contract` makes them one.
+
+**When a cut is an attack.** If all releases of a bucket have a multiple of `size` records, what a cut counts for, less
+what it counts against, is such a multiple. So a cut below `size` balances: it is an attack, and none costs less.
 """
 
 from collections import defaultdict
@@ -72,7 +75,7 @@ class History:
         # Paths over one node each share no edge, so the cut is at least this; and it is at most what leaves either end.
         least = direct + sum(min(number, there.get(node, 0)) for node, number in here.items() if node != END)
         most = min(sum(here.values()), sum(there.values()), limit)
-        return (most if least >= most else min(_flow(weight, release), limit)) or limit
+        return (most if least >= most else min(_flow(weight, release, END), limit)) or limit
 
     def minimum_cut(self) -> int | None:
         """The smallest minimum cut of a connected component with two nodes or more; None if there is none."""
@@ -98,17 +101,17 @@ class History:
         Nodes with a heavy edge between them are joined; if `thorough`, also those that many light edges connect. If
         `balanced`, only attacks count, not cuts: then half the weight is heavy enough.
         """
-        lasting = {ends: number for ends, number in self.edges.items() if ends[1] != END}
-        classes = _uncrossed(lasting, limit) if balanced else _heavy(lasting, limit)
-        if not classes and not thorough:
+        merged = _Merged(self.edges, {})
+        while classes := (_uncrossed if balanced else _heavy)(_lasting(merged.edges), limit):
+            merged = merged.then(classes)
+        while thorough and (classes := _connected(_lasting(merged.edges), limit, balanced=balanced)):
+            merged = merged.then(classes)
+        if not thorough and not merged.labels:
             return self
-        merged = _relabel(self.edges, classes)
-        if thorough:
-            lasting = {ends: number for ends, number in merged.edges.items() if END not in ends}
-            merged = merged.then(_connected(lasting, limit))
-        used = _nodes(merged.edges)
+        # A release's node matters only while somebody who came there may still leave.
+        alive = {came for came, gone in merged.edges if gone == END} - {OLD}
         nodes = {release: merged.label(node) for release, node in self.nodes.items()}
-        return History(merged.edges, {release: node for release, node in nodes.items() if node in used - {OLD}})
+        return History(merged.edges, {release: node for release, node in nodes.items() if node in alive})
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,11 @@ def _relabel(edges: Edges, classes: Iterable[Iterable[int]]) -> _Merged:
     return _Merged(merged, labels)
 
 
+def _lasting(edges: Edges) -> Edges:
+    """The edges that never change any more."""
+    return {ends: number for ends, number in edges.items() if END not in ends}
+
+
 def _between(edges: Edges) -> dict[tuple[int, int], int]:
     """The records between any two nodes, in whatever direction; the smaller node comes first."""
     weight: dict[tuple[int, int], int] = defaultdict(int)
@@ -156,8 +164,8 @@ def _beside(weight: Edges, node: int) -> dict[int, int]:
     return {a if b == node else b: number for (a, b), number in weight.items() if node in {a, b}}
 
 
-def _flow(weight: Edges, release: int) -> int:
-    """The minimum cut between a release and the end."""
+def _flow(weight: Edges, one: int, other: int) -> int:
+    """The minimum cut between two nodes."""
     places = {node: place for place, node in enumerate(sorted(_nodes(weight)))}
     rows, columns = np.array([(places[a], places[b]) for a, b in weight], np.int32).T
     capacity = np.array(list(weight.values()), np.int32)
@@ -165,7 +173,7 @@ def _flow(weight: Edges, release: int) -> int:
         (np.tile(capacity, 2), (np.concatenate([rows, columns]), np.concatenate([columns, rows]))),
         shape=(len(places), len(places)),
     )
-    return int(maximum_flow(both, places[release], places[END]).flow_value)
+    return int(maximum_flow(both, places[one], places[other]).flow_value)
 
 
 def _heavy(edges: Edges, limit: int) -> list[set[int]]:
@@ -217,18 +225,33 @@ def _global_cut(edges: Edges) -> tuple[int, set[int]]:
     return round(value), {names[number] for number in side}
 
 
-def _connected(edges: Edges, limit: int) -> list[set[int]]:
-    """Classes of nodes that stay connected by `limit` or more: cut at minimum cuts below it until there are none."""
-    classes, waiting = [], _components(edges)
-    while waiting:
-        part = waiting.pop()
-        value, side = _global_cut(part)
-        if value >= limit:
-            classes.append(_nodes(part))
-            continue
-        inside = {ends: n for ends, n in part.items() if (ends[0] in side) == (ends[1] in side)}
-        waiting.extend(_components(inside))
-    return classes
+def _connected(edges: Edges, limit: int, *, balanced: bool) -> list[set[int]]:
+    """Classes of nodes that no cut (if `balanced`, no attack) below the limit tells apart, though not all there may be.
+
+    Paths from one node to another that have at most one node between share no edge. Each costs a cut 1 or more, and an
+    attack too. If they all lead the way of time, they count for or against together, and as much must cancel them.
+    """
+    names = sorted(_nodes(edges))
+    place = {node: number for number, node in enumerate(names)}
+    ahead = np.zeros((len(names), len(names)), np.int64)
+    for (came, gone), number in edges.items():
+        ahead[place[came], place[gone]] = number
+    firm = _paths(ahead + ahead.T) >= limit
+    if balanced:
+        firm |= 2 * _paths(ahead) >= limit
+    pairs = {(names[a], names[b]): 1 for a, b in np.argwhere(firm).tolist() if a != b}
+    # The first two nodes are where a class may begin: from there on, short paths over it are enough.
+    if not pairs and len(names) > 1 and _flow(_between(edges), names[0], names[1]) >= limit:
+        pairs = {(names[0], names[1]): 1}
+    return _heavy(pairs, 1)
+
+
+def _paths(weight: Ints) -> Ints:
+    """From any node to any other: how many paths there are with at most one node between, none sharing an edge."""
+    paths = weight.copy()
+    for before, after in zip(weight.T, weight, strict=True):
+        paths += np.minimum.outer(before, after)
+    return paths
 
 
 def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:

@@ -15,6 +15,9 @@ from reissue.errors import DataError, InternalError
 
 __all__ = ["People", "Recall", "Register"]
 
+_KINDS = ("live", "gone")
+_COLUMNS = ("people", "signature", "value", "since")
+
 
 @dataclass(frozen=True, eq=False)
 class People:
@@ -38,9 +41,15 @@ class People:
 
     def merge(self, others: "People") -> "People":
         """Both together; nobody may be in both."""
-        place = np.searchsorted(self.people, others.people)
-        pairs = ((getattr(self, name), getattr(others, name)) for name in ("people", "signature", "value", "since"))
-        return People(*(np.insert(mine, place, theirs) for mine, theirs in pairs))
+        place = np.searchsorted(self.people, others.people) + np.arange(len(others.people))
+        mine = np.ones(len(self.people) + len(others.people), np.bool_)
+        mine[place] = False
+        columns = []
+        for name in _COLUMNS:
+            both = np.empty(len(mine), getattr(self, name).dtype)
+            both[mine], both[place] = getattr(self, name), getattr(others, name)
+            columns.append(both)
+        return People(*columns)
 
     def find(self, people: Ints) -> Ints:
         """The place of each of the sorted numbers, -1 for those who are not here."""
@@ -122,14 +131,12 @@ class Register:
     def publish(self, people: Ints, signature: Codes, values: Codes, recall: Recall) -> "Register":
         """The register after a release of these people."""
         live = People(people, signature, values.astype(np.int32), recall.since).pick(recall.order)
-        back = np.sort(people[recall.returned])
-        kept = np.ones(len(self.gone.people), np.bool_)
-        kept[self.gone.find(back)] = False
-        return Register(live, self.gone.pick(kept).merge(recall.left), self.release + 1)
-
-
-_KINDS = ("live", "gone")
-_COLUMNS = ("people", "signature", "value", "since")
+        gone = self.gone
+        if recall.returned.any():
+            kept = np.ones(len(gone.people), np.bool_)
+            kept[gone.find(np.sort(people[recall.returned]))] = False
+            gone = gone.pick(kept)
+        return Register(live, gone.merge(recall.left), self.release + 1)
 
 
 def _refuse_changed(rows: Ints) -> None:
