@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -57,3 +59,70 @@ def test_a_value_more_makes_another_model(seed: int) -> None:
 @settings(max_examples=10, deadline=None)
 def test_our_own_releases(method: str, requirement: str, seed: int) -> None:
     assert_carries("updates", publish(stream(seed, releases=6, returns=True), method, requirement), SCHEMA, {})
+
+
+# --- equivalence -----------------------------------------------------------------------------------------------------
+
+LIMITS = st.sampled_from([{}, {"equivalence": 1}, {"equivalence": 2}, {"equivalence": 4}])
+
+
+@given(SEEDS, LIMITS, st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_groups_as_chance_has_them(seed: int, limits: dict[str, float], changing: bool) -> None:
+    frames = random_groups(seed, people=int(6 + seed % 12), values=2, changing=changing and seed % 4 == 0)
+    assert_carries("equivalence", frames, PLAIN, limits)
+
+
+@given(SEEDS, LIMITS, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_groups_of_all_values(seed: int, limits: dict[str, float], tidy: bool) -> None:
+    """Every group shows the same values: whatever two groups share cancels out."""
+    assert_carries("equivalence", _even_groups(seed, tidy=tidy), PLAIN, limits)
+
+
+@pytest.mark.parametrize(
+    ("method", "requirement", "options"),
+    [
+        ("invariance", "m-unique=2", {}),
+        ("equivalence", "simple-l=2", {"e": 2}),
+        ("equivalence", "simple-l=2", {"e": 3}),
+    ],
+)
+@given(SEEDS, LIMITS)
+@settings(max_examples=15, deadline=None)
+def test_equivalences_of_our_own_releases(
+    method: str, requirement: str, options: dict[str, Any], seed: int, limits: dict[str, float]
+) -> None:
+    frames = stream(seed, releases=6, size=18, values=3, returns=seed % 2 == 0)
+    assert_carries("equivalence", publish(frames, method, requirement, **options), SCHEMA, limits)
+
+
+@given(SEEDS)
+@settings(max_examples=15, deadline=None)
+def test_a_promise_that_comes_later_and_buckets_that_end(seed: int) -> None:
+    """Limits rise and fall, and whole buckets are followed by fine groups."""
+    frames = stream(seed, releases=6, size=18, values=3)
+    fine = publish(frames[:2], "invariance", "m-unique=2")
+    whole = publish(frames[2:4], "equivalence", "simple-l=2", e=4)
+    assert_carries("equivalence", [*fine, *whole], SCHEMA, {})
+    assert_carries("equivalence", [*whole, *fine], SCHEMA, {})
+
+
+def test_values_that_change_are_another_attacks_case() -> None:
+    schema = replace(PLAIN, updates={"order": ["v0", "v1", "v2"]})
+    found = assert_carries("equivalence", random_groups(3), schema, {})
+    assert [one.reason for one in found[1:]] == [found[1].reason] * 4
+
+
+def _even_groups(seed: int, *, tidy: bool) -> list[pl.DataFrame]:
+    """Groups of one person of each value; people come, go and return, and some groups stay together."""
+    rng = np.random.default_rng(seed)
+    values, number = int(rng.integers(2, 4)), int(rng.integers(2, 5))
+    frames = []
+    for _ in range(int(rng.integers(3, 7))):
+        chosen = [np.sort(rng.choice(number + 2, number, replace=False)) for _ in range(values)]
+        moved = [one if tidy and rng.random() < 0.6 else rng.permutation(one) for one in chosen]
+        person = np.concatenate([one * values + value for value, one in enumerate(moved)])
+        group = np.tile([f"g{g}" for g in range(number)], values)
+        frames.append(pl.DataFrame({"id": person, "q": group, "r": "*", "s": [f"v{p % values}" for p in person]}))
+    return frames

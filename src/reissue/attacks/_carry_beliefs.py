@@ -5,6 +5,8 @@ one distribution for each person is enough, with the releases it was in, and a r
 kept as parts of the largest, so that equal shares stay exactly equal, and equal beliefs are kept once.
 """
 
+from typing import Any
+
 import numpy as np
 
 from reissue._arrays import Ints
@@ -28,7 +30,7 @@ from reissue.updates import UpdateModel
 __all__ = ["believe", "known_of_beliefs", "left_of"]
 
 
-def believe(state: State | None, following: Following, person: Ints, release: int) -> dict[str, object]:
+def believe(state: State | None, following: Following, person: Ints, release: int) -> dict[str, Any]:
     """The beliefs after one release more: `person` is the number of each row of a following of this release alone."""
     before = np.empty(0, np.int64) if state is None else state["people"]
     people, at = enrolled(before, person)

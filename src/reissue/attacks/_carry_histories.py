@@ -8,6 +8,7 @@ itself changes, since it speaks of values that nobody had before, everybody is.
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,7 @@ _MANY = 2
 """How many values left count as several."""
 
 
-def remember(
-    state: State | None, following: Following, person: Ints, release: int, schema: Schema
-) -> dict[str, object]:
+def remember(state: State | None, following: Following, person: Ints, release: int, schema: Schema) -> dict[str, Any]:
     """The histories after one release more: `person` is the number of each row of a following of this release alone."""
     before = np.empty(0, np.int64) if state is None else state["people"]
     people, at = enrolled(before, person)

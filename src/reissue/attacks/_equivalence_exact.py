@@ -48,14 +48,19 @@ class Witness:
     """Pattern to how often its people count: for one side, against it (below 0), or not."""
 
 
-def buckets(members: Membership) -> list[Bucket] | None:
-    """The buckets of a series; None if a release has two groups of one distribution: those are no whole buckets."""
-    cells = members.shapes * (int(members.release.max(initial=0)) + 1) + members.release
+def buckets(members: Membership, releases: int | None = None) -> list[Bucket] | None:
+    """The buckets of a series, or of its first releases.
+
+    None if a release has two groups of one distribution: those are no whole buckets.
+    """
+    last = int(members.release.max(initial=-1)) + 1 if releases is None else releases
+    there = members.release < last
+    cells = (members.shapes * max(last, 1) + members.release)[there]
     if len(np.unique(cells)) < len(cells):
         return None
     found = []
-    for shape in range(int(members.shapes.max(initial=-1)) + 1):
-        inside = np.flatnonzero(members.shapes[members.group] == shape)
+    for shape in np.unique(members.shapes[there]).tolist():
+        inside = np.flatnonzero((members.shapes == shape)[members.group] & there[members.group])
         groups, place = np.unique(members.group[inside], return_inverse=True)
         person, which = np.unique(members.person[inside], return_inverse=True)
         keys = np.zeros(len(person), np.uint64)

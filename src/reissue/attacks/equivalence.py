@@ -9,25 +9,29 @@ It starts from known membership (see `_membership`). Whole buckets are attacked 
 (`_equivalence_exact`); fine groups, of m-invariance or anyone's, by propagation (`_propagation`).
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.attacks._base import CannotRunError, Knowledge, attack
+from reissue.attacks._base import CannotRunError, Carried, Knowledge, State, attack
+from reissue.attacks._carry_beliefs import left_of
+from reissue.attacks._carry_equivalence import arrive, buckets_of, domino_of, state_with
 from reissue.attacks._case_equivalence import Told, of_bucket, of_groups
 from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
 from reissue.attacks._membership import Membership, membership
-from reissue.attacks._propagation import Equivalences, domino, propagate
-from reissue.attacks._series import Series
+from reissue.attacks._propagation import Equivalences, domino, propagate, propagations
+from reissue.attacks._series import Published, Series
 from reissue.attacks.updates import posteriors
 from reissue.errors import InputError
 from reissue.findings import Finding, Status
 
-__all__ = ["Exposure", "equivalence", "exposure"]
+__all__ = ["Exposure", "equivalence", "exposure", "exposures"]
 
 NAME = "equivalence"
+_ONLY_ONE = "it compares releases, and there is only one."
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +51,21 @@ class Exposure:
         """The smallest e of all; None if there is none below the limit."""
         return int(self.least[self.least > 0].min()) if (self.least > 0).any() else None
 
-    def by_e(self, members: Membership, limit: int) -> dict[int, int]:
-        """How many known people are in an attack with at most e, by e."""
-        mine = self.least[members.real]
-        return {e: int(((mine > 0) & (mine <= e)).sum()) for e in range(1, limit)}
-
 
 def exposure(members: Membership, limit: int) -> Exposure:
     """Everybody's smallest e below the limit."""
-    found = propagate(members, limit)
-    whole = buckets(members)
+    return _with_buckets(propagate(members, limit), buckets(members), limit)
+
+
+def exposures(members: Membership, limits: Sequence[int]) -> Iterator[Exposure]:
+    """The same after each release, with a limit for each."""
+    for number, shown in enumerate(propagations(members, limits), start=1):
+        found = Equivalences(shown.classes, shown.least(limits[number - 1]))
+        yield _with_buckets(found, buckets(members, number), limits[number - 1])
+
+
+def _with_buckets(found: Equivalences, whole: Iterable[Bucket] | None, limit: int) -> Exposure:
+    """What pairs of groups show, and what whole buckets show if all groups are such."""
     if whole is None:
         return Exposure(found.least, exact=False, found=found)
     least, certain = found.least.copy(), True
@@ -71,6 +80,45 @@ def exposure(members: Membership, limit: int) -> Exposure:
         smaller = (of_person > 0) & ((least[bucket.people] == 0) | (least[bucket.people] > of_person))
         least[bucket.people[smaller]] = of_person[smaller]
     return Exposure(least, exact=certain, found=found, worst=worst)
+
+
+# --- carried on from release to release ------------------------------------------------------------------------------
+
+
+def _take(state: State | None, series: Series) -> State:
+    """All that was shown, with one release more. What stands in the way once does so forever."""
+    numbers = [*([] if state is None else state["numbers"]), *series.numbers]
+    if state is not None and "obstacle" in state:
+        return {**state, "numbers": numbers}
+    try:
+        arrival = arrive(state, series)
+        _refuse_changing(series)
+    except CannotRunError as obstacle:
+        return {"obstacle": str(obstacle), "numbers": numbers}
+    own = [one for one in (_promise(series.releases[0]), (state or {}).get("promised")) if one is not None]
+    promised, distinct = min(own, default=None), int(arrival.members.distinct.min())
+    distinct = distinct if state is None else min(distinct, state["distinct"])
+    limit = _limit(series, promised, distinct)
+    after = state_with(state, arrival, limit)
+    found = Equivalences(np.empty(0, np.int64), np.asarray(after["least"]))
+    whole = buckets_of(after, len(numbers)) if "stay_who" in after else None
+    outcome = _with_buckets(found, whole, limit)
+    least = outcome.least[arrival.who]
+    grown = [*([] if state is None else state["grown"]), int((least > 0).sum())]
+    more = {"numbers": numbers, "promised": promised, "distinct": distinct, "grown": grown, "exact": outcome.exact}
+    return {**after, **more, "least": least.astype(np.int32)}
+
+
+def _judge(state: State, series: Series) -> Finding:
+    """What the state comes to; the same finding as of all releases at once, but for the case that it tells."""
+    del series
+    if len(state["numbers"]) < 2:
+        raise CannotRunError(_ONLY_ONE)
+    if "obstacle" in state:
+        raise CannotRunError(state["obstacle"])
+    _refuse_contradicting(left_of(state))
+    found = _Found(state["least"], state["limit"], state["grown"], state["exact"], domino_of(state))
+    return found.finding(state["numbers"], {})
 
 
 @attack(
@@ -91,40 +139,74 @@ def exposure(members: Membership, limit: int) -> Exposure:
             "shown to have the same values as as many others."
         ),
     ),
+    carried=Carried(_take, _judge),
 )
 def equivalence(series: Series, knowledge: Knowledge) -> Finding:
     """Find everybody's smallest e in all releases together, and how it grew release by release."""
     if len(series) < 2:
-        raise CannotRunError("it compares releases, and there is only one.")
+        raise CannotRunError(_ONLY_ONE)
     members = membership(series, knowledge)
-    _refuse_changes(series, members)
-    limit = _limit(series, members)
-    outcome = exposure(members, limit)
-    parts = [members.until(number) for number in range(1, len(series))]
-    grown = [int((exposure(part, limit).least[part.real] > 0).sum()) for part in parts]
-    in_class, falling = domino(members, outcome.found)
-    people = int((outcome.least[members.real] > 0).sum())
-    details = {
-        "minimum": outcome.minimum,
-        "people_by_e": {str(e): number for e, number in outcome.by_e(members, limit).items()},
-        "people_by_release": [*grown, people],
-        "exact": outcome.exact,
-        "domino": {"same_value": in_class, "known_with_it": falling},
-    }
-    told = _case(Told(series, knowledge, members, limit, falling), outcome)
-    details |= {"case": told} if told else {}
-    return Finding(
-        NAME,
-        Status.SUCCEEDED if people else Status.FAILED,
-        _sentence(people, members.people, outcome, limit, falling),
-        tuple(series.numbers),
-        people=people,
-        population=members.people,
-        measure="e: how few people are shown to have the same values as as many others",
-        worst=outcome.minimum,
-        limit=limit,
-        details=details,
-    )
+    _refuse_changing(series)
+    _refuse_contradicting(posteriors(members).left)
+    limits = _limits(series, members)
+    grown = []
+    for outcome in exposures(members, limits):
+        grown.append(int((outcome.least[members.real] > 0).sum()))
+        knowledge.progress(len(grown) / len(series))
+    fallen = domino(members, outcome.found)
+    told = _case(Told(series, knowledge, members, limits[-1], fallen[1]), outcome)
+    found = _Found(outcome.least[members.real], limits[-1], grown, outcome.exact, fallen)
+    return found.finding(series.numbers, {"case": told} if told else {})
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What a finding tells."""
+
+    least: Ints
+    """Of the known people."""
+    limit: int
+    grown: Sequence[int]
+    """How many people were exposed after each release, by the limit at that time."""
+    exact: bool
+    fallen: tuple[int, int]
+
+    def finding(self, numbers: Sequence[int], story: Mapping[str, object]) -> Finding:
+        below = self.least[self.least > 0]
+        minimum = int(below.min()) if len(below) else None
+        details = {
+            "minimum": minimum,
+            "people_by_e": {str(e): int((below <= e).sum()) for e in range(1, self.limit)},
+            "people_by_release": list(self.grown),
+            "exact": self.exact,
+            "domino": {"same_value": self.fallen[0], "known_with_it": self.fallen[1]},
+            **story,
+        }
+        return Finding(
+            NAME,
+            Status.SUCCEEDED if len(below) else Status.FAILED,
+            self._sentence(minimum),
+            tuple(numbers),
+            people=len(below),
+            population=len(self.least),
+            measure="e: how few people are shown to have the same values as as many others",
+            worst=minimum,
+            limit=self.limit,
+            details=details,
+        )
+
+    def _sentence(self, minimum: int | None) -> str:
+        if minimum is None:
+            certain = "" if self.exact else " that pairs of groups could show"
+            return f"No two sets of fewer than {self.limit} people{certain} have the same values."
+        worst = "single people" if minimum == 1 else f"sets of {minimum} people"
+        falling, people = self.fallen[1], int((self.least > 0).sum())
+        others = "1 other" if falling == 1 else f"{falling:,} others"
+        chain = f" If the value of one person becomes known, so does that of {others}." if falling else ""
+        return (
+            f"{people:,} of {len(self.least):,} people are in sets of fewer than {self.limit} that are shown to have "
+            f"the same values, down to {worst}.{chain}"
+        )
 
 
 def _case(told: Told, outcome: Exposure) -> dict[str, Any] | None:
@@ -135,36 +217,39 @@ def _case(told: Told, outcome: Exposure) -> dict[str, Any] | None:
     return shown or of_groups(told, outcome.found, outcome.minimum)
 
 
-def _refuse_changes(series: Series, members: Membership) -> None:
+def _refuse_changing(series: Series) -> None:
     """Groups cancel only while values stay as they are."""
     if series.schema.updates and series.schema.updates.get("none") is not True:
         raise CannotRunError("the schema says that sensitive values change; this attack is about values that stay.")
-    if (posteriors(members).left == 0).any():
+
+
+def _refuse_contradicting(left: Ints) -> None:
+    if (left == 0).any():
         raise CannotRunError(
             "somebody's groups have no value in common: values change here, and this attack is about values that stay."
         )
 
 
-def _limit(series: Series, members: Membership) -> int:
-    """What was asked for, what our own releases promise, or what a single release gives."""
+def _limits(series: Series, members: Membership) -> list[int]:
+    """After each release, what was asked for, what our own releases promise, or what a single release gives."""
+    distinct = np.minimum.accumulate(
+        [int(members.distinct[members.release == number].min()) for number in range(len(series))]
+    ).tolist()
+    promised: list[int | None] = [_promise(release) for release in series.releases]
+    before = [[one for one in promised[: number + 1] if one is not None] for number in range(len(series))]
+    return [_limit(series, min(own, default=None), least) for own, least in zip(before, distinct, strict=True)]
+
+
+def _promise(release: Published) -> int | None:
+    """The e that our own release promises."""
+    state = release.source.draft.memory.get("state", {}) if release.source else {}
+    return int(state["e"]) if "e" in state else None
+
+
+def _limit(series: Series, promised: int | None, distinct: int) -> int:
     asked = series.limits.get(NAME)
     if asked is not None and (asked < 1 or asked != int(asked)):
         raise InputError(
             "The limit of the equivalence attack must be a whole number, 1 or more: the smallest e allowed."
         )
-    sources = [release.source for release in series.releases]
-    promised = [int(s.draft.memory["state"]["e"]) for s in sources if s and "e" in s.draft.memory.get("state", {})]
-    return int(asked or min(promised, default=int(members.distinct.min())))
-
-
-def _sentence(people: int, everyone: int, outcome: Exposure, limit: int, falling: int) -> str:
-    if not people:
-        certain = "" if outcome.exact else " that pairs of groups could show"
-        return f"No two sets of fewer than {limit} people{certain} have the same values."
-    worst = "single people" if outcome.minimum == 1 else f"sets of {outcome.minimum} people"
-    others = "1 other" if falling == 1 else f"{falling:,} others"
-    chain = f" If the value of one person becomes known, so does that of {others}." if falling else ""
-    return (
-        f"{people:,} of {everyone:,} people are in sets of fewer than {limit} that are shown to have the same values, "
-        f"down to {worst}.{chain}"
-    )
+    return int(asked or (distinct if promised is None else promised))
