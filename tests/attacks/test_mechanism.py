@@ -314,3 +314,13 @@ def test_progress_is_told_up_to_the_end_and_in_between() -> None:
     assert told == sorted(told)
     assert told[-1] == 1
     assert len(told) > 2, "beside the end of each attack the second one tells how far it is"
+
+
+@pytest.mark.parametrize("method", ["invariance", "distinct"])
+def test_a_method_that_remembers_is_not_run_again(method: str) -> None:
+    schema = Schema.of_columns(identifier="who", quasi=["age"], sensitive=["ill"])
+    frame = pl.DataFrame({"who": range(6), "age": [30, 31, 32, 33, 34, 35], "ill": ["a", "b", "c"] * 2})
+    release = ri.anonymize(frame, schema, "m-unique=3", method=method, seed=0)
+    found = attack([release], only="mechanism")["mechanism"]
+    assert found.status == Status.NOT_RUN
+    assert "remembers earlier releases" in (found.reason or "")

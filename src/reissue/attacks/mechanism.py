@@ -170,6 +170,8 @@ def _same_drafts(
 ) -> Callable[[Codes], Bools]:
     """Whether one of our methods sends worlds to the release; it must send the original there."""
     method = find(name)
+    if method.remembers:
+        raise CannotRunError(f"'{name}' remembers earlier releases: it cannot be run again on one table alone.")
     settled = method.settle(options)
     target = signature(release.table, release.draft)
 
