@@ -77,6 +77,21 @@ def checks(frame: pl.DataFrame, schema: Schema, _folder: Path, python: str) -> N
         answer = ask(python, {"task": "check", "sensitive": SENSITIVE}, table)
         row(f"{name}: pycanon {answer['version']}", answer["seconds"], answer["values"])
         print(f"{'    of it k alone':<42}{answer['k seconds']:>9.3f}")
+    smalls(python)
+
+
+def smalls(python: str) -> None:
+    """Two tiny tables on which the answers differ."""
+    schema = Schema.of_columns(quasi=["q"], sensitive=["s"])
+    uneven = pl.DataFrame({"q": ["x"] * 10, "s": ["a"] * 8 + ["b", "c"]})
+    theirs, ours = ask(python, {"task": "small"}, uneven), check(uneven, schema)
+    rank = theirs["l"]
+    print(
+        f"c for l = {rank} of 8, 1, 1 records: Reissue above {ours[f'recursive:l={rank}']:g}, pycanon {theirs['c']:g}"
+    )
+    gap = pl.DataFrame({"q": ["x"] * 10 + [None], "s": ["a", "b"] * 5 + ["c"]})
+    theirs, ours = ask(python, {"task": "small"}, gap), check(gap, schema)
+    print(f"k of ten records and one with a missing value: Reissue {ours['k']}, pycanon {theirs['k']}")
 
 
 def row(label: str, seconds: float, values: dict[str, float]) -> None:
