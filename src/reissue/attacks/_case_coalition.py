@@ -16,7 +16,7 @@ Exposed = Callable[[Given, Requirement, Sequence[int]], Bools]
 """In which groups a coalition breaks a requirement."""
 _MOST = 20
 """So many providers are shown at most."""
-_WORK = 4 * 10**6
+_WORK = 10**6
 """Coalitions times entries that are judged for the picture, so that it costs little beside the attack."""
 _SEARCHED = 100
 """How much more an entry costs where coalitions may leave some of their own records in."""
