@@ -24,6 +24,7 @@ from reissue.taxonomy import ROOT
 
 __all__ = ["Intervals", "coding_of", "parse_column", "span_of"]
 
+_EMPTY = (1, 0, True)
 _ELSEWHERE = "\ue000"
 """A leaf (or, in codes, characters) that stands for all that a general text means beside what occurs."""
 
@@ -75,6 +76,12 @@ class _Reader:
             last = self.taxonomy.size - 1
             return (last, last, True) if self.taxonomy.missing else None
         return self._as_it_is(text) or self._as_it_is(text.strip()) or self._as_notation(text.strip())
+
+    def speaks(self, text: str | None) -> bool:
+        """Whether a text says by itself which values it means: a code, a range, a missing value."""
+        if text is None or self.prefixed:
+            return True
+        return bool(self.line) and span_of(text.strip(), dates=self.dates) is not None
 
     def _as_it_is(self, text: str) -> tuple[int, int, bool] | None:
         if _is_root(text):
@@ -128,13 +135,17 @@ class _Reader:
         return found[0][0], reach[-1], whole and all(exact for *_, exact in found)
 
 
-def parse_column(column: pl.Series, coding: Coding) -> Intervals:
-    """A published column as intervals; a text that the taxonomy does not know is an error that counts rows."""
+def parse_column(column: pl.Series, coding: Coding, *, partial: bool = False) -> Intervals:
+    """A published column as intervals; a text that the taxonomy does not know is an error that counts rows.
+
+    With `partial` the taxonomy has some people's values only: a range or a prefix with none of them is no error but an
+    empty interval, whose `hi` is below its `lo`. A name stays one, for nobody knows whom it includes.
+    """
     if column.dtype == pl.Datetime and coding.leaves.dtype == pl.Date:
         column = column.dt.date()
     texts, place = _texts(column)
     reader = _Reader(coding)
-    read = [reader.read(text) for text in texts]
+    read = [reader.read(text) or (_EMPTY if partial and reader.speaks(text) else None) for text in texts]
     bad = np.array([interval is None for interval in read], np.bool_)
     if bad.any():
         rows = np.flatnonzero(bad[place])

@@ -284,8 +284,12 @@ def fitting(rows: pl.DataFrame, schema: Schema, members: Any) -> tuple[pl.Series
     used = {schema.identifier, *schema.quasi}
     table = Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
     texts = [rows[name].cast(pl.String) for name in schema.quasi]
-    read = [parse_column(text, coding) for text, coding in zip(texts, table.codings, strict=True)]
+    read = [parse_column(text, coding, partial=True) for text, coding in zip(texts, table.codings, strict=True)]
     lo, hi = np.stack([part.lo for part in read]), np.stack([part.hi for part in read])
+    somebody: Bools = np.asarray((lo <= hi).all(axis=0))
+    if not somebody.any():
+        raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
+    rows, lo, hi = rows.filter(somebody), lo[:, somebody], hi[:, somebody]
     boxes = cells_of(
         np.vstack([lo, hi, rows[GROUP].rank("dense").to_numpy()[np.newaxis]]).astype(np.int32), _sizes(table, rows)
     )
