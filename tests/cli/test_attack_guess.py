@@ -172,3 +172,14 @@ def test_wrong_input_is_told_plainly(reissue: Reissue, tmp_path: Path) -> None:
         outcome = reissue("attack", "jan.csv", wrong)
         assert outcome.code == 2
         assert message in " ".join(outcome.err.split()), wrong
+
+
+def test_the_bar_names_the_attack_under_way() -> None:
+    from reissue.cli._render import _step
+
+    names = [f"attack {number}" for number in range(7)]
+    for number, name in enumerate(names):
+        assert _step("Attacking", names, number / 7) == f"Attacking: {name}"
+        assert _step("Attacking", names, (number + 0.9) / 7) == f"Attacking: {name}"
+    assert _step("Attacking", names, 1.0) == "Attacking: attack 6"
+    assert _step("Attacking", (), 0.5) == "Attacking"

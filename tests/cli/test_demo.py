@@ -84,12 +84,27 @@ def test_it_is_told_in_words_and_in_json(story: demo.Story, reissue: Reissue, mo
     assert "ACT TWO" in text
     assert "mechanism: not tried" in text
     for finding in story.two.findings:
-        assert finding.reason is None or f"{finding.attack} was not run: {finding.reason}" in text
+        assert finding.reason is None or f"{finding.attack}: Not run: {finding.reason}" in text
     answer = reissue("demo", "--json").json
     assert answer["act_one"]["verdict"] == "exposed"
     assert answer["act_two"]["verdict"] == "incomplete"
     assert answer["act_two"]["cost"]["counterfeits"] == story.two.cost["counterfeits"]
     assert answer["left_out"].keys() == demo.LEFT_OUT.keys()
+
+
+def test_the_readme_s_command_finds_the_same_with_the_files_alone(
+    story: demo.Story, reissue: Reissue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = (story.out / "README.txt").read_text().splitlines()[-1]
+    monkeypatch.chdir(story.out)
+    months = [str(path.relative_to(story.out)) for path in sorted((story.out / "act-one").glob("*.csv"))]
+    words = [word for word in line.split()[1:] if word != "act-one/*.csv"]
+    outcome = reissue(words[0], *months, *words[1:], "--only", "updates", "--json")
+    assert outcome.code == 1
+    (found,) = outcome.json["findings"]
+    assert found["population"] == story.people
+    assert found["people"] > 500
+    assert 100 < max(found["details"]["certains"]) <= story.one.findings["updates"].details["certain"]
 
 
 def test_it_replaces_nothing_that_is_not_its_own(reissue: Reissue, tmp_path: Path) -> None:

@@ -53,15 +53,15 @@ def show_ran(findings: "Findings") -> None:
                 _render.say(f"    {_plain(one.measure)}: {worst} at worst; the limit is {limit}.")
 
 
-def show_not_run(findings: "Findings") -> None:
+def show_not_run(findings: "Findings", *, needs: bool = True) -> None:
     """A line for each attack that was not run: why, and what it would need."""
     from reissue.attacks import registered
 
     known = registered()
     for one in findings:
         if one.reason is not None:
-            needs = known[one.attack].needs if one.attack in known else ""
-            more = f" It needs {needs}." if needs else ""
+            lacking = known[one.attack].needs if needs and one.attack in known else ""
+            more = f" It needs {lacking}." if lacking else ""
             _render.say(f"{one.attack}: {one.sentence}{more}", style=_STYLES["not_run"])
 
 

@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from reissue.demo import Act, Story
 
 
+_STEPS = (
+    "anonymizing twelve months",
+    *["attacking them together"] * 4,
+    *["publishing twelve months through a ledger"] * 2,
+    *["attacking them together"] * 3,
+)
+"""Of equal length, as `play` tells its progress."""
+
+
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the files go.")] = Path("demo-out"),
@@ -22,7 +31,7 @@ def demo(
     """Publish a year of invented hospital data month by month, and through a ledger; attack both."""
     from reissue.demo import play
 
-    with _render.watching("Two acts of twelve months") as progress:
+    with _render.watching("Demo", _STEPS) as progress:
         story = play(out, force=force, progress=progress)
     if as_json:
         _render.show_json(story.as_dict())
@@ -44,7 +53,7 @@ def _show_first(story: "Story") -> None:
         "",
     )
     show_ran(story.one.findings)
-    show_not_run(story.one.findings)
+    show_not_run(story.one.findings, needs=False)
     _render.say("")
     case = story.one.findings["updates"].details.get("case")
     if case:
@@ -64,8 +73,13 @@ def _show_second(story: "Story") -> None:
         "",
     )
     show_ran(story.two.findings)
-    show_not_run(story.two.findings)
-    _render.say(*(f"{name}: not tried in either act; {why}." for name, why in LEFT_OUT.items()), "")
+    show_not_run(story.two.findings, needs=False)
+    _render.say(*(f"{name}: not tried in either act; {why}." for name, why in LEFT_OUT.items()))
+    _render.say(
+        "What was not run has shown nothing. Against hospitals that look for each other's patients there is the method "
+        "providers.",
+        "",
+    )
 
 
 def _show_cost(story: "Story") -> None:
