@@ -21,6 +21,7 @@ from reissue.memory import Memory, load_memory, save_memory
 from reissue.release import GROUP, Release
 from reissue.schema import Schema
 from reissue.table import Table
+from reissue.taxonomy import assemble
 from tests.algorithms.contract import lies_under
 from tests.algorithms.streams import SCHEMA, publish, stream
 
@@ -176,6 +177,18 @@ def test_split_keeps_neighbours_together() -> None:
     taxonomy = Table.read(frame, Schema.of_columns(quasi=["a"])).taxonomies
     groups = split(codes, np.zeros(8, np.int32), np.repeat([0, 1], 4).astype(np.int32), taxonomy)
     assert {tuple(sorted(codes[0, groups == g].tolist())) for g in range(4)} == {(0, 0), (1, 1), (10, 10), (11, 11)}
+
+
+def test_split_keeps_to_the_children_of_a_tree() -> None:
+    """Three regions of unequal size: halves would end inside one, and every group would be published as the root."""
+    region = np.array([0] * 6 + [1] * 20 + [2] * 10)
+    codes = np.tile(region * 4 + np.arange(36) % 4, 2)[np.newaxis].astype(np.int32)
+    value = np.repeat([0, 1], 36).astype(np.int32)
+    leaves = [f"{area}{town}" for area in "abc" for town in range(4)]
+    tree = assemble(leaves, [(np.repeat([0, 1, 2], 4).astype(np.int32), list("abc"))], np.arange(12.0), missing=False)
+    groups = split(codes, np.zeros(72, np.int32), value, [tree])
+    areas = [set((codes[0, groups == group] // 4).tolist()) for group in range(36)]
+    assert all(len(area) == 1 for area in areas)
 
 
 # --- bad input -------------------------------------------------------------------------------------------------------
