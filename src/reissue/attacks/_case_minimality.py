@@ -72,10 +72,11 @@ def _steps(
     who = "one who shares them with nobody else there" if alone else f"the {worst.people:,} who share theirs"
     classes = int((linkage.grp == worst.group).sum())
     people = f"{plural(size, 'person', 'people')}, with {classes:,} different exact quasi-identifiers"
+    whom = "this person" if alone else "them"
     share, believed = found.shares[worst.cls, worst.column], found.believed[worst.cls, worst.column]
     told = [
         f"The adversary knows everyone's quasi-identifiers: a group of {where} has {people}. Take {who}.",
-        f"By itself the release links them to {value} with {percent(share)}: {hits:,} of {size:,} records show it.",
+        f"By itself the release links {whom} to {value} with {percent(share)}: {hits:,} of {size:,} records show it.",
         _EXCLUDED.format(requirement=requirement) if believed > share + _SLACK else _NOTHING,
     ]
     they = "this person has" if alone else f"these {worst.people:,} people have"
