@@ -95,14 +95,16 @@ def assign(rest: Ints, signatures: Signatures, m: int, stand: Ints | None = None
     """
     rest = rest.copy()
     batches = np.zeros(len(signatures.member), np.int64)
-    mask, most = _next(rest, signatures, m) if stand is None else _spare(rest, signatures, m, stand)
+    mask, most = (rest > 0, 0) if stand is None else _spare(rest, signatures, m, stand)
     while rest.any():
-        if most:
-            signatures, number = signatures.add(mask)
-            batches = np.pad(batches, (0, len(signatures.member) - len(batches)))
-            batches[number] += most
-            rest -= most * mask
-        mask, most = _next(rest, signatures, m)
+        if not most:
+            mask, most = _next(rest, signatures, m)
+        signatures, number = signatures.add(mask)
+        if number == len(batches):
+            batches = np.append(batches, 0)
+        batches[number] += most
+        rest -= most * mask
+        most = 0
     return signatures, batches
 
 
@@ -127,8 +129,6 @@ def _spare(rest: Ints, signatures: Signatures, m: int, stand: Ints) -> tuple[Boo
 
 def _next(rest: Ints, signatures: Signatures, m: int) -> tuple[Bools, int]:
     """The values of the next batch, and how often they are taken."""
-    if not rest.any():
-        return rest > 0, 0
     mask, most = _frequent(rest, m)
     known = _often(rest, signatures.member, m) * signatures.sizes
     if known.any() and 64 * known.max() >= most * int(mask.sum()):

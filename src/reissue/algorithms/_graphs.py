@@ -130,9 +130,10 @@ class Graphs:
         self._begin(np.flatnonzero(begun))
         moved = np.flatnonzero(changed & (kept | begun))
         self._step(moved, came)
-        heavy = self.gone[self.gone[:, 2] >= enough, 0].tolist()
+        self._join(self.gone[self.gone[:, 2] >= enough])
         turn = moved[(self.release + moved) % _TURN == 0].tolist()
-        self._replace({*heavy, *turn}, {bucket: self._contracted(bucket) for bucket in sorted({*heavy, *turn})})
+        histories = {bucket: self._history(bucket) for bucket in turn}
+        self._replace(turn, {b: h.contract(self.limit, balanced=self.exact) for b, h in histories.items()})
 
     def _begin(self, buckets: Ints) -> None:
         """Keep histories of these buckets from now on: all there was before is one node."""
@@ -155,9 +156,28 @@ class Graphs:
         self.edges = _sorted(edges[edges[:, 3] > 0])
         self.nodes = _sorted(np.vstack([self.nodes, np.stack([buckets, now, now], axis=1)]))
 
-    def _contracted(self, bucket: int) -> History:
-        thorough = (self.release + bucket) % _TURN == 0
-        return self._history(bucket).contract(self.limit, thorough=thorough, balanced=self.exact)
+    def _join(self, heavy: Ints) -> None:
+        """Make one node of the new one and those that so many left (bucket, node; sorted) that they are never told apart."""
+        _, first, number = np.unique(heavy[:, 0], return_index=True, return_counts=True)
+        names = heavy[first, 1]
+        now = np.stack([heavy[first, 0], np.full(len(first), self.release), names], axis=1)
+        joined = _sorted(np.vstack([np.column_stack([heavy[:, :2], np.repeat(names, number)]), now]))
+        bucket, came, gone, count = self.edges.T
+        came, gone = (self._renamed(joined, bucket, node) for node in (came, gone))
+        span, apart = self.release + 2, came != gone
+        keys = self._keys(np.stack([bucket, came], axis=1)) * span + gone + 1
+        keys, place = np.unique(keys[apart], return_inverse=True)
+        total = np.bincount(place, count[apart], len(keys)).astype(np.int64)
+        edges = np.stack([keys // span**2, keys // span % span - 1, keys % span - 1, total], axis=1)
+        rows = np.bincount(edges[:, 0])
+        self.edges = edges[(rows[edges[:, 0]] > 1) | (edges[:, 2] != END)]
+        node = self._renamed(joined, self.nodes[:, 0], self.nodes[:, 2])
+        named = (node != OLD) & np.isin(self.nodes[:, 0], self.edges[:, 0])
+        self.nodes = np.column_stack([self.nodes[:, :2], node])[named]
+
+    def _renamed(self, joined: Ints, bucket: Ints, node: Ints) -> Ints:
+        place = self._find(joined, np.stack([bucket, node], axis=1))
+        return np.where(place >= 0, joined[place, 2] if len(joined) else 0, node)
 
     def _replace(self, buckets: Iterable[int], histories: Mapping[int, History]) -> None:
         """Put these histories in the place of what was known of the buckets; plain ones need none."""

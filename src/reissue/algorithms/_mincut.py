@@ -241,8 +241,8 @@ def _connected(edges: Edges, limit: int, *, balanced: bool) -> list[set[int]]:
         firm |= 2 * _paths(ahead) >= limit
     pairs = {(names[a], names[b]): 1 for a, b in np.argwhere(firm).tolist() if a != b}
     # The first two nodes are where a class may begin: from there on, short paths over it are enough.
-    if not pairs and len(names) > 1 and _flow(_between(edges), names[0], names[1]) >= limit:
-        pairs = {(names[0], names[1]): 1}
+    if not pairs and len(names) > 1 and (ahead + ahead.T)[:2].sum(axis=1).min() >= limit:
+        pairs = {(names[0], names[1]): 1} if _flow(_between(edges), names[0], names[1]) >= limit else {}
     return _heavy(pairs, 1)
 
 
