@@ -1,6 +1,7 @@
 """m-Distinct: every produced series is m-Distinct by the independent check, on streams of all kinds of updates."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from reissue.errors import DataError, InputError, NotMetError, RequirementError,
 from reissue.memory import load_memory, save_memory
 from reissue.release import Release
 from reissue.schema import Schema
+from reissue.series import anonymize_series
 from reissue.updates import UpdateModel, read_updates
+from reissue.utility import measure
 from tests.papers.test_updates import SCHEMA as HOSPITAL
 from tests.papers.test_updates import TABLE_3
 
@@ -282,3 +285,24 @@ def test_legal_update_instances() -> None:
     assert legal([0, 2], [1, 3], model)
     assert not legal([0, 2], [0, 1], model)
     assert not legal([0, 2], [0, 2, 3], model)
+
+
+@pytest.mark.parametrize("form", ["permuted", "two tables"])
+def test_values_apart_keep_quasi_identifiers_and_give_nothing_more_away(form: str, tmp_path: Path) -> None:
+    """The same groups, published with exact quasi-identifiers: who follows people learns the same."""
+    months = list(synth.Population(seed=5, people=400).months(3))
+    synth.updates().write_csv(tmp_path / "updates.csv")
+    plan = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path)
+    series = {
+        one: anonymize_series(
+            months, plan, "m-unique=5", seed=1, method="distinct", ineligible="counterfeits", form=one
+        )
+        for one in ("generalized", form)
+    }
+    risks = [attack(some, plan, only="updates")["updates"].details["risks"] for some in series.values()]
+    assert risks[0] == risks[1]
+    quasi = list(plan.quasi)
+    for month, release in zip(months, series[form], strict=True):
+        shown = release.tables["release" if form == "permuted" else "quasi"].select(quasi).cast(pl.String)
+        assert month.select(quasi).cast(pl.String).join(shown, on=quasi, how="anti").is_empty()
+        assert measure(release).loss == 0 < measure(series["generalized"][0]).loss

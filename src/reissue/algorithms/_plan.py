@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypedDict
 
 import numpy as np
 
@@ -12,13 +13,35 @@ from reissue.algorithms._register import Recall, Register
 from reissue.errors import DataError, InputError, InternalError, RequirementError
 from reissue.requirements import MUnique, SimpleLDiversity
 
-__all__ = ["INELIGIBLE", "Plan", "Situation", "codes_of", "m_of", "near", "same_parameters"]
+__all__ = ["FORM", "INELIGIBLE", "Plan", "Situation", "codes_of", "form_of", "m_of", "near", "same_parameters"]
 
 INELIGIBLE = Option(
     default="refuse",
     help="What to do when one value is in more than 1/m of the new records: refuse, or add counterfeits.",
     choices=("refuse", "counterfeits"),
 )
+
+
+FORM = Option(
+    default="generalized",
+    help="Generalized quasi-identifiers; or exact ones, which show who is in the release, and the values permuted in "
+    "their group or in a second table.",
+    choices=("generalized", "permuted", "two tables"),
+)
+
+
+class Form(TypedDict):
+    """How a draft is published."""
+
+    numbered: bool
+    permuted: bool
+    bucketized: bool
+
+
+def form_of(job: Job) -> Form:
+    """How a draft is published, by the option `form`."""
+    form = job.options["form"]
+    return Form(numbered=form == "generalized", permuted=form == "permuted", bucketized=form == "two tables")
 
 
 def m_of(job: Job, method: str) -> int:

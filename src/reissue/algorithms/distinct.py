@@ -25,7 +25,7 @@ from reissue.algorithms._base import Job, Option, algorithm
 from reissue.algorithms._distinct_parts import pieces
 from reissue.algorithms._distinct_plan import DistinctPlan, Ineligible
 from reissue.algorithms._distinct_risk import Ceiling, Formed, multisets
-from reissue.algorithms._plan import INELIGIBLE, codes_of, m_of, near, same_parameters
+from reissue.algorithms._plan import FORM, INELIGIBLE, codes_of, form_of, m_of, near, same_parameters
 from reissue.algorithms._register import Recall, Register
 from reissue.algorithms._split import split
 from reissue.errors import DataError, InputError, InternalError, SchemaError
@@ -45,6 +45,7 @@ __all__ = ["distinct"]
             choices=(True, False),
         ),
         "risk": Option(default=None, help="A ceiling on how likely any value of anyone may be, such as 0.3."),
+        "form": FORM,
         "ineligible": INELIGIBLE,
     },
     remembers=True,
@@ -278,7 +279,7 @@ def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, ceiling: Ceiling, 
         **({} if risk is None else {"risk": risk}),
     }
     return Draft(
-        formed.groups[:rows], numbered=True, counterfeits=_counterfeits(scene, formed), memory=memory, notes=notes
+        formed.groups[:rows], **form_of(job), counterfeits=_counterfeits(scene, formed), memory=memory, notes=notes
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from reissue._arrays import Codes
 from reissue.algorithms._base import Job, algorithm
-from reissue.algorithms._plan import INELIGIBLE, Plan, Situation, codes_of, m_of, near, same_parameters
+from reissue.algorithms._plan import FORM, INELIGIBLE, Plan, Situation, codes_of, form_of, m_of, near, same_parameters
 from reissue.algorithms._split import split
 from reissue.release import Counterfeits, Draft
 
@@ -25,7 +25,7 @@ __all__ = ["invariance"]
 @algorithm(
     "invariance",
     "m-invariance for series in which people come and go: groups of m different values, the same for a lifetime.",
-    options={"ineligible": INELIGIBLE},
+    options={"form": FORM, "ineligible": INELIGIBLE},
     remembers=True,
 )
 def invariance(job: Job) -> Draft:
@@ -51,7 +51,7 @@ def invariance(job: Job) -> Draft:
         "new": len(situation.new),
         "left": len(situation.recall.left.people),
     }
-    return Draft(draft.groups, numbered=True, counterfeits=draft.counterfeits, memory=memory, notes=notes)
+    return Draft(draft.groups, **form_of(job), counterfeits=draft.counterfeits, memory=memory, notes=notes)
 
 
 def _split(situation: Situation, signature: Codes, fake_signature: Codes, fake_value: Codes) -> Draft:
