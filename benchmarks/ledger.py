@@ -1,12 +1,16 @@
-"""How a ledger grows old: `python -m benchmarks ledger [--quick] [--releases N] [--rows N] [--policy NAME]`.
+"""How a ledger grows old: `python -m benchmarks ledger [--quick] [--releases N] [--rows N] [--policy NAME ...]`.
 
-A register in which one in twenty people leaves and as many arrive between two releases. Prints what opening the ledger
-costs, and what publishing a late release costs against release 12, in CPU seconds: anonymizing, attacking, the rest.
-Policies: `all` attacks each release with all earlier ones, `ceiling` too, with a limit given (then only people who are
-in the new release need following), `window` with the last eleven.
+A register in which one in twenty people leaves and as many come between two releases, one in ten of them somebody who
+had left before. Prints what opening the ledger costs, and what publishing a late release costs against release 12, in
+CPU seconds (medians of three releases): anonymizing and recording, and attacking together with all earlier releases.
+
+Policies: `invariance` with the attacks `updates` and `equivalence`; `distinct`, for values that change, with a ceiling
+on the risk; `equivalence` with both attacks; `correspondence`, where records only arrive, one in two hundred each time;
+`window` is `invariance` with the last eleven releases only.
 """
 
 import argparse
+import statistics
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,13 +20,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks._measure import cpu
+from benchmarks._measure import cpu, peak
 from reissue.ledger import Ledger
 from reissue.publish import publish_next
 from reissue.schema import Schema
 
 EARLY = 12
-POLICY = """
+COLUMNS = """
 [columns]
 person = "identifier"
 age = "quasi"
@@ -33,33 +37,88 @@ disease = "sensitive"
 ranges = [5, 10, 20]
 [taxonomy.zip]
 ranges = [10, 100]
+"""
+DISEASES = 30
+BRANCH = 3
+"""A disease can become one of so many, itself among them."""
+_TREE = ", ".join(
+    f"b{first} = [{', '.join(f'{chr(34)}d{first + more}{chr(34)}' for more in range(BRANCH))}]"
+    for first in range(0, DISEASES, BRANCH)
+)
+INVARIANCE = """
 [policy]
 require = "m-unique=3"
 method = "invariance"
-attacks = ["updates"]
+attacks = ["updates", "equivalence"]
+ceilings = { equivalence = 1 }
 """
+POLICIES = {
+    "invariance": INVARIANCE,
+    "window": INVARIANCE + "look_back = 11\n",
+    "distinct": f"""
+[taxonomy.disease]
+tree = {{ {_TREE} }}
+[updates]
+taxonomy = 1
+[policy]
+require = "m-unique=3"
+method = "distinct"
+options = {{ risk = 0.67 }}
+risk = 0.67
+attacks = ["updates"]
+""",
+    "equivalence": """
+[policy]
+require = "simple-l=3"
+method = "equivalence"
+options = { e = 3 }
+attacks = ["updates", "equivalence"]
+""",
+    "correspondence": """
+[policy]
+require = "k=5"
+method = "correspondence"
+attacks = ["correspondence"]
+""",
+}
 
-POLICIES = {"all": "", "ceiling": "risk = 0.34\n", "window": "look_back = 11\n"}
 
-
-def months(rows: int, number: int, seed: int = 1) -> Iterator[pl.DataFrame]:
-    """Tables of so many people, of whom one in twenty is new each time."""
+def months(rows: int, number: int, seed: int = 1, *, changing: bool = False) -> Iterator[pl.DataFrame]:
+    """Tables of so many people, of whom one in twenty is replaced each time; diseases may change within branches."""
     rng = np.random.default_rng(seed)
-    person = np.arange(rows)
-    columns = _people(rng, rows)
+    swap = rows // 20
+    people = _people(rng, rows + number * swap)
+    here, gone, new = np.arange(rows), np.empty(0, np.int64), rows
     for month in range(number):
         if month:
-            leaving = rng.choice(rows, rows // 20, replace=False)
-            person[leaving] = rows + month * rows // 20 + np.arange(len(leaving))
-            for name, fresh in _people(rng, len(leaving)).items():
-                columns[name][leaving] = fresh
-        frame = pl.DataFrame({"person": person.copy(), **{name: column.copy() for name, column in columns.items()}})
-        yield frame.with_columns(pl.format("d{}", "disease").alias("disease"))
+            leaving = rng.choice(rows, swap, replace=False)
+            back = rng.choice(gone, min(swap // 10, len(gone)), replace=False)
+            gone = np.concatenate([np.setdiff1d(gone, back), here[leaving]])
+            coming = np.concatenate([back, new + np.arange(swap - len(back))])
+            here[leaving], new = coming, new + swap - len(back)
+        yield _frame(people, here)
+        if changing:
+            sick = here[rng.random(rows) < 0.1]
+            branch = people["disease"][sick] // BRANCH * BRANCH
+            people["disease"][sick] = branch + rng.integers(0, BRANCH, len(sick))
+
+
+def growing(rows: int, number: int, seed: int = 1) -> Iterator[pl.DataFrame]:
+    """Tables to which one record for every two hundred of the first is added each time."""
+    rng = np.random.default_rng(seed)
+    people = _people(rng, rows + number * (rows // 200))
+    for month in range(number):
+        yield _frame(people, np.arange(rows + month * (rows // 200)))
 
 
 def _people(rng: np.random.Generator, number: int) -> dict[str, np.ndarray]:
-    sizes = {"age": 90, "zip": 400, "sex": 2, "disease": 30}
+    sizes = {"age": 90, "zip": 400, "sex": 2, "disease": DISEASES}
     return {name: rng.integers(0, size, number) for name, size in sizes.items()}
+
+
+def _frame(people: dict[str, np.ndarray], here: np.ndarray) -> pl.DataFrame:
+    frame = pl.DataFrame({"person": here, **{name: column[here] for name, column in people.items()}})
+    return frame.with_columns(pl.format("d{}", "disease").alias("disease"))
 
 
 @dataclass
@@ -98,23 +157,37 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--releases", type=int)
     parser.add_argument("--rows", type=int)
     parser.add_argument("--policy", choices=list(POLICIES), action="append")
+    parser.add_argument("--trace", action="store_true", help="print what every release costs")
     given = parser.parse_args(arguments)
     releases, rows = given.releases or (36 if given.quick else 121), given.rows or (5_000 if given.quick else 100_000)
     for name in given.policy or POLICIES:
-        schema = Schema.loads(POLICY + POLICIES[name])
+        schema = Schema.loads(COLUMNS + POLICIES[name])
         with tempfile.TemporaryDirectory() as folder:
-            _run(name, Path(folder) / "x.ledger", schema, rows, releases)
+            _run(name, Path(folder) / "x.ledger", schema, rows, releases, trace=given.trace)
 
 
-def _run(name: str, place: Path, schema: Schema, rows: int, releases: int) -> None:
+def _run(name: str, place: Path, schema: Schema, rows: int, releases: int, *, trace: bool) -> None:
+    tables = (
+        growing(rows, releases) if name == "correspondence" else months(rows, releases, changing=name == "distinct")
+    )
+    costs = []
     with Ledger.create(place, schema) as ledger:
-        costs = [publish(frame, ledger) for frame in months(rows, releases)]
+        for number, frame in enumerate(tables, start=1):
+            costs.append(publish(frame, ledger))
+            if trace:
+                print(f"  {name} {number}: {costs[-1].total:.2f} s, attacks {costs[-1].attacks:.2f} s", flush=True)
     seconds, _ = cpu(lambda: Ledger.open(place).close(), times=3)
     size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
-    early = min(costs[EARLY - 2 : EARLY + 1], key=lambda cost: cost.total)
-    late = min(costs[-2:], key=lambda cost: cost.total)
-    print(f"{name}: {releases} releases of {rows:,} records, {size / 1e6:,.0f} MB; opening {seconds:.3f} s")
+    early, late = _median(costs[EARLY - 2 : EARLY + 1]), _median(costs[-3:])
+    print(
+        f"{name}: {releases} releases of {rows:,} records, {size / 1e6:,.0f} MB, at most {peak() / 1e9:.1f} GB in use"
+    )
+    print(f"  opening {seconds:.3f} s")
     print(f"  release {EARLY}: {early.total:.2f} s, of which attacks {early.attacks:.2f} s")
     print(f"  release {releases}: {late.total:.2f} s, of which attacks {late.attacks:.2f} s")
     without = (late.total - late.attacks) / (early.total - early.attacks)
     print(f"  ratio {late.total / early.total:.2f}; without attacks {without:.2f}", flush=True)
+
+
+def _median(costs: list[Cost]) -> Cost:
+    return Cost(*(statistics.median(getattr(cost, part) for cost in costs) for part in ("total", "attacks")))

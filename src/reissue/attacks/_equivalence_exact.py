@@ -4,7 +4,8 @@ Where every release has one group of each distribution of values, an attack is a
 bucket: every person counts y = sum of w over the releases it is in, all y are integers, and the records in a release
 are balanced: sum of size(t) w(t) = 0. It costs sum |y| = 2e. People with the same pattern of presence count alike, so
 there is a variable for each pattern; nobody's pattern need be an interval. Patterns that too many people share to be
-told apart below the limit have y = 0, which nearly always leaves nothing: then no program is solved.
+told apart below the limit have y = 0, which nearly always leaves nothing: then no program is solved. Releases that no
+attack below the limit tells apart are made one first (see `_equivalence_contract`).
 """
 
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.algorithms._mincut import END, attacks
+from reissue.attacks._equivalence_contract import coefficients, tied
 from reissue.attacks._membership import Membership, mix
 
 __all__ = ["Bucket", "Witness", "buckets", "cheapest", "witness"]
@@ -28,7 +30,7 @@ _WIDE = 1e4
 class Bucket:
     """One bucket through a series: who was in it when."""
 
-    patterns: Bools
+    patterns: Bools | Ints
     """Patterns x releases."""
     weights: Ints
     """How many have each pattern."""
@@ -77,12 +79,26 @@ def cheapest(bucket: Bucket, limit: int) -> Ints:
 
     -1 where the solver could not tell: there may be one.
     """
-    starts = np.diff(bucket.patterns.astype(np.int8), axis=1, prepend=0) == 1
-    if (starts.sum(axis=1) <= 1).all():
-        return _stretches(bucket, limit)
-    budget = 2 * (limit - 1)
-    moved = _moved(bucket, budget)
     best = np.zeros(len(bucket.weights), np.int64)
+    classes = tied(bucket.patterns, bucket.weights, limit)
+    counted = coefficients(bucket.patterns, classes)
+    some = np.flatnonzero(counted.any(axis=1))
+    if limit <= 1 or not len(some):
+        return best
+    alike, of_some = np.unique(counted[some], axis=0, return_inverse=True)
+    weights = np.bincount(of_some.reshape(-1), bucket.weights[some]).astype(np.int64)
+    once = (np.abs(alike).sum(axis=1) == 2).all()
+    end = int(classes[-1])
+    found = _stretches(alike, weights, limit, end) if once else _patterns(alike, weights, limit)
+    best[some] = found[of_some.reshape(-1)]
+    return best
+
+
+def _patterns(patterns: Ints, weights: Ints, limit: int) -> Ints:
+    """The same for patterns as counts of some potentials."""
+    bucket, budget = Bucket(patterns, weights, np.empty(0, np.int64)), 2 * (limit - 1)
+    moved = _moved(bucket, budget)
+    best = np.zeros(len(weights), np.int64)
     for pattern in np.flatnonzero(moved).tolist():
         status, found = _solve(bucket, pattern, budget, moved)
         best[pattern] = 0 if status == 2 else _cost(bucket, found, budget)
@@ -112,12 +128,12 @@ def _cost(bucket: Bucket, found: Witness | None, budget: int) -> int:
     return cost // 2 if cost <= budget else 0
 
 
-def _stretches(bucket: Bucket, limit: int) -> Ints:
+def _stretches(patterns: Ints, weights: Ints, limit: int, end: int) -> Ints:
     """The same where everybody stayed in one stretch: patterns are edges of the history graph."""
-    came = bucket.patterns.argmax(axis=1)
-    gone = came + bucket.patterns.sum(axis=1)
-    ends = np.stack([came + 1, np.where(gone == bucket.patterns.shape[1], END, gone + 1)], axis=1).tolist()
-    edges = {(one, other): weight for (one, other), weight in zip(ends, bucket.weights.tolist(), strict=True)}
+    nodes = np.arange(patterns.shape[1]) + 1
+    nodes[end] = END
+    ends = np.stack([nodes[patterns.argmin(axis=1)], nodes[patterns.argmax(axis=1)]], axis=1).tolist()
+    edges = {(one, other): weight for (one, other), weight in zip(ends, weights.tolist(), strict=True)}
     costs = attacks(edges, 2 * limit - 1)
     # Costs are even; 1 says that the solver gave up.
     return np.array([-1 if costs.get((a, b), 0) == 1 else costs.get((a, b), 0) // 2 for a, b in ends], np.int64)
