@@ -145,7 +145,7 @@ def watching(title: str, steps: Sequence[str] = ()) -> Iterator[Callable[[float]
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=1.0)
+        task = bar.add_task(_step(title, steps, 0.0), total=1.0)
         yield lambda share: bar.update(task, completed=share, description=_step(title, steps, share))
 
 
