@@ -115,8 +115,10 @@ class Graphs:
         if not self.exact or bucket in self.returned or self.limit <= size:
             return enough
         after = self._after(bucket, came)
-        fewer = (after.raised(self.release, sets * size) for sets in range(enough))
-        return next((n for n, raised in enumerate(fewer) if raised.attack(self.release, self.limit) is None), enough)
+        # As many came as left: both have the same values, which is an attack if they are few.
+        first = 1 if came == self.left[bucket] and 2 * came < self.limit else 0
+        fewer = ((sets, after.raised(self.release, sets * size)) for sets in range(first, enough))
+        return next((sets for sets, raised in fewer if raised.attack(self.release, self.limit) is None), enough)
 
     def close(self, came: Ints) -> None:
         """Make the step: so many records came to each bucket."""
@@ -157,7 +159,7 @@ class Graphs:
         self.nodes = _sorted(np.vstack([self.nodes, np.stack([buckets, now, now], axis=1)]))
 
     def _join(self, heavy: Ints) -> None:
-        """Make one node of the new one and those that so many left (bucket, node; sorted) that they are never told apart."""
+        """Make one node of the new one and of those that very many left (bucket, node; sorted); nothing parts them."""
         _, first, number = np.unique(heavy[:, 0], return_index=True, return_counts=True)
         names = heavy[first, 1]
         now = np.stack([heavy[first, 0], np.full(len(first), self.release), names], axis=1)
