@@ -115,6 +115,10 @@ def test_cases_agree_with_the_finding(method: str, seed: int) -> None:
     case = sound(finding)
     nodes, edges = case["picture"]["nodes"], case["picture"]["edges"]
     assert case["picture"]["limit"] == finding.limit
+    shown = (
+        "this person and that one" if finding.worst == 1 else f"these {finding.worst} people and those {finding.worst}"
+    )
+    assert any(step.startswith(f"So {shown} have the same") for step in case["steps"])
     assert all(edge["from"] < len(nodes) and edge["to"] < len(nodes) for edge in edges)
     crossed = sum(edge["weight"] for edge in edges if edge["cut"])
     # Somebody may count several times, so that fewer people than 2e are in it.

@@ -43,8 +43,8 @@ class Exposure:
     exact: bool
     """Whether that is certain, for whole buckets; for fine groups there may be smaller ones."""
     found: Equivalences
-    worst: tuple[Bucket, int] | None = None
-    """Of whole buckets: one with the smallest e, and a pattern of its people."""
+    judged: Sequence[tuple[Bucket, Ints]] = ()
+    """The whole buckets, each with the smallest e of its patterns."""
 
     @property
     def minimum(self) -> int | None:
@@ -69,17 +69,15 @@ def _with_buckets(found: Equivalences, whole: Iterable[Bucket] | None, limit: in
     if whole is None:
         return Exposure(found.least, exact=False, found=found)
     least, certain = found.least.copy(), True
-    smallest, worst = limit, None
+    judged = []
     for bucket in whole:
         of_pattern = cheapest(bucket, limit)
-        below = np.where(of_pattern > 0, of_pattern, limit)
-        if below.min(initial=limit) < smallest:
-            smallest, worst = int(below.min()), (bucket, int(below.argmin()))
+        judged.append((bucket, of_pattern))
         certain &= not (of_pattern < 0).any()
         of_person = np.repeat(of_pattern, bucket.weights)
         smaller = (of_person > 0) & ((least[bucket.people] == 0) | (least[bucket.people] > of_person))
         least[bucket.people[smaller]] = of_person[smaller]
-    return Exposure(least, exact=certain, found=found, worst=worst)
+    return Exposure(least, exact=certain, found=found, judged=judged)
 
 
 # --- carried on from release to release ------------------------------------------------------------------------------
@@ -210,11 +208,18 @@ class _Found:
 
 
 def _case(told: Told, outcome: Exposure) -> dict[str, Any] | None:
-    """The smallest e that was found, if it can be shown."""
-    if outcome.minimum is None:
+    """The smallest e of somebody who is known, if it can be shown."""
+    real = told.members.real
+    below = outcome.least[real & (outcome.least > 0)]
+    if not len(below):
         return None
-    shown = of_bucket(told, *outcome.worst, outcome.minimum) if outcome.worst else None
-    return shown or of_groups(told, outcome.found, outcome.minimum)
+    e = int(below.min())
+    for bucket, of_pattern in outcome.judged:
+        of_person = np.repeat(np.arange(len(of_pattern)), bucket.weights)
+        hit = np.flatnonzero((of_pattern[of_person] == e) & real[bucket.people])
+        if len(hit):
+            return of_bucket(told, bucket, int(of_person[hit[0]]), e)
+    return of_groups(told, outcome.found, e)
 
 
 def _refuse_changing(series: Series) -> None:
