@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reissue import anonymize
 from reissue._arrays import Floats
 from reissue.attack import attack
 from reissue.attacks import Knowledge
@@ -124,3 +125,20 @@ def test_a_group_of_one_value_sets_no_limit() -> None:
     found = attack([frame, frame], schema, only="updates")["updates"]
     assert found.limit == 0.5
     assert (found.people, found.worst) == (2, 1.0)
+
+
+def test_the_holder_counts_how_often_the_guess_is_right() -> None:
+    """Three people: a group of two releases tells one for sure, and the others only by halves."""
+    schema = Schema.of_columns(identifier="id", quasi=["q"], sensitive=["s"])
+    months = [
+        pl.DataFrame({"id": [1, 2, 3, 4], "q": [1, 2, 8, 9], "s": ["flu", "ulcer", "flu", "burn"]}),
+        pl.DataFrame({"id": [1, 5, 3, 4], "q": [1, 2, 8, 9], "s": ["flu", "burn", "flu", "burn"]}),
+    ]
+    releases = [anonymize(month, schema, "k=2", seed=1) for month in months]
+    found = attack(releases, schema, only="updates")["updates"]
+    assert (found.people, found.details["right"], found.details["certain"]) == (1, 1, 1)
+    assert found.sentence.endswith("Guessing the likeliest one is right for 1 of the 1.")
+    frames = [release.frame for release in releases]
+    outside = attack(frames, schema, only="updates", knowledge=Knowledge(members=months))["updates"]
+    assert outside.people == 1
+    assert "right" not in outside.details

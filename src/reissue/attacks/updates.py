@@ -26,6 +26,7 @@ from reissue.attacks._case_updates import tell, worst_place
 from reissue.attacks._following import Following, follow, of_members
 from reissue.attacks._forward import blocks, histories
 from reissue.attacks._membership import Membership, named_membership
+from reissue.attacks._right import guessed_right
 from reissue.attacks._series import Series
 from reissue.errors import SchemaError
 from reissue.findings import Finding, Status
@@ -133,8 +134,10 @@ def updates(series: Series, knowledge: Knowledge) -> Finding:
     _refuse(series, told)
     limit = _limit(series, _alone(following))
     worst = worst_place(following, found.person, found.release, found.largest, limit)
-    story = {"case": tell(series, knowledge, following, model, worst, limit)}
-    return _finding(series, series.numbers, told, limit, story)
+    story: dict[str, object] = {"case": tell(series, knowledge, following, model, worst, limit)}
+    exposed = np.flatnonzero(told.largest > limit + _SLACK)
+    right = guessed_right(series, following, model, exposed) if len(exposed) and knowledge.members is None else None
+    return _finding(series, series.numbers, told, limit, story, right)
 
 
 def _refuse(series: Series, told: Known) -> None:
@@ -148,17 +151,24 @@ def _refuse(series: Series, told: Known) -> None:
 
 
 def _finding(
-    series: Series, numbers: Sequence[int], told: Known, limit: float, story: Mapping[str, object] | None = None
+    series: Series,
+    numbers: Sequence[int],
+    told: Known,
+    limit: float,
+    story: Mapping[str, object] | None = None,
+    right: int | None = None,
 ) -> Finding:
     exposed, everyone = int(told.number[told.largest > limit + _SLACK].sum()), int(told.number.sum())
     worst = float(told.largest.max())
     details = {"risk": worst, "certain": max(told.certains), "risks": told.risks, "certains": told.certains}
     if series.schema.updates:
         details |= {"impossible": int(told.number[told.impossible].sum())}
+    if right is not None:
+        details |= {"right": right}
     return Finding(
         NAME,
         Status.SUCCEEDED if exposed else Status.FAILED,
-        _sentence(exposed, everyone, int(told.number[told.certain].sum()), limit),
+        _sentence(exposed, everyone, int(told.number[told.certain].sum()), limit, right),
         tuple(numbers),
         people=exposed,
         population=everyone,
@@ -201,8 +211,9 @@ def _known(found: Posteriors, people: int, releases: int) -> Known:
     return Known(risks.tolist(), certains.tolist(), largest, sure, impossible, np.ones(people, np.int64))
 
 
-def _sentence(exposed: int, everyone: int, certain: int, limit: float) -> str:
+def _sentence(exposed: int, everyone: int, certain: int, limit: float, right: int | None) -> str:
     if not exposed:
         return f"Nobody's value is more likely than {limit:.3g}, whoever follows people through their groups."
     surely = f"; of {certain:,} one is known for sure" if certain else ""
-    return f"The values of {exposed:,} of {everyone:,} people are more likely than {limit:.3g}{surely}."
+    guessed = "" if right is None else f" Guessing the likeliest one is right for {right:,} of the {exposed:,}."
+    return f"The values of {exposed:,} of {everyone:,} people are more likely than {limit:.3g}{surely}.{guessed}"
