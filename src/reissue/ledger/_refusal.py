@@ -8,7 +8,7 @@ from reissue.errors import RiskError
 from reissue.findings import Finding, Findings, Status
 from reissue.policy import COMPARING, Policy
 from reissue.release import Release
-from reissue.requirements import KAnonymity
+from reissue.requirements import KAnonymity, MUnique
 
 __all__ = ["RefusedError", "Report", "problems_of", "refusal"]
 
@@ -86,6 +86,16 @@ _METHODS: Mapping[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+def _stricter(policy: Policy) -> str:
+    """A stricter requirement, named by the number that makes it so."""
+    parts = policy.require.parts()
+    m = max((part.m for part in parts if isinstance(part, MUnique)), default=None)
+    if m is not None:
+        return f"A larger m than {m}, in a new series: more values in a group leave more room."
+    k = max((part.k for part in parts if isinstance(part, KAnonymity)), default=None)
+    return f"A larger k than {k}." if k else "A stricter requirement, for example with a larger k."
+
+
 def _advice(findings: Findings, policy: Policy, release: Release | None, blocking: Collection[str]) -> list[str]:
     """What would help against what was found."""
     advice = []
@@ -97,8 +107,7 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
             advice.append(f"Against '{one.attack}' a stricter option of the method '{policy.method}'.")
     if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):
         advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
-    k = max((part.k for part in policy.require.parts() if isinstance(part, KAnonymity)), default=None)
-    advice.append(f"A larger k than {k}." if k else "A stricter requirement, for example with a larger k.")
+    advice.append(_stricter(policy))
     if release is not None and len(release.schema.quasi) > 1:
         sizes = dict(zip(release.schema.quasi, release.table.sizes, strict=True))
         widest = max(sizes, key=lambda name: sizes[name])
