@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Ints
+from reissue._arrays import Bools, Ints
 from reissue.attacks._base import State
 from reissue.attacks._carry import bits_with, enrolled
 from reissue.attacks._carry_beliefs import believe
 from reissue.attacks._carry_groups import Groups, Shown
-from reissue.attacks._equivalence_exact import Bucket
+from reissue.attacks._equivalence_contract import tied
+from reissue.attacks._equivalence_exact import Bucket, cheapest
 from reissue.attacks._following import of_members
 from reissue.attacks._hashing import mix
 from reissue.attacks._membership import Membership, named_membership
 from reissue.attacks._propagation import falling
 from reissue.attacks._series import Series
 
-__all__ = ["Arrival", "arrive", "buckets_of", "domino_of", "state_with"]
+__all__ = ["Arrival", "arrive", "domino_of", "state_with", "with_buckets"]
 
 _STAYS = ("stay_who", "stay_shape", "stay_bits")
 
@@ -161,14 +162,57 @@ def _stay_keys(who: Ints, shape: Ints) -> Ints:
     return np.asarray(keys.view(np.int64))
 
 
-def buckets_of(state: State, releases: int) -> Iterator[Bucket]:
-    """The buckets so far; people go by their numbers among all people."""
-    order = np.argsort(state["stay_shape"], kind="stable")
-    cuts = np.flatnonzero(np.diff(state["stay_shape"][order])) + 1
-    for rows in np.split(order, cuts):
-        bits = np.ascontiguousarray(state["stay_bits"][rows])
+def with_buckets(before: State | None, after: State, limit: int) -> tuple[Ints, Ints]:
+    """Stay to the smallest e below the limit in its bucket, 0 for none and -1 for no telling; and all people's least.
+
+    An attack that does not tell the newest release from the end is one of the release before, with the same people on
+    either side. So a bucket in which nothing can tell them apart keeps what was found: nearly every one.
+    """
+    releases = len(after["numbers"])
+    rows = len(after["stay_who"])
+    found = np.zeros(rows, np.int64)
+    again = np.ones(rows, np.bool_)
+    shapes, of_row = np.unique(after["stay_shape"], return_inverse=True)
+    of_row = of_row.reshape(-1)
+    if before is not None and limit <= before["limit"]:
+        kept = before["stay_least"]
+        found[: len(kept)] = np.where(kept < limit, kept, 0)
+        again = _untied(after, of_row, len(shapes), limit, releases)[of_row]
+        again |= (np.bincount(of_row, found < 0, len(shapes)) > 0)[of_row]
+    for bucket, own in _buckets(after, np.flatnonzero(again), releases):
+        classes = tied(bucket.patterns, bucket.weights, limit)
+        if before is None or limit > before["limit"] or (found[own] < 0).any() or classes[-1] != classes[-2]:
+            found[own] = np.repeat(cheapest(bucket, limit), bucket.weights)
+    least = np.asarray(after["least"]).copy()
+    who = after["stay_who"].astype(np.int64)
+    below = np.full(len(least), limit)
+    np.minimum.at(below, who[found > 0], found[found > 0])
+    smaller = (below < limit) & ((least == 0) | (below < least))
+    return found, np.where(smaller, below, least)
+
+
+def _untied(state: State, bucket: Ints, buckets: int, limit: int, releases: int) -> Bools:
+    """In which buckets something may tell the newest release from the end.
+
+    Not where so many people came that they do not count in any attack, nor where the bucket is not in the release.
+    """
+    bits = state["stay_bits"]
+    here = (bits[:, (releases - 1) // 8] & np.uint8(128 >> (releases - 1) % 8)) > 0
+    once = here & (np.bitwise_count(bits).sum(axis=1) == 1)
+    came = np.bincount(bucket[once], minlength=buckets)
+    there = np.bincount(bucket[here], minlength=buckets) > 0
+    return there & (came < limit)
+
+
+def _buckets(state: State, rows: Ints, releases: int) -> Iterator[tuple[Bucket, Ints]]:
+    """The buckets of some stays, and which stays they are, pattern by pattern."""
+    rows = rows[np.argsort(state["stay_shape"][rows], kind="stable")]
+    cuts = np.flatnonzero(np.diff(state["stay_shape"][rows])) + 1
+    for own in np.split(rows, cuts) if len(rows) else []:
+        bits = np.ascontiguousarray(state["stay_bits"][own])
         packed = bits.view(np.dtype((np.void, bits.shape[1]))).reshape(-1)
         _, first, pattern, weights = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
         patterns = np.unpackbits(bits[first], axis=1, count=releases).astype(np.bool_)
-        people = state["stay_who"][rows[np.argsort(pattern.reshape(-1), kind="stable")]].astype(np.int64)
-        yield Bucket(patterns[:, patterns.any(axis=0)], weights, people)
+        ordered = own[np.argsort(pattern.reshape(-1), kind="stable")]
+        people = state["stay_who"][ordered].astype(np.int64)
+        yield Bucket(patterns[:, patterns.any(axis=0)], weights, people), ordered

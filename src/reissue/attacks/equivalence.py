@@ -18,7 +18,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.attacks._base import CannotRunError, Carried, Knowledge, State, attack
 from reissue.attacks._carry_beliefs import left_of
-from reissue.attacks._carry_equivalence import arrive, buckets_of, domino_of, state_with
+from reissue.attacks._carry_equivalence import arrive, domino_of, state_with, with_buckets
 from reissue.attacks._case_equivalence import Told, of_bucket, of_groups
 from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
 from reissue.attacks._membership import Membership, membership
@@ -97,13 +97,14 @@ def _take(state: State | None, series: Series) -> State:
     promised, distinct = min(own, default=None), int(arrival.members.distinct.min())
     distinct = distinct if state is None else min(distinct, state["distinct"])
     limit = _limit(series, promised, distinct)
-    after = state_with(state, arrival, limit)
-    found = Equivalences(np.empty(0, np.int64), np.asarray(after["least"]))
-    whole = buckets_of(after, len(numbers)) if "stay_who" in after else None
-    outcome = _with_buckets(found, whole, limit)
-    least = outcome.least[arrival.who]
+    after: dict[str, Any] = {**state_with(state, arrival, limit), "numbers": numbers}
+    least, exact = after["least"], False
+    if "stay_who" in after:
+        after["stay_least"], least = with_buckets(state, after, limit)
+        exact = not (after["stay_least"] < 0).any()
+    least = least[arrival.who]
     grown = [*([] if state is None else state["grown"]), int((least > 0).sum())]
-    more = {"numbers": numbers, "promised": promised, "distinct": distinct, "grown": grown, "exact": outcome.exact}
+    more = {"promised": promised, "distinct": distinct, "grown": grown, "exact": exact}
     return {**after, **more, "least": least.astype(np.int32)}
 
 
