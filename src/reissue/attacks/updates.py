@@ -159,8 +159,14 @@ def _finding(
     right: int | None = None,
 ) -> Finding:
     exposed, everyone = int(told.number[told.largest > limit + _SLACK].sum()), int(told.number.sum())
-    worst = float(told.largest.max())
-    details = {"risk": worst, "certain": max(told.certains), "risks": told.risks, "certains": told.certains}
+    worst, sure = float(told.largest.max()), int(told.number[told.certain].sum())
+    details = {
+        "risk": worst,
+        "certain": max(told.certains),
+        "risks": told.risks,
+        "certains": told.certains,
+        "sure": sure,
+    }
     if series.schema.updates:
         details |= {"impossible": int(told.number[told.impossible].sum())}
     if right is not None:
@@ -168,7 +174,7 @@ def _finding(
     return Finding(
         NAME,
         Status.SUCCEEDED if exposed else Status.FAILED,
-        _sentence(exposed, everyone, int(told.number[told.certain].sum()), limit, right),
+        _sentence(exposed, everyone, sure, limit, right),
         tuple(numbers),
         people=exposed,
         population=everyone,

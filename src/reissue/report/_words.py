@@ -101,10 +101,12 @@ def figures(findings: Findings) -> list[tuple[str, str]]:
         ended = [f"{len(succeeded)} of {len(findings) - len(not_run)} succeeded"]
         ended += [f"{len(not_run)} not run"] if not_run else []
         shown.append(("Attacks", ", ".join(ended)))
-    sure = [one for one in findings if one.worst is not None and (one.measure or "").startswith("posterior")]
-    if sure:
-        worst = max(sure, key=lambda one: one.worst or 0)
-        shown.append(("Surest link of a person to a value", f"{worst.worst:.0%}"))
+    certain = max((int(one.details.get("sure", 0)) for one in findings), default=0)
+    sure = [one.worst for one in findings if one.worst is not None and (one.measure or "").startswith("posterior")]
+    if certain:
+        shown.append(("Of whom a value is known for sure", "1 person" if certain == 1 else f"{certain:,} people"))
+    elif sure:
+        shown.append(("Surest link of a person to a value", f"{max(sure):.0%}"))
     if findings.releases:
         rows = sum(one.rows for one in findings.releases)
         shown.append(("Read", f"{plural(len(findings.releases), 'release')}, {plural(rows, 'row')}"))
