@@ -3,6 +3,7 @@
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -75,15 +76,30 @@ def test_the_readmes_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_readmes_commands_run(tmp_path: Path) -> None:
-    next(synth.Population(seed=1, people=500).months(1)).write_csv(tmp_path / "patients.csv")
+    people = synth.Population(seed=1, people=500)
+    next(people.months(1)).write_csv(tmp_path / "patients.csv")
+    for name, month in zip(("jan", "feb", "mar"), people.months(3), strict=True):
+        reissue.anonymize(month, synth.schema(), "k=5", seed=1).write(str(tmp_path / f"{name}.csv"))
     for block in blocks(ROOT / "README.md", "sh")[1:]:
         shell(block, tmp_path)
-    assert (tmp_path / "release.csv").is_file()
+    assert all((tmp_path / name).is_file() for name in ("release.csv", "out.html", "first.csv"))
 
 
-def test_the_tutorials_commands_run(tmp_path: Path) -> None:
-    shell("\n".join(blocks(ROOT / "docs" / "tutorial" / "first-release.md", "sh")), tmp_path)
-    assert (tmp_path / "release.csv").is_file()
+def test_the_tutorials_commands_run_and_print_what_the_pages_show(tmp_path: Path) -> None:
+    """Every tutorial begins with the demo; it is played once for all."""
+    demo = "reissue demo --out demo-out\n"
+    shell(demo, tmp_path)
+    for page in sorted((ROOT / "docs" / "tutorial").glob("*.md")):
+        commands = "\n".join(blocks(page, "sh"))
+        assert commands.startswith(demo)
+        folder = tmp_path / page.stem
+        folder.mkdir()
+        shutil.copytree(tmp_path / "demo-out", folder / "demo-out")
+        printed = words(shell(commands.removeprefix(demo), folder))
+        for line in "".join(blocks(page, "text")).splitlines():
+            assert words(line) in printed, line
+    assert (tmp_path / "first-release" / "release.csv").is_file()
+    assert (tmp_path / "first-audit" / "audit.html").is_file()
 
 
 @pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
