@@ -99,7 +99,7 @@ def test_groups_that_share_one_value_give_a_person_away() -> None:
     assert finding.status == Status.SUCCEEDED
     assert finding.people == 1
     told = {name: detail for name, detail in finding.details.items() if name != "case"}
-    assert told == {"risk": 1.0, "certain": 1, "risks": [1.0, 1.0], "certains": [1, 1]}
+    assert told == {"risk": 1.0, "certain": 1, "risks": [1.0, 1.0], "certains": [1, 1], "sure": 1}
 
 
 def test_groups_without_a_common_value_are_no_case_for_intersection() -> None:
