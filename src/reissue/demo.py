@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from reissue import synth
@@ -22,11 +23,24 @@ from reissue.errors import InputError
 from reissue.files import write_file, write_private, write_text
 from reissue.findings import Findings
 from reissue.publish import publish_next
+from reissue.recode import make_release
 from reissue.release import Release
 from reissue.schema import Schema
 from reissue.utility import Utility, measure
 
-__all__ = ["HOSPITALS", "LEFT_OUT", "LIMIT", "MONTHS", "PEOPLE", "POLICY", "REQUIREMENT", "Act", "Story", "play"]
+__all__ = [
+    "HOSPITALS",
+    "LEFT_OUT",
+    "LIMIT",
+    "MONTHS",
+    "PEOPLE",
+    "POLICY",
+    "REQUIREMENT",
+    "Act",
+    "Story",
+    "cost_of",
+    "play",
+]
 
 PEOPLE, HOSPITALS, MONTHS, SEED = 3_000, 3, 12, 1
 REQUIREMENT = "k=5 & l=3"
@@ -86,14 +100,8 @@ class Act:
 
     @property
     def cost(self) -> dict[str, float]:
-        """What was lost, over all months: shares on average, records in total."""
-        return {
-            "loss": fmean(one.loss for one in self.utility),
-            "query_error": fmean(one.queries.median for one in self.utility if one.queries is not None),
-            "suppressed": sum(one.suppressed for one in self.utility),
-            "counterfeits": sum(one.added for one in self.utility),
-            "rows": sum(one.rows for one in self.utility),
-        }
+        """What was lost, over all months."""
+        return cost_of(self.utility)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and dictionaries."""
@@ -110,6 +118,8 @@ class Story:
     """How many were in hospital in any of the months."""
     one: Act
     two: Act
+    apart: tuple[Utility, ...]
+    """What act two would cost with exact quasi-identifiers and the diseases permuted in the same groups."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and dictionaries."""
@@ -119,8 +129,20 @@ class Story:
             "people": self.people,
             "act_one": self.one.as_dict(),
             "act_two": self.two.as_dict(),
+            "values_apart": {"cost": cost_of(self.apart)},
             "left_out": dict(LEFT_OUT),
         }
+
+
+def cost_of(utility: Sequence[Utility]) -> dict[str, float]:
+    """What was lost, over all months: shares on average, records in total."""
+    return {
+        "loss": fmean(one.loss for one in utility),
+        "query_error": fmean(one.queries.median for one in utility if one.queries is not None),
+        "suppressed": sum(one.suppressed for one in utility),
+        "counterfeits": sum(one.added for one in utility),
+        "rows": sum(one.rows for one in utility),
+    }
 
 
 def play(out: str | Path, *, force: bool = False, progress: Callable[[float], None] = lambda _: None) -> Story:
@@ -134,7 +156,7 @@ def play(out: str | Path, *, force: bool = False, progress: Callable[[float], No
     first = _act(out / "act-one", one, schema, lambda share: progress(0.1 + 0.4 * share))
     two = _published(out, schema, months, lambda share: progress(0.5 + 0.2 * share))
     second = _act(out / "act-two", two, schema, lambda share: progress(0.7 + 0.3 * share))
-    story = Story(out, pl.concat(month["patient"] for month in months).n_unique(), first, second)
+    story = Story(out, pl.concat(month["patient"] for month in months).n_unique(), first, second, _apart(two))
     _report(story)
     return story
 
@@ -207,10 +229,24 @@ def _act(folder: Path, releases: Sequence[Release], schema: Schema, progress: Ca
     return Act(folder, tuple(releases), findings, utility, folder.with_suffix(".html"))
 
 
+def _apart(releases: Sequence[Release]) -> tuple[Utility, ...]:
+    """The same groups in the other form."""
+    rng = np.random.default_rng(0)
+    made = [
+        make_release(one.table, replace(one.draft, numbered=False, permuted=True), one.requirement, one.method, rng)
+        for one in releases
+    ]
+    return tuple(measure(release, queries=_QUERIES, seed=0) for release in made)
+
+
 def _report(story: Story) -> None:
     """A page for each act; both tell what both cost."""
     from reissue.report import write_report
 
-    costs = {"each month by itself": story.one.utility, "through the ledger": story.two.utility}
+    costs = {
+        "each month by itself": story.one.utility,
+        "through the ledger": story.two.utility,
+        "through the ledger, values apart": story.apart,
+    }
     write_report(story.one.findings, story.one.report, title="Act one: each month by itself", utility=costs)
     write_report(story.two.findings, story.two.report, title="Act two: through the ledger", utility=costs)
