@@ -309,3 +309,14 @@ def test_what_csv_lacks_is_said(place: Path) -> None:
         with pytest.raises(DataError, match="a type that CSV lacks"):
             publish(frame, ledger)
         assert not ledger.releases
+
+
+def test_progress_goes_on_while_attacking(place: Path) -> None:
+    told: list[float] = []
+    with Ledger.create(place, schema(INVARIANCE)) as ledger:
+        for month in MONTHS[:2]:
+            told.clear()
+            publish_next(month, ledger, progress=told.append)
+    assert told == sorted(told)
+    assert len([share for share in told if share > 0.5]) >= len(INVARIANCE["attacks"])
+    assert told[-1] == pytest.approx(1)
