@@ -102,7 +102,7 @@ def _signatures(members: Membership, names: Sequence[str | None]) -> tuple[Ints,
 def _shown(state: State | None) -> Shown:
     if state is None:
         return Shown.nothing()
-    groups = Groups(state["groups"], state["member"].astype(np.int64), state["kind"])
+    groups = Groups(state["groups"], state["member"], state["kind"])
     return Shown(state["classes"].astype(np.int64), state["apart"].astype(np.int64), groups, state["limit"])
 
 

@@ -70,6 +70,8 @@ class Groups:
 
     def kept(self, groups: Bools) -> "Groups":
         """Those of the groups that are kept."""
+        if groups.all():
+            return self
         inside = np.repeat(groups, self.sizes)
         return Groups(np.append(0, np.cumsum(self.sizes[groups])), self.member[inside], self.kind[groups])
 
@@ -78,14 +80,13 @@ class Groups:
 
         Groups of one member differ in one from each other, whatever their classes: they are beside each other.
         """
+        alike = np.flatnonzero(np.isin(self.kind, np.unique(self.kind[chosen])))
+        part, near = self.some(alike), chosen[alike]
         touched = np.zeros(classes, np.bool_)
-        touched[self.member[np.repeat(chosen, self.sizes)]] = True
-        near = chosen.copy()
-        near[self.of_member[touched[self.member]]] = True
-        if (chosen & (self.sizes == 1)).any():
-            near |= self.sizes == 1
-        found = np.flatnonzero(near)
-        return found[np.isin(self.kind[found], np.unique(self.kind[chosen]))]
+        touched[part.member[np.repeat(near, part.sizes)]] = True
+        single = (part.sizes == 1) & (near & (part.sizes == 1)).any()
+        near[part.of_member[touched[part.member]]] = True
+        return np.asarray(alike[near | single])
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,8 @@ class Shown:
 
     def and_groups(self, more: Groups, limit: int) -> "Shown":
         """With the groups of one release more, whose members are people; differences below `limit` are looked for."""
-        groups = self.groups.and_more(replace(more, member=self.classes[more.member]))
+        kind = self.groups.member.dtype
+        groups = self.groups.and_more(replace(more, member=self.classes[more.member].astype(kind)))
         new = np.arange(len(groups.kind)) >= len(self.groups.kind)
         classes, apart, changed = self.classes, self.apart, new.copy()
         while True:
@@ -125,7 +127,7 @@ class Shown:
             one = np.bincount(labels) > 1
             merged = np.zeros(len(one), np.int64)
             np.maximum.at(merged, labels, apart)
-            classes, apart, groups = labels[classes], merged, replace(groups, member=labels[groups.member])
+            classes, apart, groups = labels[classes], merged, replace(groups, member=labels.astype(kind)[groups.member])
             new = np.zeros(len(groups.kind), np.bool_)
             new[groups.of_member[one[groups.member]]] = True
             changed |= new

@@ -84,12 +84,15 @@ def falling(groups: Groups, classes: Ints, known: Ints, names: pl.Series, seeds:
     if not len(first):
         return 0, 0
     # Only a class of several people can be in a group twice.
-    twice = (np.bincount(classes, minlength=size) > 1)[groups.member]
+    several = np.bincount(classes, minlength=size) > 1
+    most = int(people[first[0]]) - 1
+    if not several.any() and groups.sizes.min(initial=3) > 2:
+        return most, most
+    twice = several[groups.member]
     cells = np.unique(groups.of_member[twice] * size + groups.member[twice])
     group = np.concatenate([groups.of_member[~twice], cells // size])
     one = np.concatenate([groups.member[~twice], cells % size])
     hidden = np.bincount(group, minlength=len(groups.kind))
-    most = int(people[first[0]]) - 1
     if hidden.min(initial=3) > 2:
         return most, most
     order = np.argsort(one, kind="stable")
