@@ -120,7 +120,7 @@ def test_verify_finds_any_changed_file(begin: Begin) -> None:
     assert ledger.verify() == ["Entry 2: the file of table.release is missing."]
 
 
-def test_replaced_memories_are_removed_and_not_missed(begin: Begin) -> None:
+def test_replaced_memories_and_states_are_removed_and_not_missed(begin: Begin) -> None:
     ledger = begin(INVARIANCE)
     for month in MONTHS:
         publish(month, ledger)
@@ -128,6 +128,10 @@ def test_replaced_memories_are_removed_and_not_missed(begin: Begin) -> None:
     with pytest.raises(DataError):
         ledger.store.read(ledger.release(1).files["memory"])
     assert ledger.store.read(ledger.release(4).files["memory"])
+    for attack in INVARIANCE["attacks"]:
+        assert ledger.store.read(ledger.release(4).files[f"state.{attack}"])
+        with pytest.raises(DataError):
+            ledger.store.read(ledger.release(2).files[f"state.{attack}"])
 
 
 def test_a_wrong_key_is_recognized(begin: Begin, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
