@@ -142,3 +142,14 @@ def test_the_holder_counts_how_often_the_guess_is_right() -> None:
     outside = attack(frames, schema, only="updates", knowledge=Knowledge(members=months))["updates"]
     assert outside.people == 1
     assert "right" not in outside.details
+
+
+def test_who_fits_every_group_is_not_thought_to_have_the_most_frequent_value() -> None:
+    """The same release twelve times, with nothing but the root in it: nothing is learnt from the repetition."""
+    people = pl.DataFrame({"id": range(6), "q": range(6)})
+    one = pl.DataFrame({"q": ["*"] * 3 + ["[0, 5]"] * 3, "s": ["flu", "flu", "burn", "flu", "ulcer", "burn"]})
+    schema = Schema.of_columns(identifier="id", quasi=["q"], sensitive=["s"])
+    found = attack([one] * 12, schema, only="updates", knowledge=Knowledge(members=[people] * 12))["updates"]
+    assert (found.status, found.people, found.details["several"]) == (Status.FAILED, 0, 6)
+    assert found.worst == pytest.approx(1 / 2)
+    assert "6 people who fit several groups" in found.sentence

@@ -7,17 +7,18 @@ known for certain (definition 11, lemma 2). A later release can so give away an 
 change (no update model) the graph has one edge from each value to itself, and the attack is the intersection of groups:
 value association across releases, which m-invariance withstands.
 
-It starts from known membership, or from tables of people and their quasi-identifiers (see `_following`). The limit is
+It starts from known membership, or from tables of people and their quasi-identifiers (see `_following`); of who fits
+several groups only what is certain counts, or what one release tells by itself. The limit is
 the caller's, else the policy's `risk`, else what the worst single release tells by itself, short of certainty: releases
 should tell nobody more together. O(people's different histories x releases x values of a group squared).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue._arrays import Floats, Ints
+from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks._base import CannotRunError, Carried, Knowledge, State, attack
 from reissue.attacks._carry import Known
 from reissue.attacks._carry_beliefs import believe, known_of_beliefs
@@ -127,7 +128,8 @@ def updates(series: Series, knowledge: Knowledge) -> Finding:
     """Find everybody's largest posterior in all releases together."""
     following = follow(series, knowledge)
     model = read_updates(series.schema, following.names)
-    found = risks(following, model)
+    several = _several(following)
+    found = _sound(risks(following, model), following, several)
     if not len(found.person):
         raise CannotRunError(_NOBODY)
     told = _known(found, *following.table.shape)
@@ -137,7 +139,32 @@ def updates(series: Series, knowledge: Knowledge) -> Finding:
     story: dict[str, object] = {"case": tell(series, knowledge, following, model, worst, limit)}
     exposed = np.flatnonzero(told.largest > limit + _SLACK)
     right = guessed_right(series, following, model, exposed) if len(exposed) and knowledge.members is None else None
-    return _finding(series, series.numbers, told, limit, story, right)
+    finding = _finding(series, series.numbers, told, limit, story, right)
+    number = int(several.sum())
+    if not number:
+        return finding
+    fit = "1 person who fits" if number == 1 else f"{number:,} people who fit"
+    sentence = f"{finding.sentence} Of {fit} several groups only what is certain was counted."
+    return replace(finding, sentence=sentence, details={**finding.details, "several": number})
+
+
+def _several(following: Following) -> Bools:
+    """Who fits several groups of some release, so that it is not known in which the person stands."""
+    if following.groups is None:
+        return np.zeros(len(following.table), np.bool_)
+    return np.asarray(((following.groups < 0) & (following.table >= 0)).any(axis=1))
+
+
+def _sound(found: Posteriors, following: Following, several: Bools) -> Posteriors:
+    """Of those who fit several groups only what is certain, or what one release tells by itself.
+
+    Multiplying what several groups show release after release would count the same evidence again and again: who fits
+    every group would seem to have the most frequent value, though nothing was learnt.
+    """
+    places = following.places
+    alone = np.maximum.reduceat(places.share, places.starts[:-1])[following.table[found.person, found.release]]
+    guessed = several[found.person] & (found.left > 1)
+    return replace(found, largest=np.where(guessed, alone, found.largest))
 
 
 def _refuse(series: Series, told: Known) -> None:
