@@ -236,6 +236,16 @@ def test_recipients_who_do_not_collude_are_not_added_up(place: Path) -> None:
             publish(MONTHS[2], ledger, recipients=["ministry"])
 
 
+def test_a_recipients_first_release_has_nothing_to_be_compared_with(place: Path) -> None:
+    """Attacks that compare releases do not apply to somebody who gets a first one: no reason to refuse it."""
+    plan = schema({**POOL, "ceilings": {}, "collude": [], "attacks": ["correspondence"]})
+    with Ledger.create(place, plan) as ledger:
+        publish(MONTHS[0], ledger, recipients=["ministry"])
+        publish(MONTHS[1], ledger, recipients=["institute"])
+        (found,) = ledger.release(2).content["findings"]["findings"]
+        assert (found["status"], found["releases"]) == ("not_run", [2])
+
+
 def test_a_private_copy_is_adopted_without_its_names(place: Path) -> None:
     plan = schema(POOL)
     texts = MONTHS[0].with_columns(pl.lit("*").alias("zip"), pl.lit("[0-99]").alias("age"), pl.lit("*").alias("job"))

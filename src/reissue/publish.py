@@ -91,7 +91,7 @@ def publish_next(
             return situation.same(release)
         together = situation.attack(release, lambda done: progress((1 + done) / 2))
         findings = together.findings
-        problems = problems_of(release, findings, situation.policy, first=not situation.earlier)
+        problems = problems_of(release, findings, situation.policy)
         if problems:
             raise refusal(situation.number, problems, findings, situation.policy, release)
         if writer is not None:
