@@ -66,7 +66,7 @@ class Finding:
 
     def __str__(self) -> str:
         """One line."""
-        return f"{self.attack} {str(self.status).replace('_', ' ')}: {self.sentence}"
+        return f"{self.attack} {str(self.status).replace('_', ' ')}: {self.reason or self.sentence}"
 
     def as_dict(self) -> dict[str, Any]:
         """As the JSON of `reissue attack --json` has it."""

@@ -24,7 +24,7 @@ def test_findings_show_their_verdict_first_and_escape_values() -> None:
 def test_findings_print_a_line_for_each_attack() -> None:
     lines = str(every_picture()).splitlines()
     assert lines[0] == "exposed"
-    assert lines[-1] == "coalition not run: Not run: no."
+    assert lines[-1] == "coalition not run: there is no provider column."
     assert len(lines) == 1 + len(every_picture())
 
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,3 +123,20 @@ def test_axes_hold_what_they_show(low: float, more: float, whole: bool) -> None:
     ticks = axis.ticks()
     assert 2 <= len(ticks) <= 7
     assert all(-0.1 <= place <= 100.1 for place, _ in ticks)
+
+
+def test_the_page_shows_values_only_as_published() -> None:
+    """No identifier, and no zip code but those that stand in a published table; not even with a real attack."""
+    months = [
+        month.with_columns(pl.format("Xanthippe-{}", "patient").alias("patient"))
+        for month in Population(seed=6, people=300).months(3)
+    ]
+    releases = [ri.anonymize(month, schema(), "k=4 & l=2", seed=1, suppress=0.05) for month in months]
+    found = ri.attack(releases, schema(), only=["coalition", "updates", "definetti", "minimality"], timeline=True)
+    assert found.verdict == "exposed"
+    page = report_html(found, utility={"these": [measure(release) for release in releases]})
+    assert "Xanthippe" not in page
+    public = {text for release in releases for text in release.tables["release"]["zip"].cast(pl.String).unique()}
+    private = {text for month in months for text in month["zip"].unique()} - public
+    assert private
+    assert not set(re.findall(r"\b\d{5}\b", page)) & private
