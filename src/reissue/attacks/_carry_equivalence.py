@@ -17,8 +17,7 @@ from reissue.attacks._base import State
 from reissue.attacks._carry import bits_with, enrolled
 from reissue.attacks._carry_beliefs import believe
 from reissue.attacks._carry_groups import Groups, Shown
-from reissue.attacks._equivalence_contract import tied
-from reissue.attacks._equivalence_exact import Bucket, cheapest
+from reissue.attacks._equivalence_exact import Bucket, cheapest, tells_newest
 from reissue.attacks._following import of_members
 from reissue.attacks._hashing import mix
 from reissue.attacks._membership import Membership, named_membership
@@ -180,8 +179,7 @@ def with_buckets(before: State | None, after: State, limit: int) -> tuple[Ints, 
         again = _untied(after, of_row, len(shapes), limit, releases)[of_row]
         again |= (np.bincount(of_row, found < 0, len(shapes)) > 0)[of_row]
     for bucket, own in _buckets(after, np.flatnonzero(again), releases):
-        classes = tied(bucket.patterns, bucket.weights, limit)
-        if before is None or limit > before["limit"] or (found[own] < 0).any() or classes[-1] != classes[-2]:
+        if before is None or limit > before["limit"] or (found[own] < 0).any() or tells_newest(bucket, limit):
             found[own] = np.repeat(cheapest(bucket, limit), bucket.weights)
     least = np.asarray(after["least"]).copy()
     who = after["stay_who"].astype(np.int64)

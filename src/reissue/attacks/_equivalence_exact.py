@@ -9,17 +9,18 @@ attack below the limit tells apart are made one first (see `_equivalence_contrac
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.algorithms._mincut import END, attacks
+from reissue.algorithms._mincut import END, History, attacks
 from reissue.attacks._equivalence_contract import coefficients, tied
 from reissue.attacks._membership import Membership, mix
 
-__all__ = ["Bucket", "Witness", "buckets", "cheapest", "witness"]
+__all__ = ["Bucket", "Witness", "buckets", "cheapest", "tells_newest", "witness"]
 
 _TINY = 1e-7
 _WIDE = 1e4
@@ -80,18 +81,63 @@ def cheapest(bucket: Bucket, limit: int) -> Ints:
     -1 where the solver could not tell: there may be one.
     """
     best = np.zeros(len(bucket.weights), np.int64)
+    few = _contracted(bucket, limit)
+    if limit <= 1 or not len(few.some):
+        return best
+    found = _stretches(few, limit) if few.once else _patterns(few.patterns, few.weights, limit)
+    best[few.some] = found[few.of_some]
+    return best
+
+
+def tells_newest(bucket: Bucket, limit: int) -> bool:
+    """Whether an attack below the limit may tell the bucket's newest release from the end; a no is certain."""
+    few = _contracted(bucket, limit)
+    if few.newest == few.end or not len(few.some):
+        return False
+    return not few.once or History(few.edges).attack(few.newest + 1, 2 * limit - 1) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class _Contracted:
+    """A bucket in terms of classes of releases that nothing below the limit tells apart."""
+
+    some: Ints
+    """The patterns that can count at all."""
+    of_some: Ints
+    """Which of the patterns below each of them has become."""
+    patterns: Ints
+    """Patterns x classes: how often its people count the potential of each class."""
+    weights: Ints
+    newest: int
+    """The class of the newest release, and that of the end."""
+    end: int
+
+    @property
+    def once(self) -> bool:
+        """Whether everybody stayed in one stretch: patterns are then edges of the history graph."""
+        return bool((np.abs(self.patterns).sum(axis=1) == 2).all())
+
+    @cached_property
+    def ends(self) -> list[tuple[int, int]]:
+        """Pattern to its nodes in the history graph."""
+        nodes = np.arange(self.patterns.shape[1]) + 1
+        nodes[self.end] = END
+        came, gone = nodes[self.patterns.argmin(axis=1)], nodes[self.patterns.argmax(axis=1)]
+        return list(zip(came.tolist(), gone.tolist(), strict=True))
+
+    @property
+    def edges(self) -> dict[tuple[int, int], int]:
+        """The history graph."""
+        return dict(zip(self.ends, self.weights.tolist(), strict=True))
+
+
+def _contracted(bucket: Bucket, limit: int) -> _Contracted:
     classes = tied(bucket.patterns, bucket.weights, limit)
     counted = coefficients(bucket.patterns, classes)
     some = np.flatnonzero(counted.any(axis=1))
-    if limit <= 1 or not len(some):
-        return best
     alike, of_some = np.unique(counted[some], axis=0, return_inverse=True)
-    weights = np.bincount(of_some.reshape(-1), bucket.weights[some]).astype(np.int64)
-    once = (np.abs(alike).sum(axis=1) == 2).all()
-    end = int(classes[-1])
-    found = _stretches(alike, weights, limit, end) if once else _patterns(alike, weights, limit)
-    best[some] = found[of_some.reshape(-1)]
-    return best
+    weights = np.bincount(of_some.reshape(-1), bucket.weights[some], len(alike)).astype(np.int64)
+    return _Contracted(some, of_some.reshape(-1), alike, weights, int(classes[-2]), int(classes[-1]))
 
 
 def _patterns(patterns: Ints, weights: Ints, limit: int) -> Ints:
@@ -128,15 +174,12 @@ def _cost(bucket: Bucket, found: Witness | None, budget: int) -> int:
     return cost // 2 if cost <= budget else 0
 
 
-def _stretches(patterns: Ints, weights: Ints, limit: int, end: int) -> Ints:
-    """The same where everybody stayed in one stretch: patterns are edges of the history graph."""
-    nodes = np.arange(patterns.shape[1]) + 1
-    nodes[end] = END
-    ends = np.stack([nodes[patterns.argmin(axis=1)], nodes[patterns.argmax(axis=1)]], axis=1).tolist()
-    edges = {(one, other): weight for (one, other), weight in zip(ends, weights.tolist(), strict=True)}
-    costs = attacks(edges, 2 * limit - 1)
+def _stretches(few: _Contracted, limit: int) -> Ints:
+    """The same where everybody stayed in one stretch."""
+    found = attacks(few.edges, 2 * limit - 1)
+    costs = [found.get(pair, 0) for pair in few.ends]
     # Costs are even; 1 says that the solver gave up.
-    return np.array([-1 if costs.get((a, b), 0) == 1 else costs.get((a, b), 0) // 2 for a, b in ends], np.int64)
+    return np.array([-1 if cost == 1 else cost // 2 for cost in costs], np.int64)
 
 
 def _free(bucket: Bucket, light: Bools) -> Floats:
