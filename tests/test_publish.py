@@ -284,6 +284,7 @@ def test_what_is_carried_on_is_what_all_releases_tell(policy: Any, place: Path) 
         except RefusedError as refused:
             found = refused.report.findings
             assert "case" in found["updates"].details
+            assert "right" not in found["updates"].details, "the ledger does not know who had which value"
         assert found["updates"].population == pl.concat(MONTHS).n_unique("patient")
 
 

@@ -21,7 +21,8 @@ __all__ = ["guessed_right"]
 def guessed_right(series: Series, following: Following, model: UpdateModel, people: Ints) -> int | None:
     """Of how many of these people the likeliest value of all, where it is likeliest, is theirs; None if unknown."""
     sources = [release.source for release in series.releases]
-    own = [source for source in sources if source is not None and source.table.ids is not None]
+    # A ledger keeps of earlier releases who stood where, but not who had which value: such a release has no tables.
+    own = [source for source in sources if source is not None and source.tables and source.table.ids is not None]
     if len(own) < len(sources):
         return None
     truth = _truth(own, following)
