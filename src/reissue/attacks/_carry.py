@@ -24,15 +24,23 @@ __all__ = [
 ]
 
 
-def enrolled(known: Ints, arriving: Ints) -> tuple[Ints, Ints]:
-    """The known numbers and after them those that are new; and the place of each one that arrives."""
-    order = np.argsort(known)
+def enrolled(known: Ints, arriving: Ints, order: Ints | None = None) -> tuple[Ints, Ints, Ints]:
+    """The known numbers and after them those that are new; the place of each one that arrives; and the sorted order.
+
+    Sorting all who ever were there is what would grow: the `order` of the known ones is kept, and the new go into it.
+    """
+    order = np.argsort(known) if order is None else order
     at = np.searchsorted(known, arriving, sorter=order)
-    place = order[np.minimum(at, len(known) - 1)] if len(known) else np.zeros(len(arriving), np.int64)
-    fresh = known[place] != arriving if len(known) else np.ones(len(arriving), np.bool_)
+    place = np.zeros(len(arriving), np.int64)
+    fresh = np.ones(len(arriving), np.bool_)
+    if len(known):
+        place = order[np.minimum(at, len(known) - 1)].astype(np.int64)
+        fresh = known[place] != arriving
     new, again = np.unique(arriving[fresh], return_inverse=True)
     place[fresh] = len(known) + again.reshape(-1)
-    return np.concatenate([known, new]), place
+    between = np.searchsorted(known, new, sorter=order)
+    after = np.insert(order, between, len(known) + np.arange(len(new)))
+    return np.concatenate([known, new]), place, after
 
 
 def paired(one: Ints, other: Ints) -> tuple[Ints, Ints, Ints]:

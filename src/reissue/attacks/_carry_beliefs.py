@@ -33,7 +33,7 @@ __all__ = ["believe", "known_of_beliefs", "left_of"]
 def believe(state: State | None, following: Following, person: Ints, release: int) -> dict[str, Any]:
     """The beliefs after one release more: `person` is the number of each row of a following of this release alone."""
     before = np.empty(0, np.int64) if state is None else state["people"]
-    people, at = enrolled(before, person)
+    people, at, order = enrolled(before, person, None if state is None else state["order"])
     names, number = lasting_values([] if state is None else state["names"], following.names)
     beliefs, shown = read_places(state), renamed(following.places, number)
     both, first = together(beliefs, shown), len(beliefs.widths)
@@ -49,6 +49,7 @@ def believe(state: State | None, following: Following, person: Ints, release: in
     present = np.empty((0, 0), np.uint8) if state is None else state["present"]
     return {
         "people": people,
+        "order": order.astype(np.int32),
         "belief": of_old[belief].astype(np.int32),
         "present": bits_with(present, len(people), release, at),
         "starts": kept.starts,

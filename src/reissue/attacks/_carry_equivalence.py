@@ -61,7 +61,8 @@ def arrive(state: State | None, series: Series) -> Arrival:
     beliefs = believe(state, of_members(members), known[real], release)
     shown = _shown(state)
     here = np.empty(len(real), np.int64)
-    who, at, total = _numbered(_kept(state, "people"), _kept(state, "who"), known[real], len(shown.classes))
+    order = None if state is None else state["order"]
+    who, at, total = _numbered(_kept(state, "people"), _kept(state, "who"), known[real], len(shown.classes), order)
     here[real] = who[at]
     named = ~real & (lasting >= 0)
     before = _kept(state, "fakes")
@@ -79,9 +80,11 @@ def _kept(state: State | None, name: str) -> Ints:
     return np.empty(0, np.int64) if state is None else np.asarray(state[name], np.int64)
 
 
-def _numbered(known: Ints, numbers: Ints, arriving: Ints, total: int) -> tuple[Ints, Ints, int]:
+def _numbered(
+    known: Ints, numbers: Ints, arriving: Ints, total: int, order: Ints | None = None
+) -> tuple[Ints, Ints, int]:
     """The numbers of all who are known by now, the places of those who arrive, and how many people there are then."""
-    everyone, at = enrolled(known, arriving)
+    everyone, at, _ = enrolled(known, arriving, order)
     new = len(everyone) - len(known)
     return np.concatenate([numbers, total + np.arange(new)]), at, total + new
 
@@ -146,11 +149,13 @@ def _stays(state: State | None, arrival: Arrival) -> dict[str, Any]:
     bits = np.empty((0, 0), np.uint8) if state is None else state["stay_bits"]
     before = [_kept(state, name) for name in _STAYS[:2]]
     mine = arrival.here[arrival.members.person], arrival.shapes[arrival.members.group]
-    keys, at = enrolled(_stay_keys(*before), _stay_keys(*mine))
+    order = None if state is None else state["stay_order"]
+    keys, at, order = enrolled(_stay_keys(*before), _stay_keys(*mine), order)
     who, shape = (np.append(old, np.empty(len(keys) - len(old), np.int64)) for old in before)
     who[at], shape[at] = mine
     return {
         "stay_who": who.astype(np.int32),
+        "stay_order": order.astype(np.int32),
         "stay_shape": shape,
         "stay_bits": bits_with(bits, len(keys), release, at),
     }

@@ -30,7 +30,7 @@ _MANY = 2
 def remember(state: State | None, following: Following, person: Ints, release: int, schema: Schema) -> dict[str, Any]:
     """The histories after one release more: `person` is the number of each row of a following of this release alone."""
     before = np.empty(0, np.int64) if state is None else state["people"]
-    people, at = enrolled(before, person)
+    people, at, order = enrolled(before, person, None if state is None else state["order"])
     names, number = lasting_values([] if state is None else state["names"], following.names)
     model = read_updates(schema, names)
     places = read_places(state)
@@ -54,6 +54,7 @@ def remember(state: State | None, following: Following, person: Ints, release: i
     kept, of_old = distinct(both, stays.place)
     return {
         "people": people,
+        "order": order.astype(np.int32),
         "history": again.reshape(-1).astype(np.int32),
         "stays": stays.starts,
         "release": stays.release.astype(np.int16),
