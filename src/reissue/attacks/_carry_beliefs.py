@@ -27,10 +27,10 @@ from reissue.attacks._following import Following
 from reissue.attacks._forward import Places, Stays, stays_blocks
 from reissue.updates import UpdateModel
 
-__all__ = ["believe", "known_of_beliefs", "left_of"]
+__all__ = ["believe", "known_of_beliefs", "left_of", "with_presence"]
 
 
-def believe(state: State | None, following: Following, person: Ints, release: int) -> dict[str, Any]:
+def believe(state: State | None, following: Following, person: Ints) -> dict[str, Any]:
     """The beliefs after one release more: `person` is the number of each row of a following of this release alone."""
     before = np.empty(0, np.int64) if state is None else state["people"]
     people, at, order = enrolled(before, person, None if state is None else state["order"])
@@ -46,17 +46,23 @@ def believe(state: State | None, following: Following, person: Ints, release: in
     products = _products(both, np.stack(pairs), names)
     belief[at[again]] = len(both.widths) + of_pair
     kept, of_old = distinct(_scaled(together(both, products)), belief)
-    present = np.empty((0, 0), np.uint8) if state is None else state["present"]
     return {
         "people": people,
         "order": order.astype(np.int32),
         "belief": of_old[belief].astype(np.int32),
-        "present": bits_with(present, len(people), release, at),
+        "here": at.astype(np.int32),
         "starts": kept.starts,
         "value": kept.value.astype(np.int32),
         "share": kept.share,
         "names": names,
     }
+
+
+def with_presence(state: State | None, beliefs: dict[str, Any], release: int) -> dict[str, Any]:
+    """Beliefs, and who was in which release up to this one."""
+    present = np.empty((0, 0), np.uint8) if state is None else state["present"]
+    here = beliefs.pop("here")
+    return {**beliefs, "present": bits_with(present, len(beliefs["people"]), release, here)}
 
 
 def _products(both: Places, pairs: Ints, names: list[str | None]) -> Places:

@@ -57,13 +57,12 @@ def arrive(state: State | None, series: Series) -> Arrival:
     """The newest release."""
     members, known, lasting = named_membership(series)
     real = members.real
-    release = 0 if state is None else len(state["numbers"])
-    beliefs = believe(state, of_members(members), known[real], release)
+    beliefs = believe(state, of_members(members), known[real])
     shown = _shown(state)
     here = np.empty(len(real), np.int64)
-    order = None if state is None else state["order"]
-    who, at, total = _numbered(_kept(state, "people"), _kept(state, "who"), known[real], len(shown.classes), order)
-    here[real] = who[at]
+    new = len(beliefs["people"]) - len(_kept(state, "people"))
+    who = np.concatenate([_kept(state, "who"), len(shown.classes) + np.arange(new)])
+    here[real], total = who[beliefs.pop("here")], len(shown.classes) + new
     named = ~real & (lasting >= 0)
     before = _kept(state, "fakes")
     fake_who, at, total = _numbered(before, _kept(state, "fake_who"), lasting[named], total)
@@ -80,11 +79,9 @@ def _kept(state: State | None, name: str) -> Ints:
     return np.empty(0, np.int64) if state is None else np.asarray(state[name], np.int64)
 
 
-def _numbered(
-    known: Ints, numbers: Ints, arriving: Ints, total: int, order: Ints | None = None
-) -> tuple[Ints, Ints, int]:
+def _numbered(known: Ints, numbers: Ints, arriving: Ints, total: int) -> tuple[Ints, Ints, int]:
     """The numbers of all who are known by now, the places of those who arrive, and how many people there are then."""
-    everyone, at, _ = enrolled(known, arriving, order)
+    everyone, at, _ = enrolled(known, arriving)
     new = len(everyone) - len(known)
     return np.concatenate([numbers, total + np.arange(new)]), at, total + new
 

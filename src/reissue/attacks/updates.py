@@ -21,7 +21,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks._base import CannotRunError, Carried, Knowledge, State, attack
 from reissue.attacks._carry import Known
-from reissue.attacks._carry_beliefs import believe, known_of_beliefs
+from reissue.attacks._carry_beliefs import believe, known_of_beliefs, with_presence
 from reissue.attacks._carry_histories import known_of_histories, remember
 from reissue.attacks._case_updates import tell, worst_place
 from reissue.attacks._following import Following, follow, of_members
@@ -87,7 +87,7 @@ def _take(state: State | None, series: Series) -> State:
     numbers = [*([] if state is None else state["numbers"]), *series.numbers]
     alone = max(0.0 if state is None else state["alone"], _alone(following))
     if _staying(series):
-        more = believe(state, following, person, len(numbers) - 1)
+        more = with_presence(state, believe(state, following, person), len(numbers) - 1)
     else:
         more = remember(state, following, person, len(numbers) - 1, series.schema)
     return {**more, "numbers": numbers, "alone": alone}
