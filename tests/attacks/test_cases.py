@@ -16,7 +16,8 @@ def everything() -> Findings:
     releases = [
         anonymize(frame[:rows], synth.schema(), "k=3 & simple-l=2", method="topdown", seed=1) for rows in (160, 240)
     ]
-    return attack(releases, synth.schema(), limits={"equivalence": 3})
+    quick = [name for name in registered() if name != "mechanism"]  # it has tests of its own, and takes its time
+    return attack(releases, synth.schema(), only=quick, limits={"equivalence": 3})
 
 
 def test_whatever_ran_tells_the_same_case_every_time() -> None:

@@ -1,9 +1,5 @@
 """`reissue publish` from the shell."""
 
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +9,6 @@ from reissue.schema import Schema
 from tests.cli.conftest import Reissue, files
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 
-ROOT = Path(__file__).parents[2]
 WORK = ("--ledger", "x.ledger")
 
 
@@ -113,21 +108,6 @@ def test_init_asks_and_publish_goes_by_the_answers(reissue: Reissue, tmp_path: P
         assert outcome.code == 0, outcome.err
     assert reissue("init", "1.csv", "--out", "y.toml").code == 0
     assert "[policy]" not in (tmp_path / "y.toml").read_text()
-
-
-def test_the_how_to_runs(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "how-to" / "publish-every-month.md").read_text()
-    commands = "\n".join(re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(  # noqa: S603
-        ["bash", "-euo", "pipefail", "-c", commands],  # noqa: S607
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
 
 
 def test_before_the_first_release_a_policy_may_still_change(reissue: Reissue, tmp_path: Path) -> None:
