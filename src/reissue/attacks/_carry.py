@@ -15,11 +15,13 @@ __all__ = [
     "bits_with",
     "distinct",
     "enrolled",
+    "keys_of",
     "lasting_values",
     "paired",
     "per_release",
     "read_places",
     "renamed",
+    "some_of",
     "together",
 ]
 
@@ -78,12 +80,26 @@ def together(one: Places, other: Places) -> Places:
     )
 
 
-def distinct(places: Places, used: Ints) -> tuple[Places, Ints]:
-    """Each distribution that is used, once, in the order of their first places; and place to its new one."""
+def keys_of(places: Places) -> np.ndarray:
+    """Each distribution to a number that equal ones share."""
     row = np.repeat(np.arange(len(places.widths)), places.widths)
     keys = np.zeros(len(places.widths), np.uint64)
     bits = np.ascontiguousarray(places.share).view(np.uint64)
     np.add.at(keys, row, mix(mix(places.value.astype(np.uint64) + np.uint64(1)) ^ bits))
+    return keys
+
+
+def some_of(places: Places, kept: Ints) -> Places:
+    """Some of the distributions, in the given order."""
+    widths = places.widths[kept]
+    starts = np.append(0, np.cumsum(widths))
+    at = np.arange(starts[-1]) + np.repeat(places.starts[kept] - starts[:-1], widths)
+    return Places(starts, places.value[at], places.share[at])
+
+
+def distinct(places: Places, used: Ints) -> tuple[Places, Ints]:
+    """Each distribution that is used, once, in the order of their first places; and place to its new one."""
+    keys = keys_of(places)
     wanted = np.zeros(len(keys), np.bool_)
     wanted[used] = True
     chosen = np.flatnonzero(wanted)
@@ -92,11 +108,7 @@ def distinct(places: Places, used: Ints) -> tuple[Places, Ints]:
     rank[np.argsort(first)] = np.arange(len(first))
     of_place = np.full(len(keys), -1, np.int64)
     of_place[chosen] = rank[again.reshape(-1)]
-    kept = chosen[np.sort(first)]
-    widths = places.widths[kept]
-    starts = np.append(0, np.cumsum(widths))
-    at = np.arange(starts[-1]) + np.repeat(places.starts[kept] - starts[:-1], widths)
-    return Places(starts, places.value[at], places.share[at]), of_place
+    return some_of(places, chosen[np.sort(first)]), of_place
 
 
 def read_places(state: State | None) -> Places:
@@ -140,10 +152,10 @@ def per_release(present: np.ndarray, releases: int, largest: np.ndarray) -> list
 class Known:
     """What all releases tell: in each release, and of each person."""
 
-    risks: list[float]
-    """The largest posterior in each release."""
-    certains: list[int]
-    """How many people's values are known for sure in each release."""
+    risks: list[float] | None
+    """The largest posterior in each release, if that was kept."""
+    certains: list[int] | None
+    """How many people's values are known for sure in each release, if that was kept."""
     largest: Floats
     """Person to its largest posterior; or of several people who share all their groups, once for all of them."""
     certain: Bools

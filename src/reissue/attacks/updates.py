@@ -94,10 +94,13 @@ def _take(state: State | None, series: Series) -> State:
 
 
 def _judge(state: State, series: Series) -> Finding:
-    """What the state comes to; the same finding as of all releases at once, but for the case that it tells."""
-    if not len(state["people"]):
+    """What the state comes to: the same finding as of all releases at once, without the case that it tells.
+
+    Where values change it does not say either what is known in each release: anybody who returns can change that.
+    """
+    told = known_of_beliefs(state, len(state["numbers"])) if _staying(series) else known_of_histories(state)
+    if not len(told.number):
         raise CannotRunError(_NOBODY)
-    told = (known_of_beliefs if _staying(series) else known_of_histories)(state, len(state["numbers"]))
     _refuse(series, told)
     return _finding(series, state["numbers"], told, _limit(series, state["alone"]))
 
@@ -187,13 +190,9 @@ def _finding(
 ) -> Finding:
     exposed, everyone = int(told.number[told.largest > limit + _SLACK].sum()), int(told.number.sum())
     worst, sure = float(told.largest.max()), int(told.number[told.certain].sum())
-    details = {
-        "risk": worst,
-        "certain": max(told.certains),
-        "risks": told.risks,
-        "certains": told.certains,
-        "sure": sure,
-    }
+    details: dict[str, object] = {"risk": worst, "sure": sure}
+    if told.risks is not None and told.certains is not None:
+        details |= {"certain": max(told.certains), "risks": told.risks, "certains": told.certains}
     if series.schema.updates:
         details |= {"impossible": int(told.number[told.impossible].sum())}
     if right is not None:

@@ -1,0 +1,154 @@
+"""Everybody's histories through a long series: one more release costs by who is in it, not by who ever was.
+
+The stays of those who are in the last release are kept apart from the stays of those who are gone: these are only added
+to, when somebody leaves, and looked up when somebody returns. Numbers take as few bytes as they need.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Bools, Ints
+from reissue.attacks._forward import Stays
+from reissue.attacks._pairs import ranges
+
+__all__ = ["Trails", "narrow"]
+
+_WASTE = 2
+"""Stays of the gone are put together anew when they take so many times the room of what is still needed."""
+
+
+def narrow(numbers: np.ndarray) -> np.ndarray:
+    """The same numbers, none below 0, in as few bytes each as the largest one needs."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))), copy=False)
+
+
+def _nothing() -> Ints:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Trails:
+    """The stays of everybody who ever was in the series."""
+
+    people: Ints
+    """Who is in the last release, sorted."""
+    here: Stays
+    gone: Ints
+    """Who is not, sorted."""
+    begin: Ints
+    """Of those who are gone, the first of each one's stays."""
+    versions: Ints
+    """And how many there are."""
+    release: np.ndarray
+    place: np.ndarray
+
+    @classmethod
+    def none(cls) -> "Trails":
+        """Before the first release."""
+        return cls(_nothing(), _stays(), _nothing(), _nothing(), _nothing(), _nothing(), _nothing())
+
+    @classmethod
+    def of_table(cls, people: Ints, table: Ints) -> "Trails":
+        """From the place of every person (sorted) in every release, -1 where the person was absent."""
+        last = table[:, -1] >= 0 if table.shape[1] else np.zeros(len(people), np.bool_)
+        here, gone = Stays.of(table[last]), Stays.of(table[~last])
+        return cls(people[last], here, people[~last], gone.starts[:-1], gone.versions, gone.release, gone.place)
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> "Trails":
+        """From what `arrays` gave."""
+        here = Stays(kept["stays"], kept["stay_release"].astype(np.int64), kept["stay_place"].astype(np.int64))
+        gone = (kept["gone"], kept["gone_begin"].astype(np.int64), kept["gone_versions"].astype(np.int64))
+        return cls(kept["here"], here, *gone, kept["gone_release"], kept["gone_place"])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is to be kept."""
+        return {
+            "here": self.people,
+            "stays": self.here.starts,
+            "stay_release": narrow(self.here.release),
+            "stay_place": narrow(self.here.place),
+            "gone": self.gone,
+            "gone_begin": narrow(self.begin),
+            "gone_versions": narrow(self.versions),
+            "gone_release": narrow(self.release),
+            "gone_place": narrow(self.place),
+        }
+
+    def past(self, people: Ints) -> Stays:
+        """The stays of some people so far; none of those who are new."""
+        stayed, at = found(self.people, people)
+        back, of_gone = found(self.gone, people)
+        number = np.zeros(len(people), np.int64)
+        number[stayed] = self.here.versions[at]
+        number[back] = self.versions[of_gone]
+        starts = np.append(0, np.cumsum(number))
+        release, place = np.empty((2, starts[-1]), np.int64)
+        for rows, first, source in (
+            (stayed, self.here.starts[at], self.here),
+            (back, self.begin[of_gone], self),
+        ):
+            into, out = ranges(starts[rows], number[rows]), ranges(first, number[rows])
+            release[into], place[into] = source.release[out], source.place[out]
+        return Stays(starts, release, place)
+
+    def after(self, people: Ints, release: int, place: Ints) -> "Trails":
+        """With one release more: who is in it, and where."""
+        order = np.argsort(people)
+        people, place = people[order], place[order]
+        here = longer(self.past(people), release, place)
+        stayed = np.zeros(len(self.people), np.bool_)
+        stayed[found(self.people, people)[1]] = True
+        back = np.zeros(len(self.gone), np.bool_)
+        back[found(self.gone, people)[1]] = True
+        return replace(self._with_gone(~stayed, ~back), people=people, here=here)
+
+    def _with_gone(self, leaving: Bools, still: Bools) -> "Trails":
+        """Those who leave among those who are still gone."""
+        rows = np.flatnonzero(leaving)
+        versions = self.here.versions[rows]
+        out = ranges(self.here.starts[rows], versions)
+        begin = len(self.place) + np.cumsum(versions) - versions
+        at = np.searchsorted(self.gone[still], self.people[rows])
+        more = replace(
+            self,
+            gone=np.insert(self.gone[still], at, self.people[rows]),
+            begin=np.insert(self.begin[still], at, begin),
+            versions=np.insert(self.versions[still], at, versions),
+            release=np.concatenate([self.release, narrow(self.here.release[out])]),
+            place=np.concatenate([self.place, narrow(self.here.place[out])]),
+        )
+        return more if len(more.place) <= _WASTE * int(more.versions.sum()) else more._tidied()
+
+    def _tidied(self) -> "Trails":
+        """Without the stays of those who returned."""
+        at = ranges(self.begin, self.versions)
+        begin = np.cumsum(self.versions) - self.versions
+        return replace(self, begin=begin, release=self.release[at], place=self.place[at])
+
+
+def found(among: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+    """Which of the wanted are among sorted numbers, and where."""
+    if not len(among):
+        return _nothing(), _nothing()
+    at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
+    rows = np.flatnonzero(among[at] == wanted)
+    return rows, at[rows]
+
+
+def longer(stays: Stays, release: int, place: Ints) -> Stays:
+    """Every history with one more version at its end."""
+    starts = stays.starts + np.arange(len(stays.starts))
+    last = starts[1:] - 1
+    earlier = np.ones(starts[-1], np.bool_)
+    earlier[last] = False
+    when, where = np.full(starts[-1], release), np.empty(starts[-1], np.int64)
+    when[earlier], where[earlier], where[last] = stays.release, stays.place, place
+    return Stays(starts, when, where)
+
+
+def _stays() -> Stays:
+    return Stays(np.zeros(1, np.int64), _nothing(), _nothing())
