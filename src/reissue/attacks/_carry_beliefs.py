@@ -5,52 +5,48 @@ one distribution for each person is enough, with the releases it was in, and a r
 kept as parts of the largest, so that equal shares stay exactly equal, and equal beliefs are kept once.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from reissue._arrays import Ints
+from reissue._arrays import Floats, Ints
 from reissue.attacks._base import State
-from reissue.attacks._carry import (
-    Known,
-    bits_with,
-    distinct,
-    enrolled,
-    lasting_values,
-    paired,
-    per_release,
-    read_places,
-    renamed,
-    together,
-)
+from reissue.attacks._carry import Known, bits_with, distinct, lasting_values, paired, read_places, renamed, together
+from reissue.attacks._carry_people import meet
 from reissue.attacks._following import Following
 from reissue.attacks._forward import Places, Stays, stays_blocks
 from reissue.updates import UpdateModel
 
-__all__ = ["believe", "known_of_beliefs", "left_of", "with_presence"]
+__all__ = ["believe", "contradicted", "known_of_beliefs", "with_presence"]
+
+_PORTION = 4096
+"""So many people at a time are asked for the releases that they were in."""
 
 
 def believe(state: State | None, following: Following, person: Ints) -> dict[str, Any]:
-    """The beliefs after one release more: `person` is the number of each row of a following of this release alone."""
-    before = np.empty(0, np.int64) if state is None else state["people"]
-    people, at, order = enrolled(before, person, None if state is None else state["order"])
+    """The beliefs after one release more: `person` is the number of each row of a following of this release alone.
+
+    What is no part of the state, where each of these people is among all, goes beside it as `at`.
+    """
+    met = meet(state, person)
     names, number = lasting_values([] if state is None else state["names"], following.names)
     beliefs, shown = read_places(state), renamed(following.places, number)
     both, first = together(beliefs, shown), len(beliefs.widths)
-    belief = np.full(len(people), -1, np.int64)
-    belief[: len(before)] = [] if state is None else state["belief"]
-    place = following.table[:, 0] + first
-    again = belief[at] >= 0
-    belief[at[~again]] = place[~again]
-    *pairs, of_pair = paired(belief[at[again]], place[again])
+    belief = np.full(len(met.people), -1, np.int32)
+    if state is not None:
+        belief[: len(state["belief"])] = state["belief"]
+    place, before = following.table[:, 0] + first, belief[met.at]
+    again = before >= 0
+    *pairs, of_pair = paired(before[again].astype(np.int64), place[again])
     products = _products(both, np.stack(pairs), names)
-    belief[at[again]] = len(both.widths) + of_pair
-    kept, of_old = distinct(_scaled(together(both, products)), belief)
+    belief[met.at[again]] = len(both.widths) + of_pair
+    belief[met.at[~again]] = place[~again]
+    kept, of_old = distinct(_scaled(together(both, products)), np.flatnonzero(np.bincount(belief)))
     return {
-        "people": people,
-        "order": order.astype(np.int32),
-        "belief": of_old[belief].astype(np.int32),
-        "here": at.astype(np.int32),
+        **met.arrays(),
+        "at": met.at,
+        "belief": of_old.astype(np.int32)[belief],
         "starts": kept.starts,
         "value": kept.value.astype(np.int32),
         "share": kept.share,
@@ -61,8 +57,8 @@ def believe(state: State | None, following: Following, person: Ints) -> dict[str
 def with_presence(state: State | None, beliefs: dict[str, Any], release: int) -> dict[str, Any]:
     """Beliefs, and who was in which release up to this one."""
     present = np.empty((0, 0), np.uint8) if state is None else state["present"]
-    here = beliefs.pop("here")
-    return {**beliefs, "present": bits_with(present, len(beliefs["people"]), release, here)}
+    at = beliefs.pop("at")
+    return {**beliefs, "present": bits_with(present, len(beliefs["people"]), release, at)}
 
 
 def _products(both: Places, pairs: Ints, names: list[str | None]) -> Places:
@@ -90,19 +86,48 @@ def _scaled(places: Places) -> Places:
     return Places(places.starts, places.value, places.share / np.repeat(most, places.widths))
 
 
-def left_of(state: State) -> Ints:
-    """Person to how many values are left; 0 for groups that contradict each other."""
-    return np.asarray(np.diff(state["starts"])[state["belief"]], np.int64)
+def contradicted(state: State) -> bool:
+    """Whether somebody's groups have no value in common; every belief that is kept is somebody's."""
+    return bool((np.diff(state["starts"]) == 0).any())
 
 
 def known_of_beliefs(state: State, releases: int) -> Known:
-    """Everybody's posterior, release by release."""
+    """Everybody's posterior, release by release; people who share a belief once for all of them."""
     beliefs, belief, present = read_places(state), state["belief"], state["present"]
     row = np.repeat(np.arange(len(beliefs.widths)), beliefs.widths)
     sums = np.bincount(row, beliefs.share, len(beliefs.widths))
     # The largest weight is 1; where nothing is left there is none.
     top = np.where(beliefs.widths > 0, 1 / np.where(sums > 0, sums, 1), 0.0)
-    largest, left = top[belief], beliefs.widths[belief]
-    sure = np.unpackbits(present[left == 1], axis=1, count=releases).sum(axis=0, dtype=np.int64)
-    risks, single = per_release(present, releases, largest), np.ones(len(belief), np.int64)
-    return Known(risks, sure.tolist(), largest, left == 1, left == 0, single)
+    single = beliefs.widths == 1
+    sure = np.zeros(releases, np.int64)
+    if single.any():
+        sure = np.unpackbits(present[single[belief]], axis=1, count=releases).sum(axis=0, dtype=np.int64)
+    risks = _risks(present, releases, belief, top)
+    return Known(risks, sure.tolist(), top, single, beliefs.widths == 0, np.bincount(belief, minlength=len(top)))
+
+
+def _risks(present: np.ndarray, releases: int, belief: Ints, top: Floats) -> list[float]:
+    """The largest posterior of anyone in each release; 0 where nobody is."""
+    found, missing = np.zeros(releases), np.ones(releases, np.bool_)
+    for people in _portions(belief, top):
+        inside = np.unpackbits(present[people], axis=1, count=releases).astype(np.bool_)
+        new = missing & inside.any(axis=0)
+        found[new] = top[belief[people[inside[:, new].argmax(axis=0)]]]
+        missing &= ~new
+        if not missing.any():
+            break
+    return found.tolist()
+
+
+def _portions(belief: Ints, top: Floats) -> Iterator[Ints]:
+    """All people, some at a time, those with the largest posteriors first."""
+    best = (top == top.max(initial=0.0))[belief]
+    first = np.flatnonzero(best)
+    # People lie in the order in which they came: every n-th of them are of all releases.
+    strides = -(-len(first) // _PORTION)
+    for begin in range(strides):
+        yield first[begin::strides]
+    others = np.flatnonzero(~best)
+    others = others[np.argsort(-top[belief[others]], kind="stable")]
+    for begin in range(0, len(others), _PORTION):
+        yield others[begin : begin + _PORTION]

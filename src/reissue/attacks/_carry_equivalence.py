@@ -62,7 +62,7 @@ def arrive(state: State | None, series: Series) -> Arrival:
     here = np.empty(len(real), np.int64)
     new = len(beliefs["people"]) - len(_kept(state, "people"))
     who = np.concatenate([_kept(state, "who"), len(shown.classes) + np.arange(new)])
-    here[real], total = who[beliefs.pop("here")], len(shown.classes) + new
+    here[real], total = who[beliefs.pop("at")], len(shown.classes) + new
     named = ~real & (lasting >= 0)
     before = _kept(state, "fakes")
     fake_who, at, total = _numbered(before, _kept(state, "fake_who"), lasting[named], total)

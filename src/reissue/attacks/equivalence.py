@@ -17,7 +17,7 @@ import numpy as np
 
 from reissue._arrays import Ints
 from reissue.attacks._base import CannotRunError, Carried, Knowledge, State, attack
-from reissue.attacks._carry_beliefs import left_of
+from reissue.attacks._carry_beliefs import contradicted
 from reissue.attacks._carry_equivalence import arrive, domino_of, state_with, with_buckets
 from reissue.attacks._case_equivalence import Told, of_bucket, of_groups
 from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
@@ -115,7 +115,7 @@ def _judge(state: State, series: Series) -> Finding:
         raise CannotRunError(_ONLY_ONE)
     if "obstacle" in state:
         raise CannotRunError(state["obstacle"])
-    _refuse_contradicting(left_of(state))
+    _refuse_contradicting(contradicting=contradicted(state))
     found = _Found(state["least"], state["limit"], state["grown"], state["exact"], domino_of(state))
     return found.finding(state["numbers"], {})
 
@@ -146,7 +146,7 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
         raise CannotRunError(_ONLY_ONE)
     members = membership(series, knowledge)
     _refuse_changing(series)
-    _refuse_contradicting(posteriors(members).left)
+    _refuse_contradicting(contradicting=bool((posteriors(members).left == 0).any()))
     limits = _limits(series, members)
     grown = []
     for outcome in exposures(members, limits):
@@ -229,8 +229,8 @@ def _refuse_changing(series: Series) -> None:
         raise CannotRunError("the schema says that sensitive values change; this attack is about values that stay.")
 
 
-def _refuse_contradicting(left: Ints) -> None:
-    if (left == 0).any():
+def _refuse_contradicting(*, contradicting: bool) -> None:
+    if contradicting:
         raise CannotRunError(
             "somebody's groups have no value in common: values change here, and this attack is about values that stay."
         )
