@@ -13,11 +13,26 @@ from reissue.findings import Finding, not_run
 from reissue.requirements import Requirement
 from reissue.requirements._values import Names
 
-__all__ = ["Attack", "CannotRunError", "Carried", "Knowledge", "Run", "State", "attack", "find", "registered"]
+__all__ = [
+    "Attack",
+    "CannotCarryError",
+    "CannotRunError",
+    "Carried",
+    "Knowledge",
+    "Run",
+    "State",
+    "attack",
+    "find",
+    "registered",
+]
 
 
 class CannotRunError(ReissueError):
     """An attack does not apply to these releases; the message, a whole sentence, becomes the finding's reason."""
+
+
+class CannotCarryError(ReissueError):
+    """What an attack carried on does not tell about these releases; all of them at once do."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +87,8 @@ class Carried:
 
     `take` makes the state after one more release of the state before (None before the first); people's identifiers must
     be whole numbers, as a ledger's pseudonyms are. `judge` says what all releases taken so far give away. Both get a
-    series of the newest release alone, and raise CannotRunError where the attack does not apply.
+    series of the newest release alone, and raise CannotRunError where the attack does not apply. Where only all
+    releases at once tell, `judge` raises CannotCarryError.
     """
 
     take: Callable[[State | None, Series], State]

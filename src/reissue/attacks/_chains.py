@@ -25,7 +25,7 @@ from reissue.attacks._pairs import Histograms, common, equal_keys, pieces, range
 from reissue.attacks._views import Nodes, View, Views
 from reissue.cells import pack, rank
 
-__all__ = ["Chains", "Targets", "chains_of", "growth", "targets"]
+__all__ = ["Chains", "Targets", "chains_of", "growth", "lacking_records", "smaller", "targets", "too_many"]
 
 _MOST = 30_000_000
 """How many (chain, value) entries are kept for one release before the attack gives up."""
@@ -101,18 +101,24 @@ def growth(quasi: Sequence[Nodes], earlier: View, later: View, values: int) -> I
         was, now = ranked[: len(was)], ranked[len(was) :]
     difference = np.bincount(now, later.count, space) - np.bincount(was, earlier.count, space)
     if difference.min() < 0:
-        raise CannotRunError(
-            "a later release lacks records that an earlier one had. This attack is about series that only grow: "
-            "records left out, deleted or changed are another attack's case. (If no record was, look at the order of "
-            "the releases and at the taxonomies in the schema.)"
-        )
+        raise lacking_records()
     return np.asarray(difference[now], np.int64)
+
+
+def lacking_records() -> CannotRunError:
+    """Why releases that do not only grow are not followed."""
+    return CannotRunError(
+        "a later release lacks records that an earlier one had. This attack is about series that only grow: records "
+        "left out, deleted or changed are another attack's case. (If no record was, look at the order of the releases "
+        "and at the taxonomies in the schema.)"
+    )
 
 
 # --- chains ----------------------------------------------------------------------------------------------------------
 
 
-def _smaller(column: Nodes, one: Codes, other: Codes) -> Codes:
+def smaller(column: Nodes, one: Codes, other: Codes) -> Codes:
+    """Of nodes that lie inside each other the smaller ones."""
     inside = (column.lo[one] >= column.lo[other]) & (column.hi[one] <= column.hi[other])
     return np.asarray(np.where(inside, one, other), np.int32)
 
@@ -125,7 +131,7 @@ def extended(quasi: Sequence[Nodes], view: View, rest: Chains, values: int) -> I
     before = np.append(0, np.cumsum(rest.held.lengths[order]))
     work = np.minimum(held.lengths * number, before[start + number] - before[start])
     if int(work.sum()) > _MOST_LOOKED_UP:
-        raise _too_many()
+        raise too_many()
     for piece in pieces(work):
         group = np.repeat(np.arange(piece.start, piece.stop), number[piece])
         chain = order[ranges(start[piece], number[piece])]
@@ -133,7 +139,7 @@ def extended(quasi: Sequence[Nodes], view: View, rest: Chains, values: int) -> I
         fresh = np.flatnonzero(np.diff(pair, prepend=-1))
         group, chain = group[pair[fresh]], chain[pair[fresh]]
         nodes = [
-            _smaller(column, view.nodes[place][group], rest.nodes[place][chain]) for place, column in enumerate(quasi)
+            smaller(column, view.nodes[place][group], rest.nodes[place][chain]) for place, column in enumerate(quasi)
         ]
         starts = np.append(fresh, len(pair))
         yield Chains(np.stack(nodes), Histograms(starts, view.value[own], values), own, further)
@@ -155,11 +161,12 @@ def _at_most(parts: Iterator[Chains]) -> Iterator[Chains]:
     for part in parts:
         entries += len(part.own)
         if entries > _MOST:
-            raise _too_many()
+            raise too_many()
         yield part
 
 
-def _too_many() -> CannotRunError:
+def too_many() -> CannotRunError:
+    """Why chains are not followed further."""
     return CannotRunError(
         "the releases' cuts cross so often that there are too many chains of groups to follow. Attack fewer releases "
         "at a time."

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue._arrays import Ints
+from reissue._arrays import Codes, Ints
 from reissue.attacks._base import CannotRunError
 from reissue.attacks._views import Nodes, Views
 
-__all__ = ["refuse_other_recodings", "varying"]
+__all__ = ["forest", "refuse_other_recodings", "varying", "varying_columns"]
 
 
 def refuse_other_recodings(views: Views, numbers: Sequence[int]) -> None:
@@ -25,7 +25,7 @@ def refuse_other_recodings(views: Views, numbers: Sequence[int]) -> None:
                 raise CannotRunError(
                     f"release {number} is no global recoding: published values of column '{column.name}' overlap."
                 )
-        if not _nested(column):
+        if forest(column.lo, column.hi) is None:
             raise CannotRunError(
                 f"the releases' values of column '{column.name}' overlap without one lying inside the other, so they "
                 "are no cuts of one taxonomy."
@@ -34,7 +34,12 @@ def refuse_other_recodings(views: Views, numbers: Sequence[int]) -> None:
 
 def varying(views: Views) -> int:
     """How many attributes the releases cut differently where they meet."""
-    return sum(_overlapping(column, np.arange(len(column.lo))) for column in views.quasi)
+    return varying_columns(views.quasi)
+
+
+def varying_columns(quasi: Sequence[Nodes]) -> int:
+    """How many attributes have published values that share a leaf."""
+    return sum(_overlapping(column, np.arange(len(column.lo))) for column in quasi)
 
 
 def _overlapping(column: Nodes, used: Ints) -> bool:
@@ -42,13 +47,17 @@ def _overlapping(column: Nodes, used: Ints) -> bool:
     return bool((column.hi[used[:-1]] >= column.lo[used[1:]]).any())
 
 
-def _nested(column: Nodes) -> bool:
-    """Whether any two nodes lie inside each other or apart."""
-    open_ends: list[int] = []
-    for lo, hi in sorted(zip(column.lo.tolist(), (-column.hi).tolist(), strict=True)):
-        while open_ends and open_ends[-1] < lo:
-            open_ends.pop()
-        if open_ends and open_ends[-1] < -hi:
-            return False
-        open_ends.append(-hi)
-    return True
+def forest(lo: Codes, hi: Codes) -> list[int] | None:
+    """The smallest other node around each node, -1 if there is none; None if any two overlap otherwise."""
+    around = [-1] * len(lo)
+    first, last = lo.tolist(), hi.tolist()
+    above: list[int] = []
+    for node in sorted(range(len(first)), key=lambda one: (first[one], -last[one])):
+        while above and last[above[-1]] < first[node]:
+            above.pop()
+        if above:
+            if last[above[-1]] < last[node]:
+                return None
+            around[node] = above[-1]
+        above.append(node)
+    return around

@@ -19,7 +19,17 @@ from reissue.hierarchies import Coding, Hierarchy
 from reissue.notation import coding_of, parse_column
 from reissue.schema import Schema
 
-__all__ = ["Coded", "Nodes", "View", "Views", "read_codes", "read_views"]
+__all__ = [
+    "Coded",
+    "Nodes",
+    "View",
+    "Views",
+    "counted_view",
+    "read_codes",
+    "read_nodes",
+    "read_values",
+    "read_views",
+]
 
 _LIMIT = 2**62
 
@@ -96,7 +106,7 @@ class Coded:
 
     def view(self, table: int) -> View:
         """One of the tables, counted."""
-        return _view(self.nodes[table], self.quasi, self.sensitive[table], len(self.values))
+        return counted_view(self.nodes[table], self.quasi, self.sensitive[table], len(self.values))
 
 
 def read_views(frames: Sequence[pl.DataFrame], schema: Schema) -> Views:
@@ -112,10 +122,10 @@ def read_codes(frames: Sequence[pl.DataFrame], schema: Schema, codings: Sequence
             raise DataError(f"Release {number} has no rows.")
     known: Sequence[Coding | None] = codings or [None] * len(schema.quasi)
     read = [
-        _nodes([frame[name] for frame in frames], schema.hierarchy(name), coding)
+        read_nodes([frame[name] for frame in frames], schema.hierarchy(name), coding)
         for name, coding in zip(schema.quasi, known, strict=True)
     ]
-    values, sensitive = _values(frames, schema.sensitive)
+    values, sensitive = read_values(frames, schema.sensitive)
     nodes = tuple(tuple(codes[table] for _, codes in read) for table in range(len(frames)))
     return Coded(tuple(column for column, _ in read), values, nodes, tuple(sensitive))
 
@@ -143,7 +153,10 @@ def _common_codes(columns: Sequence[pl.Series]) -> tuple[list[str | None], list[
     return texts, [code.to_numpy().view(np.int32) for code in coded]
 
 
-def _nodes(columns: Sequence[pl.Series], hierarchy: Hierarchy, coding: Coding | None) -> tuple[Nodes, list[Codes]]:
+def read_nodes(
+    columns: Sequence[pl.Series], hierarchy: Hierarchy, coding: Coding | None = None
+) -> tuple[Nodes, list[Codes]]:
+    """The nodes that several columns published, and the node of each of their rows."""
     name = columns[0].name
     texts, codes = _common_codes(columns)
     distinct = pl.Series(name, texts, dtype=pl.String)
@@ -169,7 +182,7 @@ def _nodes(columns: Sequence[pl.Series], hierarchy: Hierarchy, coding: Coding | 
     return nodes, [number[code] for code in codes]
 
 
-def _values(
+def read_values(
     frames: Sequence[pl.DataFrame], sensitive: Sequence[str]
 ) -> tuple[tuple[tuple[str | None, ...], ...], list[Codes]]:
     """The sensitive values that occur, several columns taken together, and each release's codes."""
@@ -191,7 +204,7 @@ def _values(
     return values, np.split(joint.astype(np.int32), ends)
 
 
-def _view(codes: Sequence[Codes], columns: Sequence[Nodes], sensitive: Codes, values: int) -> View:
+def counted_view(codes: Sequence[Codes], columns: Sequence[Nodes], sensitive: Codes, values: int) -> View:
     """Count a release's distinct combinations."""
     sizes = [len(column.lo) for column in columns]
     space = values

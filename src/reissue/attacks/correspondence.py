@@ -12,15 +12,17 @@ attribute are disjoint, and between releases one lies inside the other or apart.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from reissue.attacks import _case_correspondence
-from reissue.attacks._base import CannotRunError, Knowledge, attack
+from reissue.attacks._base import CannotRunError, Carried, Knowledge, attack
+from reissue.attacks._carry_chains import APART, CHANGING, SINGLE, judge, take
 from reissue.attacks._chains import Targets, targets
+from reissue.attacks._correspondence_told import MEASURE, NAME, Stood, Tally, Worst, finding, records
 from reissue.attacks._cracks import cracks
 from reissue.attacks._recodings import refuse_other_recodings, varying
 from reissue.attacks._series import Series
@@ -31,13 +33,11 @@ from reissue.schema import Schema
 
 __all__ = ["correspondence", "crack_sizes"]
 
-NAME = "correspondence"
-MEASURE = "records left for a target"
-
 
 @attack(
     NAME,
     "Rules out records that have no partner in another release of a growing table.",
+    carried=Carried(take, judge),
     needs="at least two releases of a table that only grows, with quasi-identifiers and sensitive values in one table",
     story=(
         "Someone has collected several releases of a growing table and knows one person's quasi-identifiers. A "
@@ -70,7 +70,9 @@ def correspondence(series: Series, knowledge: Knowledge) -> Finding:
         answer = solve(list(some), views.views)
         some = answer.targets
         more = {"exact": not answer.too_large, "components": {"solved": answer.solved, "bounded": answer.too_large}}
-    return _finding(series, views, _tally(some, views, limit), limit, more)
+    tally, target = _tally(some, views, limit)
+    found = finding(series.numbers, tally, limit, more)
+    return replace(found, details={**found.details, "case": _case(series, views, target, limit)})
 
 
 def crack_sizes(releases: Sequence[Any], schema: Schema, *, delimiter: str = ",") -> pl.DataFrame:
@@ -88,12 +90,12 @@ def crack_sizes(releases: Sequence[Any], schema: Schema, *, delimiter: str = ","
 
 def _readable(series: Series) -> Views:
     if len(series) < 2:
-        raise CannotRunError("it compares releases, and there is only one.")
+        raise CannotRunError(SINGLE)
     if series.schema.updates:
-        raise CannotRunError("it follows records that never change, and the schema says that sensitive values do.")
+        raise CannotRunError(CHANGING)
     views = series.views
     if views is None:
-        raise CannotRunError("a release publishes quasi-identifiers and sensitive values apart, in groups.")
+        raise CannotRunError(APART)
     return views
 
 
@@ -101,47 +103,44 @@ def _readable(series: Series) -> Views:
 
 
 @dataclass(frozen=True, eq=False)
-class _Worst:
-    """The target that is worst off."""
+class _Target:
+    """A target's chain of groups."""
 
-    left: int
     arrived: int
     groups: tuple[int, ...]
     terms: Mapping[int, int]
     """Value to how many records with it are left."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Tally:
-    """What all targets come to."""
-
-    left: tuple[int, ...]
-    """The least that is left by arrival time; 0 where nobody can have arrived."""
-    worst: _Worst
-    exposed: int
-    """How many chains of groups have less left than the limit."""
-    people: int
-
-
-def _tally(some: Iterable[Targets], views: Views, limit: int) -> _Tally:
+def _tally(some: Iterable[Targets], views: Views, limit: int) -> tuple[Tally, _Target]:
     releases = views.views
     left = [0] * len(releases)
     standing = np.zeros(len(releases[-1].count), np.int64)
-    worst, exposed = _Worst(np.iinfo(np.int64).max, 0, (), {}), 0
+    found: list[tuple[Worst, _Target]] = []
+    exposed = 0
     for part in some:
         possible = np.flatnonzero(part.left > 0)
         if not len(possible):
             continue
-        least = int(possible[np.argmin(part.left[possible])])
-        value = int(part.left[least])
+        value = int(part.left[possible].min())
         left[part.arrived] = min(left[part.arrived] or value, value)
-        if value < worst.left:
-            worst = _Worst(value, part.arrived, _groups(part, least, releases), _terms(part, least))
+        lowest = possible[part.left[possible] == value]
+        least = int(lowest[np.lexsort(part.nodes[::-1, lowest])[0]])
+        worst = Worst(value, part.arrived, tuple(part.nodes[:, least].tolist()))
+        if not found or worst < found[0][0]:
+            found = [(worst, _Target(part.arrived, _groups(part, least, releases), _terms(part, least)))]
         low = (part.left > 0) & (part.left < limit)
         exposed += int(low.sum())
         term = part.term * np.repeat(low, np.diff(part.starts))
         standing += np.bincount(part.entries[-1], term, len(standing)).astype(np.int64)
-    return _Tally(tuple(left), worst, exposed, int(np.minimum(standing, releases[-1].count).sum()))
+    worst, target = found[0]
+    people = int(np.minimum(standing, releases[-1].count).sum())
+    return Tally(tuple(left), worst, _stood(views, target), exposed, people, releases[-1].records), target
+
+
+def _stood(views: Views, target: _Target) -> tuple[Stood, ...]:
+    places = enumerate(target.groups, start=target.arrived)
+    return tuple(Stood(int(views.views[place].sizes[group]), views.text(place, group)) for place, group in places)
 
 
 def _groups(part: Targets, chain: int, releases: Sequence[View]) -> tuple[int, ...]:
@@ -160,32 +159,6 @@ def _terms(part: Targets, chain: int) -> dict[int, int]:
 # --- telling ---------------------------------------------------------------------------------------------------------
 
 
-def _finding(series: Series, views: Views, tally: _Tally, limit: int, more: Mapping[str, object]) -> Finding:
-    worst, population = tally.worst, views.views[-1].records
-    exposed = worst.left < limit
-    details = {
-        "left": list(tally.left),
-        **more,
-        "targets": tally.exposed,
-        "worst_target": _target(series, views, worst),
-        "case": _case(series, views, worst, limit),
-    }
-    if len(series) == 2:
-        details |= {"FA": tally.left[0], "CA": tally.left[0], "BA": tally.left[1]}
-    return Finding(
-        NAME,
-        Status.SUCCEEDED if exposed else Status.FAILED,
-        _sentence(series, views, tally, limit),
-        series.numbers,
-        people=tally.people,
-        population=population,
-        measure=MEASURE,
-        worst=worst.left,
-        limit=limit,
-        details=details,
-    )
-
-
 def _as_boxes(series: Series, views: Views, limit: int, obstacle: str) -> Finding:
     """What can still be said of releases that are no global recodings."""
     from reissue.attacks._correspondence_boxes import exposures
@@ -200,7 +173,7 @@ def _as_boxes(series: Series, views: Views, limit: int, obstacle: str) -> Findin
     return Finding(
         NAME,
         Status.SUCCEEDED,
-        f"Holding releases {earlier} and {later} together, {_records(size)} that look alike are only {worst.left:,} "
+        f"Holding releases {earlier} and {later} together, {records(size)} that look alike are only {worst.left:,} "
         f"for someone who is in release {earlier}, if records only arrived; the limit is {limit:,}. The releases are "
         "no global recodings, so there may be more.",
         series.numbers,
@@ -219,46 +192,7 @@ def _as_boxes(series: Series, views: Views, limit: int, obstacle: str) -> Findin
     )
 
 
-def _case(series: Series, views: Views, worst: _Worst, limit: int) -> dict[str, Any]:
-    groups = dict(enumerate(worst.groups, start=worst.arrived))
-    since = worst.arrived - 1 if worst.arrived else None
-    return _case_correspondence.tell(views, series.numbers, groups, worst.terms, limit, since)
-
-
-def _target(series: Series, views: Views, worst: _Worst) -> dict[str, object]:
-    """The worst target: when it arrived, and its group in every release, as published."""
-    groups = []
-    for place, group in enumerate(worst.groups, start=worst.arrived):
-        size = int(views.views[place].sizes[group])
-        values = views.text(place, group)
-        groups.append(
-            {"release": series.numbers[place], "size": size, "cracked": size - worst.left, "published": values}
-        )
-    return {"arrived": series.numbers[worst.arrived], "left": worst.left, "groups": groups}
-
-
-def _sentence(series: Series, views: Views, tally: _Tally, limit: int) -> str:
-    worst = tally.worst
-    together = f"Holding releases {_listed(series.numbers)} together"
-    if worst.left >= limit:
-        return f"{together}, anyone still has at least {_records(worst.left)} to hide among; the limit is {limit:,}."
-    sizes = [int(views.views[place].sizes[group]) for place, group in enumerate(worst.groups, start=worst.arrived)]
-    return (
-        f"{together}, {_records(min(sizes))} that look alike are only {worst.left:,} for someone "
-        f"{_when(series.numbers, worst.arrived)}; the limit is {limit:,}, and up to {tally.people:,} of "
-        f"{views.views[-1].records:,} people get less."
-    )
-
-
-def _records(number: int) -> str:
-    return f"{number:,} record" if number == 1 else f"{number:,} records"
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
-
-
-def _when(numbers: Sequence[int], arrived: int) -> str:
-    if not arrived:
-        return f"who is in release {numbers[0]}"
-    return f"who came between releases {numbers[arrived - 1]} and {numbers[arrived]}"
+def _case(series: Series, views: Views, target: _Target, limit: int) -> dict[str, Any]:
+    groups = dict(enumerate(target.groups, start=target.arrived))
+    since = target.arrived - 1 if target.arrived else None
+    return _case_correspondence.tell(views, series.numbers, groups, target.terms, limit, since)

@@ -9,7 +9,18 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from reissue.attacks import Attack, CannotRunError, Carried, Knowledge, Published, Series, State, find, registered
+from reissue.attacks import (
+    Attack,
+    CannotCarryError,
+    CannotRunError,
+    Carried,
+    Knowledge,
+    Published,
+    Series,
+    State,
+    find,
+    registered,
+)
 from reissue.errors import DataError
 from reissue.findings import Finding, Findings, Status, not_run
 from reissue.ledger._chain import canonical
@@ -87,7 +98,10 @@ class _Candidate:
         """One attack on the candidate and the earlier releases given."""
         if attack.carried is None or tuple(some) != self.earlier:
             return self._whole(attack, some, progress)
-        found = self._carry(attack.name, attack.carried, progress)
+        try:
+            found = self._carry(attack.name, attack.carried, progress)
+        except CannotCarryError:
+            return self._whole(attack, some, progress)
         rows = self.release.table.rows + sum(int(one.content["rows"]) for one in some)
         if found.status == Status.SUCCEEDED and rows <= _TOLD:
             return self._whole(attack, some, progress)

@@ -1,0 +1,303 @@
+"""Releases of a growing table taken up one by one: what the next one needs of them, and none of them twice.
+
+Of each release its groups and their values are kept, and of each arrival time the chains of groups on which somebody
+may stand, with what is left of each value (see `_chains`). One more release l shortens what is left of a chain to
+
+    sum_s  min( term(s),  n_ql(s),  min over i < j of  G_l(key_il, s) - G_i(key_il, s) )
+
+so a chain goes on with each group of l that it has a leaf in common with, and pairs of earlier releases are never
+counted again. Chains of which nothing is left are nobody's, and stay so: they go. All arrival times lie in the same
+arrays, with the time as one more key; a release costs by the entries there are, not by the number of releases.
+
+Nothing is kept but what was published: texts, counts, and what follows from them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Codes, Ints
+from reissue.attacks._base import CannotRunError, State
+from reissue.attacks._chains import lacking_records, smaller, too_many
+from reissue.attacks._pairs import Histograms, common, equal_keys, pieces, ranges
+from reissue.attacks._recodings import forest, refuse_other_recodings
+from reissue.attacks._views import Nodes, View, Views, counted_view, read_nodes, read_values
+from reissue.cells import pack, rank
+from reissue.schema import Schema
+
+__all__ = ["Past", "Standing", "past_of", "state_of", "taken"]
+
+_MOST = 30_000_000
+"""How many (chain, value) entries are kept before chains are no longer carried on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """The chains of all arrival times, sorted by time, on each of which somebody may stand."""
+
+    nodes: Codes
+    """Quasi-identifiers x chains: the smallest node along the chain."""
+    arrived: Ints
+    """The release that each chain begins with, from 0."""
+    held: Histograms
+    term: Ints
+    """How many records with this value are left: at least one."""
+    entry: Ints
+    """Entry to the entry of the newest release."""
+
+    @property
+    def left(self) -> Ints:
+        """What is left of each chain."""
+        return np.add.reduceat(self.term, self.held.starts[:-1]) if len(self.term) else self.term
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """All releases so far."""
+
+    quasi: tuple[Nodes, ...]
+    values: tuple[tuple[str | None, ...], ...]
+    shown: View
+    """The groups of all releases, one release after the other."""
+    release: Ints
+    """Group to its release, from 0."""
+    standing: Standing
+
+    @property
+    def releases(self) -> int:
+        """How many there are."""
+        return int(self.release[-1]) + 1
+
+    def view(self, release: int) -> View:
+        """One of the releases, from 0."""
+        first, last = np.searchsorted(self.release, [release, release + 1])
+        mine = slice(self.shown.starts[first], self.shown.starts[last])
+        shown = self.shown
+        return View(shown.nodes[:, first:last], shown.group[mine] - first, shown.value[mine], shown.count[mine])
+
+
+# --- one release more ------------------------------------------------------------------------------------------------
+
+
+def taken(past: Past | None, frame: pl.DataFrame, schema: Schema) -> Past:
+    """The past with one release more; CannotRunError if its chains cannot be followed.
+
+    Texts are read anew together with those of the new release: what they mean may depend on which there are. If the
+    earlier ones no longer lie inside each other as they did, what was found with them does not hold any more.
+    """
+    read = [
+        read_nodes([_texts(past, place, name), frame[name]], schema.hierarchy(name))
+        for place, name in enumerate(schema.quasi)
+    ]
+    quasi = tuple(column for column, _ in read)
+    values, secret = _values(() if past is None else past.values, frame, schema.sensitive)
+    view = counted_view([codes[1] for _, codes in read], quasi, secret, len(values))
+    refuse_other_recodings(Views(quasi, (view,), values), [1 if past is None else past.releases + 1])
+    if past is None:
+        everyone = _arriving(view, view.count, 0, len(values))
+        return Past(quasi, values, view, np.zeros(view.groups, np.int64), everyone)
+    moved = [codes[0] for _, codes in read]
+    for was, now, number in zip(past.quasi, quasi, moved, strict=True):
+        if forest(was.lo, was.hi) != forest(now.lo[number], now.hi[number]):
+            raise CannotRunError(f"texts of column '{now.name}' have another meaning than before.")
+    return _with(_recoded(past, quasi, values, moved), view)
+
+
+def _texts(past: Past | None, place: int, name: str) -> pl.Series:
+    return pl.Series(name, [] if past is None else past.quasi[place].texts, dtype=pl.String)
+
+
+def _values(
+    known: tuple[tuple[str | None, ...], ...], frame: pl.DataFrame, sensitive: Sequence[str]
+) -> tuple[tuple[tuple[str | None, ...], ...], Codes]:
+    """All sensitive values, those known first, and the number of each row's."""
+    shown, (code,) = read_values([frame], sensitive)
+    number = {value: place for place, value in enumerate(known)}
+    for value in shown:
+        number.setdefault(value, len(number))
+    return tuple(number), np.array([number[value] for value in shown], np.int32)[code]
+
+
+def _recoded(
+    past: Past, quasi: tuple[Nodes, ...], values: tuple[tuple[str | None, ...], ...], moved: list[Codes]
+) -> Past:
+    """The same past with other numbers for its nodes, and perhaps more values."""
+
+    def renumbered(nodes: Codes) -> Codes:
+        return np.stack([number[row] for number, row in zip(moved, nodes, strict=True)])
+
+    shown, standing = past.shown, past.standing
+    return replace(
+        past,
+        quasi=quasi,
+        values=values,
+        shown=replace(shown, nodes=renumbered(shown.nodes)),
+        standing=replace(
+            standing,
+            nodes=renumbered(standing.nodes),
+            held=Histograms(standing.held.starts, standing.held.value, len(values)),
+        ),
+    )
+
+
+def _with(past: Past, view: View) -> Past:
+    """The past with one release more, all in the same codes."""
+    values, number = len(past.values), past.releases
+    ceilings = np.minimum.accumulate(np.concatenate([view.count[None].astype(np.int32), _growths(past, view)]))
+    parts = [*_extended(past, view, ceilings), _arriving(view, ceilings[-1], number, values)]
+    shown = View(
+        np.concatenate([past.shown.nodes, view.nodes], axis=1),
+        np.concatenate([past.shown.group, view.group + past.shown.groups]),
+        np.concatenate([past.shown.value, view.value]),
+        np.concatenate([past.shown.count, view.count]),
+    )
+    release = np.append(past.release, np.full(view.groups, number))
+    return Past(past.quasi, past.values, shown, release, _whole(parts, values))
+
+
+def _arriving(view: View, term: Ints, arrived: int, values: int) -> Standing:
+    """The chains of those who arrived with the newest release: its groups."""
+    kept = np.flatnonzero(term)
+    return _standing(
+        view.nodes, np.full(view.groups, arrived), view.group[kept], view.value[kept], term[kept], kept, values
+    )
+
+
+def _standing(nodes: Codes, arrived: Ints, chain: Ints, value: Ints, term: Ints, entry: Ints, values: int) -> Standing:
+    """Chains by the entries that they have, sorted by chain; those without any go."""
+    number = np.bincount(chain, minlength=len(arrived))
+    some = np.flatnonzero(number)
+    starts = np.append(0, np.cumsum(number[some]))
+    return Standing(nodes[:, some], arrived[some], Histograms(starts, value, values), term.astype(np.int64), entry)
+
+
+def _whole(parts: Sequence[Standing], values: int) -> Standing:
+    """Parts put together."""
+    lengths = np.concatenate([part.held.lengths for part in parts])
+    return Standing(
+        np.concatenate([part.nodes for part in parts], axis=1),
+        np.concatenate([part.arrived for part in parts]),
+        Histograms(np.append(0, np.cumsum(lengths)), np.concatenate([part.held.value for part in parts]), values),
+        np.concatenate([part.term for part in parts]),
+        np.concatenate([part.entry for part in parts]),
+    )
+
+
+# --- many releases at once -------------------------------------------------------------------------------------------
+
+
+def _joined(quasi: Sequence[Nodes], nodes: Codes, turn: Ints, turns: int, new: Codes) -> tuple[Ints, Ints, int]:
+    """The keys of boxes that belong to turns, and turn by turn those of new boxes, on the join of both cuts in each.
+
+    Nodes are sorted by their first leaf, so a key begins where a node begins behind all that came before.
+    """
+    columns, sizes = [np.append(turn, np.repeat(np.arange(turns), new.shape[1]))], [turns]
+    for column, own, its in zip(quasi, nodes, new, strict=True):
+        used = np.zeros((turns, len(column.lo)), np.bool_)
+        used[turn, own] = True
+        used[:, its] = True
+        reach = np.maximum.accumulate(np.where(used, column.hi, -1), axis=1)
+        used[:, 1:] &= column.lo[1:] > reach[:, :-1]
+        number = np.cumsum(used, axis=1, dtype=np.int32) - 1
+        columns.append(np.append(number[turn, own], number[:, its]))
+        sizes.append(len(column.lo))
+    keys, total = rank(pack(columns, sizes)[0])
+    return keys[: len(turn)], keys[len(turn) :], total
+
+
+def _growths(past: Past, view: View) -> Codes:
+    """Earlier releases x entries of a new one: how many records of its key and value came in between."""
+    shown, total = past.shown, past.releases
+    first = np.searchsorted(past.release, np.arange(total + 1))
+    found = np.empty((total, len(view.value)), np.int32)
+    for some in pieces(np.diff(shown.starts[first]) + len(view.value)):
+        groups = slice(first[some.start], first[some.stop])
+        entries = slice(shown.starts[groups.start], shown.starts[groups.stop])
+        turns = some.stop - some.start
+        turn = past.release[groups] - some.start
+        before, after, keys = _joined(past.quasi, shown.nodes[:, groups], turn, turns, view.nodes)
+        was = before[shown.group[entries] - groups.start] * len(past.values) + shown.value[entries]
+        now = (after.reshape(turns, -1)[:, view.group] * len(past.values) + view.value).ravel()
+        space = keys * len(past.values)
+        if space > 16 * (len(was) + len(now)) + (1 << 16):
+            both, space = rank(np.append(was, now))
+            was, now = both[: len(was)], both[len(was) :]
+        came = np.bincount(now, np.tile(view.count, turns), space) - np.bincount(was, shown.count[entries], space)
+        if came.min() < 0:
+            raise lacking_records()
+        found[some] = came[now].reshape(turns, -1)
+    return found
+
+
+def _extended(past: Past, view: View, ceilings: Codes) -> Iterator[Standing]:
+    """The chains gone on to the new release's groups; `ceilings` are what arrival times leave of its entries."""
+    standing, values, total = past.standing, len(past.values), past.releases
+    its, mine, _ = _joined(past.quasi, standing.nodes, standing.arrived, total, view.nodes)
+    order, start, number = equal_keys(mine, its)
+    held = Histograms(view.starts, view.value, values)
+    before = np.append(0, np.cumsum(standing.held.lengths[order]))
+    work = np.minimum(np.tile(held.lengths, total) * number, before[start + number] - before[start])
+    entries = 0
+    for piece in pieces(work):
+        group = np.repeat(np.arange(piece.start, piece.stop) % view.groups, number[piece])
+        chain = order[ranges(start[piece], number[piece])]
+        pair, own, further = common(held, standing.held, group, chain)
+        arrived = standing.arrived[chain]
+        term = np.minimum(ceilings[arrived[pair], own], standing.term[further])
+        kept = np.flatnonzero(term)
+        entries += len(kept)
+        if entries > _MOST:
+            raise too_many()
+        nodes = np.stack(
+            [smaller(c, v[group], n[chain]) for c, v, n in zip(past.quasi, view.nodes, standing.nodes, strict=True)]
+        )
+        yield _standing(nodes, arrived, pair[kept], view.value[own[kept]], term[kept], own[kept], values)
+
+
+# --- kept ------------------------------------------------------------------------------------------------------------
+
+
+def state_of(past: Past) -> dict[str, Any]:
+    """The past as arrays, numbers and texts by name."""
+    shown, standing = past.shown, past.standing
+    return {
+        "texts": [list(column.texts) for column in past.quasi],
+        "values": [list(value) for value in past.values],
+        "releases": np.bincount(past.release),
+        "nodes": shown.nodes,
+        "lengths": np.diff(shown.starts).astype(np.int32),
+        "value": shown.value.astype(np.int32),
+        "count": shown.count.astype(np.int32),
+        "chains": standing.nodes,
+        "arrived": standing.arrived.astype(np.int32),
+        "held": standing.held.lengths.astype(np.int32),
+        "held_value": standing.held.value.astype(np.int32),
+        "term": standing.term.astype(np.int32),
+        "entry": standing.entry.astype(np.int32),
+        "lo": np.concatenate([column.lo for column in past.quasi]),
+        "hi": np.concatenate([column.hi for column in past.quasi]),
+    }
+
+
+def past_of(state: State, schema: Schema) -> Past:
+    """The past again."""
+    values = tuple(tuple(value) for value in state["values"])
+    lengths = state["lengths"].astype(np.int64)
+    group = np.repeat(np.arange(len(lengths)), lengths)
+    shown = View(state["nodes"], group, state["value"].astype(np.int64), state["count"].astype(np.int64))
+    starts = np.append(0, np.cumsum(state["held"], dtype=np.int64))
+    standing = Standing(
+        state["chains"],
+        state["arrived"].astype(np.int64),
+        Histograms(starts, state["held_value"].astype(np.int64), len(values)),
+        state["term"].astype(np.int64),
+        state["entry"].astype(np.int64),
+    )
+    release = np.repeat(np.arange(len(state["releases"])), state["releases"])
+    ends = np.cumsum([len(texts) for texts in state["texts"]])[:-1]
+    columns = zip(schema.quasi, np.split(state["lo"], ends), np.split(state["hi"], ends), state["texts"], strict=True)
+    quasi = tuple(Nodes(name, lo, hi, tuple(texts), exact=True) for name, lo, hi, texts in columns)
+    return Past(quasi, values, shown, release, standing)

@@ -1,0 +1,159 @@
+"""The correspondence attack carried on finds, after every release, what it finds over all of them at once."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reissue.anonymize import anonymize
+from reissue.attacks import CannotCarryError, CannotRunError, Knowledge, Series, find
+from reissue.attacks._past import past_of, state_of, taken
+from reissue.findings import Finding, Status, not_run
+from reissue.hierarchies import Hierarchy
+from reissue.ledger._pack import pack_state, unpack_state
+from reissue.schema import Schema
+from tests.attacks.brute import brute_left, random_history, schema, seeded
+from tests.attacks.carrying import assert_same
+
+SEEDS = st.integers(0, 10**6)
+LIMITS = st.sampled_from([{}, {"correspondence": 2}, {"correspondence": 4}])
+PLAN = Schema.of_columns(
+    quasi=["age", "zip"],
+    sensitive=["s", "t"],
+    taxonomies={"age": Hierarchy("ranges", ranges=(5, 10, 20)), "zip": Hierarchy("prefix", prefix=(3, 1))},
+)
+
+
+def carried(
+    releases: Sequence[Any], plan: Schema, limits: Mapping[str, float], *, exact: bool = False
+) -> list[Finding | None]:
+    """What was carried on to after each release, compared with the whole attack; None where only that can tell."""
+    attack = find("correspondence")
+    assert attack.carried is not None
+    state, found = None, list[Finding | None]()
+    for number in range(1, len(releases) + 1):
+        whole = attack(Series.read(releases[:number], plan, limits=limits, exact=exact), Knowledge())
+        newest = Series.read(releases[number - 1 : number], plan)
+        newest = Series(newest.releases, plan, exact=exact, limits=dict(limits), numbers=(number,))
+        state = unpack_state(pack_state(attack.carried.take(state, newest)))
+        try:
+            own = attack.carried.judge(state, newest)
+        except CannotCarryError:
+            found.append(None)
+            continue
+        except CannotRunError as obstacle:
+            own = not_run("correspondence", tuple(range(1, number + 1)), str(obstacle))
+        assert_same(own, whole)
+        found.append(own)
+    return found
+
+
+@given(SEEDS, st.integers(2, 7), st.integers(1, 3), LIMITS)
+@settings(max_examples=150, deadline=None)
+def test_releases_as_chance_has_them(seed: int, releases: int, attributes: int, limits: dict[str, float]) -> None:
+    history = random_history(seeded(seed), releases, attributes, 14, 3)
+    found = carried(history.frames(), schema(attributes), limits)
+    assert all(one is not None and one.status != Status.NOT_RUN for one in found[1:])
+
+
+@given(SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_two_releases_against_the_definition(seed: int) -> None:
+    """What every chain keeps is what is left of it in the best of all histories."""
+    history = random_history(seeded(seed), 2, 2, 6, 2)
+    past = None
+    for frame in history.frames():
+        past = taken(past, frame, schema(2))
+    assert past is not None
+    left = Counter(int(left) for left in past.standing.left)
+    assert left == Counter(left for left in brute_left(history.releases).values() if left)
+
+
+def tables(seed: int, number: int) -> list[pl.DataFrame]:
+    """A growing table of several columns in which values are missing and new ones come up."""
+    rng = seeded(seed)
+    rows = rng.randint(20, 60)
+    whole = [
+        (
+            rng.choice([None, *range(20, 25 + 10 * (row // 20))]),
+            f"{rng.randint(530, 534 + row // 10)}{rng.randint(0, 4)}",
+            rng.choice(["flu", "cold", None] + ["HIV"] * (row > 30)),
+            rng.choice("xy"),
+        )
+        for row in range(rows + 25 * number)
+    ]
+    names = {"age": pl.Int64, "zip": pl.String, "s": pl.String, "t": pl.String}
+    ends = np.cumsum([rows, *(rng.choice([0, 10, 25]) for _ in range(number - 1))]).tolist()
+    return [pl.DataFrame(whole[:end], schema=names, orient="row") for end in ends]
+
+
+@given(SEEDS, LIMITS)
+@settings(max_examples=40, deadline=None)
+def test_ranges_prefixes_and_missing_values(seed: int, limits: dict[str, float]) -> None:
+    """Each release by a method that knows nothing of the others: cuts cross, and texts that are new come in."""
+    ks = seeded(seed).choices([2, 3, 5, 8], k=5)
+    releases = [
+        anonymize(table, PLAN, f"k={k}", method="topdown").tables["release"]
+        for table, k in zip(tables(seed, 5), ks, strict=True)
+    ]
+    carried(releases, PLAN, limits)
+
+
+def test_what_only_all_releases_at_once_tell() -> None:
+    """Local recodings, records that leave, and the exact answer; the attack is run whole from then on."""
+    frames = random_history(seeded(4), 4, 2, 14, 2).frames()
+    fewer = [*frames, frames[0], frames[3]]
+    assert [one is None for one in carried(fewer, schema(2), {})] == [False] * 4 + [True] * 2
+    local = pl.concat([frames[3], pl.DataFrame({"q0": ["a", "*"], "q1": ["*", "a"], "s": ["x", "x"]})])
+    assert [one is None for one in carried([*frames, local, local], schema(2), {})] == [False] * 4 + [True] * 2
+    assert carried(frames, schema(2), {}, exact=True)[-1] is None
+
+
+def test_values_apart_and_values_that_change() -> None:
+    frames = random_history(seeded(4), 3, 2, 14, 2).frames()
+    apart = {
+        "quasi": frames[2].select("q0", "q1").with_columns(group=1),
+        "sensitive": pl.DataFrame({"group": [1], "s": ["x"], "count": [frames[2].height]}),
+    }
+    found = carried([*frames, apart, frames[2]], schema(2), {})
+    assert [one.status for one in found if one] == [Status.NOT_RUN, Status.FAILED, Status.FAILED] + [Status.NOT_RUN] * 2
+    changing = Schema(schema(2).columns, schema(2).hierarchies, updates={"order": ["x", "y"]})
+    assert all(one is not None and one.status == Status.NOT_RUN for one in carried(frames, changing, {}))
+
+
+def test_texts_that_come_to_mean_something_else_are_not_carried_on() -> None:
+    """Without a taxonomy a set is a range of the names that occur: with a name in between it is one no more."""
+    plain = Schema.of_columns(quasi=["q"], sensitive=["s"], taxonomies={"q": Hierarchy("flat")})
+    first = pl.DataFrame({"q": ["{a, c}"] * 4, "s": ["x"] * 4})
+    second = pl.DataFrame({"q": ["{a, c}"] * 4 + ["b"] * 4, "s": ["x"] * 8})
+    assert carried([first, first, second, second], plain, {})[1] is not None
+    assert carried([first, first, second, second], plain, {})[2:] == [None, None]
+
+
+def test_a_state_keeps_nothing_but_what_was_published() -> None:
+    frames = random_history(seeded(8), 3, 2, 14, 2).frames()
+    past = None
+    for frame in frames:
+        past = taken(past, frame, schema(2))
+    assert past is not None
+    state = state_of(past)
+    assert {name for name, value in state.items() if not isinstance(value, np.ndarray)} == {"texts", "values"}
+    again = past_of(unpack_state(pack_state(state)), schema(2))
+    for number, frame in enumerate(frames):
+        view = again.view(number)
+        texts = [again.quasi[place].texts for place in range(2)]
+        boxes = [tuple(t[n] for t, n in zip(texts, nodes, strict=True)) for nodes in view.nodes.T.tolist()]
+        shown = Counter(
+            {
+                (*boxes[group], *again.values[value]): count
+                for group, value, count in zip(view.group, view.value, view.count, strict=True)
+            }
+        )
+        assert shown == Counter(frame.rows())
+    with pytest.raises(CannotRunError, match="lacks records"):
+        taken(past, frames[0][:1], schema(2))
