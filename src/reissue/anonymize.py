@@ -59,9 +59,8 @@ def anonymize(
     draft = chosen.run(job)
     progress(1.0)
     release = make_release(table, draft, requirement, method, rng)
-    if chosen.recheck:
-        chosen.recheck(release, settled)
-    return release
+    kept = chosen.recheck(release, settled) if chosen.recheck else None
+    return replace(release, draft=replace(release.draft, memory=kept)) if kept else release
 
 
 def _continue(job: Job, chosen: Algorithm, memory: Memory) -> Release:

@@ -70,8 +70,13 @@ class Algorithm:
     """Whether it makes use of rows that may be left out."""
     remembers: bool = False
     """Whether it follows people through a series, and so needs identifiers and its memory."""
-    recheck: Callable[[Release, Mapping[str, Any]], None] | None = None
-    """Checks what it promises beyond the requirement, from the published tables; raises InternalError."""
+    carries: bool = False
+    """Whether its option `after` may be what a ledger carried on of the earlier releases (a Past) instead of them."""
+    recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None
+    """Checks what it promises beyond the requirement, from the published tables; raises InternalError.
+
+    May return a memory of this release, for a ledger to keep.
+    """
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The given options checked, with defaults for the others."""
@@ -94,12 +99,13 @@ def algorithm(
     options: Mapping[str, Option] | None = None,
     suppresses: bool = False,
     remembers: bool = False,
-    recheck: Callable[[Release, Mapping[str, Any]], None] | None = None,
+    carries: bool = False,
+    recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
 
     def keep(run: Callable[[Job], Draft]) -> Callable[[Job], Draft]:
-        _REGISTRY[name] = Algorithm(name, run, summary, dict(options or {}), suppresses, remembers, recheck)
+        _REGISTRY[name] = Algorithm(name, run, summary, dict(options or {}), suppresses, remembers, carries, recheck)
         return run
 
     return keep

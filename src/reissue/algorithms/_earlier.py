@@ -2,9 +2,12 @@
 
 Two kinds of items matter. `Chained`: the chains of groups in earlier releases on which a target may already stand,
 with what is left of each value. `Arrived`: the records that came after one earlier release, known no finer than that
-release's cuts tell. Both are grouped by their *key*: their nodes on the join of their own cuts and the next release's.
-Every group of the next release belongs to one key. Specializing a node of the next release changes keys only where the
-items' own cuts are finer than the node; otherwise the new groups keep their parent's key.
+release's cuts tell. Each item belongs to a *time*: the arrival of the chain, or the release after which records came.
+Items are grouped by their *key*: the time, and their nodes on the join of the time's own cuts and the next release's.
+Every group of the next release belongs to one key of each time. Specializing a node of the next release changes keys
+only of times whose own cuts are finer than the node; for others the new groups keep their parent's key.
+
+All times lie in the same arrays: a trial costs by the items under its node, not by the number of earlier releases.
 """
 
 from collections.abc import Sequence
@@ -13,12 +16,13 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue._arrays import Codes, Ints
+from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms._pools import Pool, Split, counted, stable_order
 from reissue.attacks._pairs import Histograms, ranges
+from reissue.attacks._views import Nodes
 from reissue.errors import InternalError
 
-__all__ = ["Arrived", "Chained", "Cover", "Node", "Trial"]
+__all__ = ["Arrived", "Chained", "Covers", "Node", "Trial", "covers_of"]
 
 
 @dataclass(frozen=True)
@@ -39,128 +43,162 @@ class Node:
         return number
 
 
-class Cover:
-    """The nodes of an earlier cut of one attribute."""
+class Covers:
+    """The nodes of one attribute's cuts, time by time."""
 
-    def __init__(self, lo: Codes, hi: Codes, leaves: int) -> None:
-        """Nodes may repeat; they never overlap otherwise."""
-        self.lo = np.arange(leaves, dtype=np.int32)
-        self.hi = np.full(leaves, -1, np.int32)
-        for first, last in {*zip(lo.tolist(), hi.tolist(), strict=True)}:
-            self.lo[first : last + 1] = first
-            self.hi[first : last + 1] = last
+    def __init__(self, lo: Codes, hi: Codes, used: Bools, leaves: int) -> None:
+        """`used` says which of the nodes each time's cut has (times x nodes); nodes of one cut do not overlap.
 
-    def covers(self, lo: int, hi: int) -> bool:
-        """Whether one node holds the whole interval."""
-        return bool(self.hi[lo] >= hi)
+        Equal cuts are kept once.
+        """
+        _, first, which = np.unique(np.packbits(used, axis=1), axis=0, return_index=True, return_inverse=True)
+        self.which = which.reshape(-1)
+        """Time to its cut."""
+        self.lo = np.tile(np.arange(leaves, dtype=np.int32), (len(first), 1))
+        """Cut x leaf: the first leaf of the node there."""
+        self._hi = np.full(self.lo.shape, -1, np.int32)
+        for cut, time in enumerate(first.tolist()):
+            nodes = np.flatnonzero(used[time])
+            sizes = hi[nodes] - lo[nodes] + 1
+            under = ranges(lo[nodes].astype(np.int64), sizes)
+            self.lo[cut, under], self._hi[cut, under] = np.repeat(lo[nodes], sizes), np.repeat(hi[nodes], sizes)
+
+    def covers(self, lo: int, hi: int) -> Bools:
+        """Time by time: whether one node holds the whole interval."""
+        return np.asarray(self._hi[:, lo] >= hi)[self.which]
 
     def crosses(self, lo: int, hi: int) -> bool:
-        """Whether a node overlaps the interval without one lying inside the other."""
-        return not self.covers(lo, hi) and bool(self.lo[lo] < lo or self.hi[hi] > hi)
+        """Whether a node of any time overlaps the interval without one lying inside the other."""
+        over = (self.lo[:, lo] < lo) | (self._hi[:, hi] > hi)
+        return bool((over & (self._hi[:, lo] < hi)).any())
+
+
+def covers_of(
+    columns: Sequence[Nodes], nodes: Codes, time: Ints, times: int, sizes: Sequence[int]
+) -> tuple[Covers, ...]:
+    """The cuts of each attribute, from the nodes (attributes x boxes) of each time's boxes."""
+    covers = []
+    for column, row, size in zip(columns, nodes, sizes, strict=True):
+        used = np.zeros((times, len(column.lo)), np.bool_)
+        used[time, row] = True
+        covers.append(Covers(column.lo, column.hi, used, size))
+    return tuple(covers)
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The keys that a specialization would lead to."""
+    """The keys that a specialization would lead to: first those that stay, then the parts of those that split."""
 
     local: Ints
-    """Part of the next release to its key's place in `keys` (times width plus child if they split); -1 for none."""
-    keys: Ints
-    split: Split | None
+    """Parts of the next release x times: the key's place among these; -1 for none."""
+    stay: Ints
+    split: Split
 
 
 class _Keyed:
-    """Items grouped by key, and the key of every group of the next release."""
+    """Items grouped by key, and the keys of every group of the next release."""
 
-    def __init__(self, leaves: Sequence[Codes], covers: tuple[Cover, ...]) -> None:
-        self.pool = Pool(leaves)
+    def __init__(self, leaves: Sequence[Codes], time: Ints, times: int, covers: Sequence[Covers]) -> None:
+        """Items are sorted by time."""
+        lengths = np.bincount(time, minlength=times)
+        self.pool = Pool(leaves, lengths)
         self.covers = covers
-        self._key = np.zeros(1, np.int64)
+        self._key = np.where(lengths > 0, np.arange(times), -1)[None]
 
     def start(self) -> Trial:
-        """The one key at the beginning, where everything is generalized to the root."""
-        return Trial(np.zeros(1, np.int64), np.zeros(1, np.int64), None)
+        """The keys at the beginning, where everything is generalized to the root: one for each time."""
+        nothing = np.empty(0, np.int64)
+        return Trial(self._key, np.arange(self._key.shape[1]), Split(nothing, 1, nothing, nothing))
 
     def trial(self, groups: Ints, node: Node) -> Trial:
         """The keys if these groups of the next release were specialized."""
         width = len(node.children)
-        keys, place = np.unique(self._key[groups], return_inverse=True)
-        none = int(len(keys) > 0 and keys[0] < 0)
-        keys, place = keys[none:], place - none
-        if self.covers[node.attribute].covers(node.lo, node.hi):
-            return Trial(np.repeat(place, width), keys, None)
-        local = np.where(place >= 0, place * width, -width)[:, None] + np.arange(width)
-        split = self.pool.split(keys, node.attribute, node.child, width)
-        return Trial(np.maximum(local.ravel(), -1), keys, split)
+        keys = self._key[groups]
+        covered = self.covers[node.attribute].covers(node.lo, node.hi)
+        stay, split = _distinct(keys[:, covered]), _distinct(keys[:, ~covered])
+        local = np.repeat(np.searchsorted(stay, keys), width, axis=0)
+        inner = np.searchsorted(split, keys[:, ~covered]) * width + len(stay)
+        local[:, ~covered] = np.repeat(inner, width, axis=0) + np.tile(np.arange(width), len(groups))[:, None]
+        local[np.repeat(keys < 0, width, axis=0)] = -1
+        return Trial(local, stay, self.pool.split(split, node.attribute, node.child, width))
 
     def accept(self, trial: Trial, filled: Ints) -> None:
         """Carry the specialization out; `filled` are the parts that have become groups, in their order."""
-        new = trial.keys if trial.split is None else self.commit(trial.split)
-        local = trial.local[filled]
-        self._key = np.append(self._key, np.where(local >= 0, new[local], -1) if len(new) else local)
+        new = np.concatenate([trial.stay, self.commit(trial.split), [-1]])
+        self._key = np.concatenate([self._key, new[trial.local[filled]]])
 
     def commit(self, split: Split) -> Ints:
         """Split keys; the new key of each part."""
         return self.pool.commit(split)
 
 
-class Chained(_Keyed):
-    """The chains of targets that arrived at one earlier release."""
+def _distinct(keys: Ints) -> Ints:
+    return np.unique(keys[keys >= 0])
 
-    def __init__(self, leaves: Sequence[Codes], covers: tuple[Cover, ...], held: Histograms, term: Ints) -> None:
+
+class Chained(_Keyed):
+    """The chains of targets that arrived at earlier releases."""
+
+    def __init__(
+        self, leaves: Sequence[Codes], time: Ints, covers: Sequence[Covers], held: Histograms, term: Ints, times: int
+    ) -> None:
         """Chains by their regions' first leaves, with what is left of each value."""
-        super().__init__(leaves, covers)
+        super().__init__(leaves, time, times, covers)
         self.held = held
         self.term = term
-        self.most = np.zeros(held.values, np.int64)
-        np.maximum.at(self.most, held.value, term)
-        self.needed = int((self.most > 0).sum())
+        self.most = np.zeros((times, held.values), np.int64)
+        """Times x values: the most that any chain has left."""
+        np.maximum.at(self.most, (np.repeat(time, held.lengths), held.value), term)
+        self.needed = (self.most > 0).sum(axis=1)
 
     def chains(self, trial: Trial) -> tuple[Ints, Ints, Ints]:
         """The chains of every key in a trial: all of them in a row, where each key's start, and how many it has."""
-        if trial.split is None:
-            lengths = self.pool.lengths(trial.keys)
-            items = self.pool.items(trial.keys)
-        else:
-            lengths = np.bincount(trial.split.part, minlength=trial.split.parts)
-            items = trial.split.items[stable_order(trial.split.part, trial.split.parts)]
+        split = trial.split
+        lengths = np.append(self.pool.lengths(trial.stay), np.bincount(split.part, minlength=split.parts))
+        items = np.append(self.pool.items(trial.stay), split.items[stable_order(split.part, split.parts)])
         return items, np.cumsum(lengths) - lengths, lengths
 
 
 class Arrived(_Keyed):
-    """The records that came after one earlier release."""
+    """The records that came after each earlier release."""
 
     def __init__(
-        self, leaves: Sequence[Codes], covers: tuple[Cover, ...], value: Ints, weight: Ints, values: int
+        self,
+        leaves: Sequence[Codes],
+        time: Ints,
+        covers: Sequence[Covers],
+        value: Ints,
+        weight: Ints,
+        times: int,
+        values: int,
     ) -> None:
         """Records by the first leaves of their boxes, with sensitive value and number."""
-        super().__init__(leaves, covers)
+        super().__init__(leaves, time, times, covers)
         self._value, self._weight, self._values = value, weight, values
+        held, count = counted(time, times, value, weight, values)
         # Each key's histogram is kept in the places of its items: it never needs more.
         self._held, self._count = np.zeros(len(value), np.int64), np.zeros(len(value), np.int64)
-        held, count = counted(value * 0, 1, value, weight, values)
-        self._held[: len(count)], self._count[: len(count)] = held.value, count
-        self._length = held.lengths
+        self._length = np.empty(0, np.int64)
+        self._keep(np.arange(times), held.lengths, held, count)
         self._recent: tuple[Split, Histograms, Ints] | None = None
 
-    def came(self, trial: Trial, part: Ints, value: Ints) -> Ints:
-        """How many records of each part's key with each value came after the release."""
-        if trial.split is None:
-            lengths = self._length[trial.keys]
-            places = ranges(self.pool.starts(trial.keys), lengths)
-            held = Histograms(np.append(0, np.cumsum(lengths)), self._held[places], self._values)
-            count = self._count[places]
-        else:
-            split = trial.split
-            value_of, weight_of = self._value[split.items], self._weight[split.items]
-            held, count = counted(split.part, split.parts, value_of, weight_of, self._values)
-            self._recent = split, held, count
-        local = trial.local[part]
-        number = np.zeros(len(part), np.int64)
-        known = np.flatnonzero(local >= 0)
-        found = held.find(local[known], value[known]) if len(known) else known
-        number[known[found >= 0]] = count[found[found >= 0]]
-        return number
+    def _keep(self, keys: Ints, lengths: Ints, held: Histograms, count: Ints) -> None:
+        """The histograms of new keys."""
+        into = ranges(self.pool.starts(keys), lengths)
+        self._held[into], self._count[into] = held.value, count
+        self._length = np.append(self._length, lengths)
+
+    def counts(self, trial: Trial) -> tuple[Histograms, Ints]:
+        """The records that came, by key of a trial and value; and for parts without a key one without records."""
+        split = trial.split
+        lengths = self._length[trial.stay]
+        places = ranges(self.pool.starts(trial.stay), lengths)
+        value, weight = self._value[split.items], self._weight[split.items]
+        held, count = counted(split.part, split.parts, value, weight, self._values)
+        self._recent = split, held, count
+        starts = np.append(0, np.cumsum(np.concatenate([lengths, held.lengths, [0]])))
+        both = Histograms(starts, np.append(self._held[places], held.value), self._values)
+        return both, np.append(self._count[places], count)
 
     def commit(self, split: Split) -> Ints:
         """Split keys and keep their histograms."""
@@ -168,8 +206,6 @@ class Arrived(_Keyed):
         if self._recent is None or self._recent[0] is not split:
             raise InternalError("Keys were split without counting what came.")
         _, held, count = self._recent
-        lengths = held.lengths[number >= 0]
-        into = ranges(self.pool.starts(number[number >= 0]), lengths)
-        self._held[into], self._count[into] = held.value, count
-        self._length = np.append(self._length, lengths)
+        filled = number >= 0
+        self._keep(number[filled], held.lengths[filled], held, count)
         return number

@@ -8,29 +8,22 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.algorithms._earlier import Arrived, Chained, Cover
+from reissue.algorithms._came import Cells, came_after
+from reissue.algorithms._earlier import Arrived, Chained, covers_of
 from reissue.attacks import CannotRunError, Published
-from reissue.attacks._chains import Targets, targets
 from reissue.attacks._pairs import Histograms
+from reissue.attacks._past import Past, all_values, replayed, taken
 from reissue.attacks._recodings import refuse_other_recodings
-from reissue.attacks._views import View, Views, read_codes
+from reissue.attacks._views import Nodes, Views, read_nodes
 from reissue.cells import pack
 from reissue.errors import DataError, InternalError, NotMetError
+from reissue.hierarchies import Coding
 from reissue.release import Release
 from reissue.schema import Schema
 from reissue.table import Table
 from reissue.taxonomy import ROOT
 
-__all__ = ["Cells", "History", "read_history", "recheck", "refusal"]
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """The distinct rows of a table: leaf codes, sensitive value, number of rows."""
-
-    leaves: tuple[Codes, ...]
-    value: Ints
-    weight: Ints
+__all__ = ["History", "read_history", "recheck", "refusal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,62 +33,81 @@ class History:
     cells: Cells
     code: Ints
     """Sensitive value in common codes to the table's own code."""
-    views: Views
-    """The earlier releases, and at the end the table with everything generalized to the root."""
-    chained: tuple[Chained, ...]
-    """By arrival time: the chains of groups on which a target may stand."""
-    arrived: tuple[Arrived, ...]
-    """By earlier release: what came after it."""
-
-    @property
-    def covers(self) -> list[tuple[Cover, ...]]:
-        """The cuts of every earlier release."""
-        return [some.covers for some in self.arrived]
+    past: Past | None
+    """The earlier releases, if there are any."""
+    chained: Chained
+    """The chains of groups on which a target may stand, by arrival time."""
+    arrived: Arrived
+    """What came after each earlier release."""
 
 
-def read_history(table: Table, after: Sequence[Any]) -> History:
-    """Read the earlier releases with the table's own codings."""
-    schema, frames = table.schema, _frames(after, table.schema)
+def read_history(table: Table, after: Past | Sequence[Any]) -> History:
+    """What earlier releases hold against a table, in the table's own codings."""
+    past = _read_past(after, table.schema, table.codings)
     codes = np.flatnonzero(table.domain.totals).astype(np.int32)
-    coded = read_codes([*frames, _tops(table, codes)], schema, table.codings)
-    common = np.zeros(table.domain.size, np.int64)
-    common[codes] = coded.sensitive[-1]
-    cells = _cells(table, common[table.sensitive], len(coded.values))
-    root = coded.view(len(frames))
-    totals = np.bincount(cells.value, cells.weight, len(coded.values)).astype(np.int64)
-    root = View(root.nodes, root.group, root.value, totals[root.value])
-    views = Views(coded.quasi, (*(coded.view(number) for number in range(len(frames))), root), coded.values)
-    own = np.zeros(len(coded.values), np.int64)
-    own[coded.sensitive[-1]] = codes
-    return History(cells, own, views, *_followed(table, cells, views))
+    values, number = all_values(() if past is None else past.values, _tops(table, codes), table.schema.sensitive)
+    own, common = np.zeros(len(values), np.int64), np.zeros(table.domain.size, np.int64)
+    own[number], common[codes] = codes, number
+    cells = _cells(table, common[table.sensitive], len(values))
+    if past is None:
+        return History(cells, own, past, *_nothing(table, len(values)))
+    columns = _placed(past.quasi, table)
+    arrived = came_after(past, columns, cells, len(values), table.sizes)
+    return History(cells, own, past, _chained(past, columns, table, len(values)), arrived)
 
 
-def _frames(after: Sequence[Any], schema: Schema) -> list[pl.DataFrame]:
-    frames = []
+def _read_past(after: Past | Sequence[Any], schema: Schema, codings: Sequence[Coding]) -> Past | None:
+    """Earlier releases: as they were carried on, or else taken up one by one with the holder's own codings."""
+    if isinstance(after, Past):
+        return after
+    past = None
     for number, data in enumerate(after, start=1):
         frame = Published.read(data, schema).generalized(schema)
         if frame is None:
             raise DataError(f"Release {number} publishes quasi-identifiers and sensitive values apart, in groups.")
-        frames.append(frame)
-    return frames
+        if not frame.height:
+            raise DataError(f"Release {number} has no rows.")
+        try:
+            past = taken(past, frame, schema, codings)
+        except CannotRunError as obstacle:
+            raise _lost(obstacle) from None
+    return past
 
 
-def recheck(release: Release, after: Sequence[Any]) -> None:
-    """Attack what was published together with the earlier releases, with code that shares nothing with the search."""
-    schema = release.schema
-    frames = [*_frames(after, schema), release.tables["release"]]
-    coded = read_codes(frames, schema, release.table.codings)
-    views = Views(coded.quasi, tuple(coded.view(number) for number in range(len(frames))), coded.values)
-    for some in targets(views):
-        if ((some.left > 0) & (some.left < release.requirement.least)).any():
-            raise InternalError(
-                "The release does not withstand the attack that it was made to withstand. Nothing was published. "
-                "Please report this."
-            )
+def _lost(obstacle: CannotRunError) -> DataError:
+    return DataError(f"The earlier releases cannot be followed: {obstacle}")
+
+
+def recheck(release: Release, after: Past | Sequence[Any]) -> Past | None:
+    """Attack what was published together with the earlier releases, with code that shares nothing with the search.
+
+    Returns earlier releases that were carried on, with this one, for the next; None if they were not, or cannot be.
+    """
+    schema, codings, frame = release.schema, release.table.codings, release.tables["release"]
+    carried = _carried(after, frame, schema) if isinstance(after, Past) else None
+    if carried is None:
+        past = list(replayed(after, schema, codings))[-1] if isinstance(after, Past) else None
+        whole = taken(past or _read_past(after, schema, codings), frame, schema, codings)
+    else:
+        whole = carried
+    if (whole.standing.left < release.requirement.least).any():
+        raise InternalError(
+            "The release does not withstand the attack that it was made to withstand. Nothing was published. "
+            "Please report this."
+        )
+    return carried
+
+
+def _carried(past: Past, frame: pl.DataFrame, schema: Schema) -> Past | None:
+    """By what their texts say cuts may cross where the holder's own values lie apart; then nothing is carried on."""
+    try:
+        return taken(past, frame, schema)
+    except CannotRunError:
+        return None
 
 
 def _tops(table: Table, codes: Codes) -> pl.DataFrame:
-    """A table of all sensitive values with every quasi-identifier generalized to the root."""
+    """Rows of some sensitive values, with every quasi-identifier generalized to the root."""
     secret = table.decode(codes) if table.schema.sensitive else pl.DataFrame({ROOT: [ROOT] * len(codes)})
     return secret.with_columns(pl.lit(ROOT).alias(name) for name in table.schema.quasi)
 
@@ -106,75 +118,62 @@ def _cells(table: Table, value: Ints, values: int) -> Cells:
     return Cells(tuple(codes[first] for codes in table.codes), value[first], weight)
 
 
-def _followed(table: Table, cells: Cells, views: Views) -> tuple[tuple[Chained, ...], tuple[Arrived, ...]]:
-    earlier = Views(views.quasi, views.views[:-1], views.values)
-    if not earlier.views:
-        return (), ()
+def _placed(quasi: Sequence[Nodes], table: Table) -> list[Nodes]:
+    """The nodes of earlier releases as intervals of the table's leaves."""
+    read, placed = [], []
+    for column, coding in zip(quasi, table.codings, strict=True):
+        texts = pl.Series(column.name, column.texts, dtype=pl.String)
+        own, (number,) = read_nodes([texts], table.schema.hierarchy(column.name), coding)
+        read.append(own)
+        placed.append(Nodes(column.name, own.lo[number], own.hi[number], column.texts, own.exact))
     try:
-        refuse_other_recodings(views, range(1, len(views.views) + 1))
-        standing: list[list[Targets]] = [[] for _ in earlier.views]
-        for some in targets(earlier):
-            standing[some.arrived].append(some)
+        refuse_other_recodings(Views(tuple(read), (), ()), ())
     except CannotRunError as obstacle:
-        raise DataError(f"The earlier releases cannot be followed: {obstacle}") from None
-    arrived = tuple(_arrived(number, table, cells, earlier) for number in range(len(earlier.views)))
-    return tuple(_chained(parts, table, earlier) for parts in standing), arrived
+        raise _lost(obstacle) from None
+    return placed
 
 
-def _covers(table: Table, views: Views, nodes: Codes) -> tuple[Cover, ...]:
-    used = [np.unique(row) for row in nodes]
-    return tuple(
-        Cover(column.lo[some], column.hi[some], size)
-        for column, some, size in zip(views.quasi, used, table.sizes, strict=True)
-    )
+def _chained(past: Past, columns: Sequence[Nodes], table: Table, values: int) -> Chained:
+    standing = past.standing
+    covers = covers_of(columns, standing.nodes, standing.arrived, past.releases, table.sizes)
+    leaves = [column.lo[row] for column, row in zip(columns, standing.nodes, strict=True)]
+    held = Histograms(standing.held.starts, standing.held.value, values)
+    return Chained(leaves, standing.arrived, covers, held, standing.term, past.releases)
 
 
-def _chained(parts: Sequence[Targets], table: Table, views: Views) -> Chained:
-    """The chains of one arrival time, without those on which nobody can stand, and values of which nothing is left."""
-    nodes = np.concatenate([part.nodes[:, part.left > 0] for part in parts], axis=1)
-    lengths, values, terms = [], [], []
-    for part in parts:
-        kept = part.term > 0
-        number = np.add.reduceat(kept, part.starts[:-1], dtype=np.int64)
-        lengths.append(number[part.left > 0])
-        values.append(part.value[kept])
-        terms.append(part.term[kept])
-    starts = np.append(0, np.cumsum(np.concatenate(lengths)))
-    held = Histograms(starts, np.concatenate(values), len(views.values))
-    leaves = [column.lo[row] for column, row in zip(views.quasi, nodes, strict=True)]
-    return Chained(leaves, _covers(table, views, nodes), held, np.concatenate(terms))
+def _nothing(table: Table, values: int) -> tuple[Chained, Arrived]:
+    """What no earlier release holds against a table."""
+    none = np.empty(0, np.int64)
+    nodes = [Nodes(name, none.astype(np.int32), none.astype(np.int32), (), exact=True) for name in table.schema.quasi]
+    covers = covers_of(nodes, np.empty((len(nodes), 0), np.int32), none, 0, table.sizes)
+    leaves = [none.astype(np.int32)] * len(nodes)
+    chained = Chained(leaves, none, covers, Histograms(np.zeros(1, np.int64), none, values), none, 0)
+    return chained, Arrived(leaves, none, covers, none, none, 0, values)
 
 
-def _arrived(number: int, table: Table, cells: Cells, views: Views) -> Arrived:
-    """What came after a release: the table's records less the release's, box by box and value by value."""
-    view, values = views.views[number], len(views.values)
-    covers = _covers(table, views, view.nodes)
-    boxes = [cover.lo[leaf] for cover, leaf in zip(covers, cells.leaves, strict=True)]
-    theirs = [column.lo[row][view.group] for column, row in zip(views.quasi, view.nodes, strict=True)]
-    columns = [np.concatenate(pair) for pair in zip(boxes, theirs, strict=True)]
-    value = np.concatenate([cells.value, view.value])
-    keys, _ = pack([*columns, value], [*table.sizes, values])
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    came = np.bincount(place, np.concatenate([cells.weight, -view.count])).astype(np.int64)
-    if came.min() < 0:
-        raise DataError(
-            f"The table lacks {int(-came[came < 0].sum()):,} records that release {number + 1} published. This method "
-            "is for tables that only grow: records may arrive, but not leave or change."
-        )
-    new = first[came > 0]
-    return Arrived([column[new] for column in columns], covers, value[new], came[came > 0], values)
+# --- why there may be no next release --------------------------------------------------------------------------------
 
 
-def refusal(history: History, least: int) -> NotMetError | None:
+def refusal(history: History, table: Table, least: int) -> NotMetError | None:
     """Why not even the most general table would do, if it would not: which release binds, and by how much."""
-    total = len(history.views.views)
-    for last in range(1, total + 1):
-        releases = history.views.views[:last]
-        for some in targets(Views(history.views.quasi, releases, history.views.values)):
-            low = some.left[(some.left > 0) & (some.left < least)]
-            if len(low):
-                return NotMetError(_told(last, total, some.arrived, int(low.min()), least))
-    return None
+    past = None
+    total = 1 if history.past is None else history.past.releases + 1
+    if history.past is not None:
+        for past in replayed(history.past, table.schema, table.codings):
+            if (low := _lowest(past, least)) is not None:
+                return NotMetError(_told(past.releases, total, *low, least))
+    whole = taken(past, _tops(table, table.sensitive), table.schema, table.codings)
+    low = _lowest(whole, least)
+    return None if low is None else NotMetError(_told(total, total, *low, least))
+
+
+def _lowest(past: Past, least: int) -> tuple[int, int] | None:
+    """The first arrival time, from 0, of somebody who has too little left, and the least that is."""
+    left, arrived = past.standing.left, past.standing.arrived
+    if not (left < least).any():
+        return None
+    first = int(arrived[left < least].min())
+    return first, int(left[arrived == first].min())
 
 
 def _told(last: int, total: int, arrived: int, left: int, least: int) -> str:

@@ -38,15 +38,14 @@ class Split:
 
 
 class Pool:
-    """Items with a leaf on each attribute, in groups; at first all in group 0."""
+    """Items with a leaf on each attribute, in groups."""
 
-    def __init__(self, leaves: Sequence[Codes]) -> None:
-        """`leaves` holds one array per attribute."""
+    def __init__(self, leaves: Sequence[Codes], lengths: Ints | None = None) -> None:
+        """`leaves` holds one array per attribute; at first the items are in groups of these lengths, or all in one."""
         self._leaves = [column.astype(_small(column)) for column in leaves]
-        items = len(leaves[0])
-        self._order = np.arange(items)
-        self._start = np.zeros(1, np.int64)
-        self._length = np.full(1, items)
+        self._order = np.arange(len(leaves[0]))
+        self._length = np.full(1, len(leaves[0])) if lengths is None else lengths
+        self._start = np.cumsum(self._length) - self._length
 
     def items(self, groups: Ints) -> Ints:
         """The items of some groups, group by group."""

@@ -12,19 +12,21 @@ methods.md, which in rare cases leaves a record or two more than there are; `rei
 Cost: a specialization, tried or taken, touches the rows, chains and arrivals under its node, and nothing else.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms._base import Job, Option, algorithm
-from reissue.algorithms._earlier import Chained, Node, Trial
+from reissue.algorithms._earlier import Node, Trial
 from reissue.algorithms._history import History, read_history, recheck, refusal
 from reissue.algorithms._pools import Pool, counted
 from reissue.attacks._pairs import Histograms, common, pieces, ranges
+from reissue.attacks._past import Past, state_of
 from reissue.cells import Counts, pack, rank
 from reissue.errors import InputError, NotMetError, RequirementError
-from reissue.release import Draft
+from reissue.release import Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.table import Table
 
@@ -35,7 +37,8 @@ __all__ = ["correspondence"]
     "correspondence",
     "The next release of a table that only grows: safe together with all earlier ones (global cuts, top-down).",
     options={"after": Option((), "The earlier releases, in order: files or dataframes as they were published.")},
-    recheck=lambda release, options: recheck(release, _listed(options["after"])),
+    carries=True,
+    recheck=lambda release, options: _checked(release, _listed(options["after"])),
 )
 def correspondence(job: Job) -> Draft:
     """Specialize from the root while every target of every arrival time has enough records left."""
@@ -46,22 +49,31 @@ def correspondence(job: Job) -> Draft:
             "requirement is not one that larger groups always meet."
         )
     history = read_history(job.table, after)
+    releases = 0 if history.past is None else history.past.releases
     judge = _Judge(job, history)
     if not judge.start():
-        raise refusal(history, job.requirement.least) or NotMetError(
-            f"No next release can be safe: even with everything generalized to the root, what the {len(after)} earlier "
+        raise refusal(history, job.table, job.requirement.least) or NotMetError(
+            f"No next release can be safe: even with everything generalized to the root, what the {releases} earlier "
             f"releases leave of it does not meet {job.requirement}."
         )
     cuts = _Cuts(job.table, judge)
     while cuts.step():
         job.progress(cuts.decided)
-    return Draft(_rows(job.table, cuts.cuts), tuple(cuts.cuts), notes={"after": len(after), **cuts.notes})
+    return Draft(_rows(job.table, cuts.cuts), tuple(cuts.cuts), notes={"after": releases, **cuts.notes})
 
 
-def _listed(after: Any) -> list[Any]:
+def _listed(after: Any) -> Past | list[Any]:
+    if isinstance(after, Past):
+        return after
     if isinstance(after, str) or not hasattr(after, "__len__") or hasattr(after, "columns"):
         raise InputError("The option 'after' must be a list of earlier releases, in the order published.")
     return list(after)
+
+
+def _checked(release: Release, after: Past | list[Any]) -> Mapping[str, Any]:
+    """What a ledger keeps for the next release."""
+    carried = recheck(release, after)
+    return {} if carried is None else {"state": state_of(carried)}
 
 
 def _rows(table: Table, cuts: list[Codes]) -> Codes:
@@ -75,7 +87,8 @@ class _Judge:
 
     def __init__(self, job: Job, history: History) -> None:
         cells = history.cells
-        self.history = history
+        self._chained, self._arrived = history.chained, history.arrived
+        self._code = history.code
         self.pool = Pool(cells.leaves)
         self._value, self._weight = cells.value, cells.weight
         self._requirement, self._least = job.requirement, job.requirement.least
@@ -85,72 +98,77 @@ class _Judge:
 
     def start(self) -> bool:
         """Whether the earlier releases by themselves and the most general table with them leave enough."""
-        for chains in self.history.chained:
-            chain = np.repeat(np.arange(chains.held.groups), chains.held.lengths)
-            if not self._meets(chain, chains.held.value, chains.term, chains.held.groups):
-                return False
-        held, count = counted(self._value * 0, 1, self._value, self._weight, len(self.history.code))
-        chained = [some.start() for some in self.history.chained]
-        return self._leaves_enough(held, count, chained, [some.start() for some in self.history.arrived])
+        chains = self._chained.held
+        chain = np.repeat(np.arange(chains.groups), chains.lengths)
+        if not self._meets(chain, chains.value, self._chained.term, chains.groups):
+            return False
+        held, count = counted(self._value * 0, 1, self._value, self._weight, len(self._code))
+        return self._leaves_enough(held, count, self._chained.start(), self._arrived.start())
 
     def specialized(self, groups: Ints, node: Node) -> tuple[Ints, Ints] | None:
         """Specialize a node in the groups that hold it: the filled parts and their sizes; None if that is unsafe."""
-        history, width = self.history, len(node.children)
-        if any(cuts[node.attribute].crosses(lo, hi) for cuts in history.covers for lo, hi in node.children):
+        if any(self._arrived.covers[node.attribute].crosses(lo, hi) for lo, hi in node.children):
             return None
-        split = self.pool.split(groups, node.attribute, node.child, width)
+        split = self.pool.split(groups, node.attribute, node.child, len(node.children))
         weight = self._weight[split.items]
         sizes = np.bincount(split.part, weight, split.parts).astype(np.int64)
         if ((sizes > 0) & (sizes < self._least)).any():
             return None
-        held, count = counted(split.part, split.parts, self._value[split.items], weight, len(history.code))
-        chained = [some.trial(groups, node) for some in history.chained]
-        arrived = [some.trial(groups, node) for some in history.arrived]
+        held, count = counted(split.part, split.parts, self._value[split.items], weight, len(self._code))
+        chained, arrived = self._chained.trial(groups, node), self._arrived.trial(groups, node)
         if not self._leaves_enough(held, count, chained, arrived):
             return None
         filled = np.flatnonzero(sizes)
         self.pool.commit(split)
-        for some, trial in zip((*history.chained, *history.arrived), (*chained, *arrived), strict=True):
-            some.accept(trial, filled)
+        self._chained.accept(chained, filled)
+        self._arrived.accept(arrived, filled)
         return filled, sizes[filled]
 
     def rank(self, groups: Ints, node: Node) -> tuple[int, float]:
         """How a node comes among its equals: earlier releases that do not specialize it, and the squares it leaves."""
-        against = sum(cuts[node.attribute].covers(node.lo, node.hi) for cuts in self.history.covers)
+        against = int(self._arrived.covers[node.attribute].covers(node.lo, node.hi).sum())
         split = self.pool.split(groups, node.attribute, node.child, len(node.children))
         sizes = np.bincount(split.part, self._weight[split.items], split.parts)
         return against, float(sizes @ sizes)
 
-    def _leaves_enough(self, held: Histograms, count: Ints, chained: list[Trial], arrived: list[Trial]) -> bool:
-        """Every arrival time in turn; `ceiling` is what the releases before it leave of each group's values."""
+    def _leaves_enough(self, held: Histograms, count: Ints, chained: Trial, arrived: Trial) -> bool:
+        """Every arrival time; `ceilings` are what the releases before it leave of each group's values."""
         part = np.repeat(np.arange(held.groups), held.lengths)
         if not self._only_k and not self._meets(part, held.value, count, held.groups):
             return False
+        came, number = self._arrived.counts(arrived)
+        number = np.append(number, 0)  # where nothing came
+        local = np.where(arrived.local < 0, came.groups - 1, arrived.local).T
         ceiling = count
-        for place, chains in enumerate(self.history.chained):
-            if not self._known_hold(chains, chained[place], held, part, ceiling):
+        for times in pieces(np.full(len(local), len(part))):
+            found = came.find(local[times][:, part], held.value)
+            ceilings = np.minimum.accumulate(np.concatenate([ceiling[None], number[found]]))
+            if not self._known_hold(times, chained, held, ceilings):
                 return False
-            came = self.history.arrived[place].came(arrived[place], part, held.value)
-            ceiling = np.minimum(ceiling, came)
+            ceiling = ceilings[-1]
         return self._meets(part, held.value, ceiling, held.groups)
 
-    def _known_hold(self, chains: Chained, trial: Trial, held: Histograms, part: Ints, ceiling: Ints) -> bool:
+    def _known_hold(self, times: slice, trial: Trial, held: Histograms, ceilings: Ints) -> bool:
         """Whether targets who are in earlier releases keep enough."""
-        most = chains.most[held.value]
-        # A group that has at least as much of every value as any chain does takes nothing away from any of them, and
-        # by themselves they were found to have enough.
-        harmless = np.bincount(part, (ceiling >= most) & (most > 0), held.groups) == chains.needed
-        doubtful = np.flatnonzero(~harmless & (trial.local >= 0) & (held.lengths > 0))
-        if not len(doubtful):
+        chains = self._chained
+        most = chains.most[times][:, held.value]
+        # A group that has at least as much of every value as any chain of a time does takes nothing away from any of
+        # them, and by themselves they were found to have enough.
+        filled = np.flatnonzero(held.lengths)
+        enough = np.add.reduceat((ceilings[:-1] >= most) & (most > 0), held.starts[filled], axis=1, dtype=np.int32)
+        doubtful = (enough != chains.needed[times, None]) & (trial.local[filled, times].T >= 0)
+        time, group = np.nonzero(doubtful)
+        if not len(time):
             return True
+        group = filled[group]
         items, starts, lengths = chains.chains(trial)
-        start, number = starts[trial.local[doubtful]], lengths[trial.local[doubtful]]
-        for piece in pieces(number * held.lengths[doubtful]):
-            group = np.repeat(doubtful[piece], number[piece])
-            chain = items[ranges(start[piece], number[piece])]
-            pair, mine, its = common(held, chains.held, group, chain)
-            term = np.minimum(ceiling[mine], chains.term[its])
-            if not self._meets(pair, held.value[mine], term, len(group)):
+        key = trial.local[group, time + times.start]
+        start, number = starts[key], lengths[key]
+        for piece in pieces(number * held.lengths[group]):
+            mine, chain = np.repeat(group[piece], number[piece]), items[ranges(start[piece], number[piece])]
+            pair, own, its = common(held, chains.held, mine, chain)
+            term = np.minimum(ceilings[np.repeat(time[piece], number[piece])[pair], own], chains.term[its])
+            if not self._meets(pair, held.value[own], term, len(mine)):
                 return False
         return True
 
@@ -163,9 +181,7 @@ class _Judge:
             return True
         kept = np.flatnonzero(term)
         number = np.cumsum(left > 0) - 1
-        counts = Counts(
-            number[target[kept]], self.history.code[value[kept]], self._domain, int((left > 0).sum()), term[kept]
-        )
+        counts = Counts(number[target[kept]], self._code[value[kept]], self._domain, int((left > 0).sum()), term[kept])
         return bool(self._requirement.holds(counts).all())
 
 

@@ -58,6 +58,8 @@ class Histograms:
     def find(self, groups: Ints, values: Ints) -> Ints:
         """The entry of each (group, value), -1 where the group lacks the value."""
         keys = groups * self.values + values
+        if not len(self.value):
+            return np.full(keys.shape, -1)
         if self._table is not None:
             return np.asarray(self._table[keys], np.int64)
         place = np.searchsorted(self._keys[:-1], keys)

@@ -26,9 +26,10 @@ from reissue.attacks._pairs import Histograms, common, equal_keys, pieces, range
 from reissue.attacks._recodings import forest, refuse_other_recodings
 from reissue.attacks._views import Nodes, View, Views, counted_view, read_nodes, read_values
 from reissue.cells import pack, rank
+from reissue.hierarchies import Coding
 from reissue.schema import Schema
 
-__all__ = ["Past", "Standing", "past_of", "state_of", "taken"]
+__all__ = ["Past", "Standing", "all_values", "past_of", "replayed", "state_of", "taken"]
 
 _MOST = 30_000_000
 """How many (chain, value) entries are kept before chains are no longer carried on."""
@@ -82,23 +83,24 @@ class Past:
 # --- one release more ------------------------------------------------------------------------------------------------
 
 
-def taken(past: Past | None, frame: pl.DataFrame, schema: Schema) -> Past:
+def taken(past: Past | None, frame: pl.DataFrame, schema: Schema, codings: Sequence[Coding] = ()) -> Past:
     """The past with one release more; CannotRunError if its chains cannot be followed.
 
     Texts are read anew together with those of the new release: what they mean may depend on which there are. If the
-    earlier ones no longer lie inside each other as they did, what was found with them does not hold any more.
+    earlier ones no longer lie inside each other as they did, what was found with them does not hold any more. With the
+    holder's own `codings`, the same ones for all releases, they are read by these.
     """
+    own: Sequence[Coding | None] = codings or [None] * len(schema.quasi)
     read = [
-        read_nodes([_texts(past, place, name), frame[name]], schema.hierarchy(name))
-        for place, name in enumerate(schema.quasi)
+        read_nodes([_texts(past, place, name), frame[name]], schema.hierarchy(name), coding)
+        for place, (name, coding) in enumerate(zip(schema.quasi, own, strict=True))
     ]
     quasi = tuple(column for column, _ in read)
-    values, secret = _values(() if past is None else past.values, frame, schema.sensitive)
+    values, secret = all_values(() if past is None else past.values, frame, schema.sensitive)
     view = counted_view([codes[1] for _, codes in read], quasi, secret, len(values))
     refuse_other_recodings(Views(quasi, (view,), values), [1 if past is None else past.releases + 1])
     if past is None:
-        everyone = _arriving(view, view.count, 0, len(values))
-        return Past(quasi, values, view, np.zeros(view.groups, np.int64), everyone)
+        return _first(quasi, values, view)
     moved = [codes[0] for _, codes in read]
     for was, now, number in zip(past.quasi, quasi, moved, strict=True):
         if forest(was.lo, was.hi) != forest(now.lo[number], now.hi[number]):
@@ -106,11 +108,30 @@ def taken(past: Past | None, frame: pl.DataFrame, schema: Schema) -> Past:
     return _with(_recoded(past, quasi, values, moved), view)
 
 
+def replayed(past: Past, schema: Schema, codings: Sequence[Coding]) -> Iterator[Past]:
+    """The past after each of its releases, read with the holder's codings."""
+    read = [
+        read_nodes([_texts(past, place, name)], schema.hierarchy(name), coding)
+        for place, (name, coding) in enumerate(zip(schema.quasi, codings, strict=True))
+    ]
+    whole = _recoded(past, tuple(column for column, _ in read), past.values, [codes[0] for _, codes in read])
+    again = _first(whole.quasi, whole.values, whole.view(0))
+    yield again
+    for number in range(1, past.releases):
+        again = _with(again, whole.view(number))
+        yield again
+
+
+def _first(quasi: tuple[Nodes, ...], values: tuple[tuple[str | None, ...], ...], view: View) -> Past:
+    everyone = _arriving(view, view.count, 0, len(values))
+    return Past(quasi, values, view, np.zeros(view.groups, np.int64), everyone)
+
+
 def _texts(past: Past | None, place: int, name: str) -> pl.Series:
     return pl.Series(name, [] if past is None else past.quasi[place].texts, dtype=pl.String)
 
 
-def _values(
+def all_values(
     known: tuple[tuple[str | None, ...], ...], frame: pl.DataFrame, sensitive: Sequence[str]
 ) -> tuple[tuple[tuple[str | None, ...], ...], Codes]:
     """All sensitive values, those known first, and the number of each row's."""

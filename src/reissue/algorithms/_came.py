@@ -1,0 +1,108 @@
+"""What came after each earlier release: the table's records less the release's, box by box and value by value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Codes, Ints
+from reissue.algorithms._earlier import Arrived, Covers, covers_of
+from reissue.algorithms._pools import stable_order
+from reissue.attacks._pairs import pieces, ranges
+from reissue.attacks._past import Past
+from reissue.attacks._views import Nodes
+from reissue.cells import pack, rank
+from reissue.errors import DataError
+
+__all__ = ["Cells", "came_after"]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The distinct rows of a table: leaf codes, sensitive value, number of rows."""
+
+    leaves: tuple[Codes, ...]
+    value: Ints
+    weight: Ints
+
+
+def came_after(past: Past, columns: Sequence[Nodes], cells: Cells, values: int, sizes: Sequence[int]) -> Arrived:
+    """What came after the releases of a past; `columns` are its nodes as intervals of the table's leaves.
+
+    Releases with the same cuts are gone through together.
+    """
+    covers = covers_of(columns, past.shown.nodes, past.release, past.releases, sizes)
+    cells = _met(covers, cells, values)
+    lows = [column.lo[row] for column, row in zip(columns, past.shown.nodes, strict=True)]
+    _, kind = np.unique(np.stack([one.which for one in covers]), axis=1, return_inverse=True)
+    kind = kind.reshape(-1)
+    found = []
+    for some in range(int(kind.max()) + 1):
+        times = np.flatnonzero(kind == some)
+        cuts = [one.lo[one.which[times[0]]] for one in covers]
+        found.append(_came(past, times, cuts, lows, cells, values))
+    time, boxes, its, count = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+    _refuse_lacking(time, count)
+    order = stable_order(time, past.releases)
+    order = order[count[order] > 0]
+    return Arrived(list(boxes[:, order]), time[order], covers, its[order], count[order], past.releases, values)
+
+
+def _met(covers: Sequence[Covers], cells: Cells, values: int) -> Cells:
+    """The cells counted together where no release tells them apart.
+
+    Of the nodes over a leaf the smallest begins last, and a smallest node is known by where it begins.
+    """
+    finest = [one.lo.max(axis=0)[codes] for one, codes in zip(covers, cells.leaves, strict=True)]
+    keys, _ = pack([*finest, cells.value], [*(one.lo.shape[1] for one in covers), values])
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    weight = np.bincount(place, cells.weight).astype(np.int64)
+    return Cells(tuple(codes[first] for codes in finest), cells.value[first], weight)
+
+
+def _came(
+    past: Past, times: Ints, cuts: Sequence[Codes], lows: Sequence[Codes], cells: Cells, values: int
+) -> tuple[Ints, Codes, Ints, Ints]:
+    """For releases with the same cuts: time, box, value and number of what came, or below 0 of what is lacking."""
+    shown, own = past.shown, len(cells.value)
+    starts = shown.starts[np.searchsorted(past.release, np.arange(past.releases + 1))]
+    lengths = starts[times + 1] - starts[times]
+    entries = ranges(starts[times], lengths)
+    boxes = [
+        np.append(cut[leaves], low[shown.group[entries]])
+        for cut, leaves, low in zip(cuts, cells.leaves, lows, strict=True)
+    ]
+    value = np.append(cells.value, shown.value[entries])
+    keys, bound = _keys(cuts, boxes, value, values)
+    there = np.bincount(keys[:own], cells.weight, bound)
+    source = np.empty(bound, np.int64)
+    source[keys] = np.arange(len(keys))
+    ends = np.append(0, np.cumsum(lengths))
+    found = []
+    for some in pieces(np.full(len(times), bound)):
+        mine, rows = slice(ends[some.start], ends[some.stop]), some.stop - some.start
+        at = np.repeat(np.arange(rows), lengths[some]) * bound + keys[own:][mine]
+        was = np.bincount(at, shown.count[entries[mine]], rows * bound).reshape(rows, bound)
+        row, key = np.nonzero(there - was)
+        found.append((times[some][row], source[key], (there[key] - was[row, key]).astype(np.int64)))
+    time, at, count = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return time, np.stack(boxes)[:, at], value[at], count
+
+
+def _keys(cuts: Sequence[Codes], boxes: Sequence[Codes], value: Ints, values: int) -> tuple[Ints, int]:
+    """One small number for each box and value, and a bound above all of them."""
+    number = [np.cumsum(cut == np.arange(len(cut))) - 1 for cut in cuts]
+    columns = [own[box] for own, box in zip(number, boxes, strict=True)]
+    keys, bound = pack([*columns, value], [*(int(own[-1]) + 1 for own in number), values])
+    return rank(keys) if bound > 4 * len(keys) + 1024 else (keys, bound)
+
+
+def _refuse_lacking(time: Ints, count: Ints) -> None:
+    if not (count < 0).any():
+        return
+    release = int(time[count < 0].min())
+    lacking = int(-count[(count < 0) & (time == release)].sum())
+    raise DataError(
+        f"The table lacks {lacking:,} records that release {release + 1} published. This method is for tables that "
+        "only grow: records may arrive, but not leave or change."
+    )
