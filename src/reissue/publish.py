@@ -190,6 +190,7 @@ class _Situation:
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
         """The release, by the policy's method, knowing what went before."""
+        from reissue.ledger._after import after
         from reissue.ledger._refusal import refusal
 
         policy, method = self.policy, find(self.policy.method)
@@ -197,7 +198,7 @@ class _Situation:
         if method.remembers:
             more["memory"] = self.ledger.memory(self.earlier, self.schema, policy.method)
         elif "after" in method.options:
-            more["after"] = [self.ledger.tables(one) for one in self.earlier]
+            more["after"] = after(self.ledger, self.earlier, self.schema, carries=method.carries)
         try:
             return anonymize(
                 self.table,
@@ -236,6 +237,8 @@ class _Situation:
             files["standing"] = writer.keep(pack_standing(release), ENDINGS["standing"])
         if find(release.method).remembers:
             files["memory"] = writer.keep(pack_memory(release.draft.memory), ENDINGS["memory"])
+        elif release.draft.memory:
+            files["memory"] = writer.keep(pack_state(release.draft.memory["state"]), ENDINGS["memory"])
         for name, carried in together.states.items():
             files[f"state.{name}"] = writer.keep(pack_state(carried), ENDINGS["state"])
         state = release.draft.memory.get("state", {})

@@ -28,8 +28,9 @@ from reissue.ledger._pack import unpack_state
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.policy import Policy
 from reissue.release import Release
+from reissue.schema import Schema
 
-__all__ = ["Together", "attack_together", "held_together", "state_mark"]
+__all__ = ["Together", "attack_together", "held_together", "kept_state", "state_mark"]
 
 _TOLD = 2_000_000
 """Series of so many records at most are attacked whole once more where a carried attack succeeds, to tell the case."""
@@ -74,6 +75,19 @@ def state_mark(schema_text: str) -> str:
     from reissue import __version__
 
     return hashlib.sha256(canonical({"schema": schema_text, "reissue": __version__}).encode()).hexdigest()
+
+
+def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema) -> State | None:
+    """The state that a release left, if it was made by the same schema and policy and is as it was written."""
+    file = last.files.get(what)
+    if file is None or last.content.get("carried") != state_mark(schema.dumps()):
+        return None
+    try:
+        content = ledger.store.read(file)
+    except DataError:
+        return None
+    same = hashlib.sha256(content).hexdigest() == file.partition(".")[0]
+    return unpack_state(content) if same else None
 
 
 def _part(progress: Callable[[float], None], turn: int, turns: int) -> Callable[[float], None]:
@@ -134,17 +148,7 @@ class _Candidate:
         return state
 
     def _kept(self, name: str) -> State | None:
-        """The state that the release before left, if it was made by the same policy and is as it was written."""
-        last = self.earlier[-1] if self.earlier else None
-        file = None if last is None else last.files.get(f"state.{name}")
-        if last is None or file is None or last.content.get("carried") != state_mark(self.release.schema.dumps()):
-            return None
-        try:
-            content = self.ledger.store.read(file)
-        except DataError:
-            return None
-        same = hashlib.sha256(content).hexdigest() == file.partition(".")[0]
-        return unpack_state(content) if same else None
+        return kept_state(self.ledger, self.earlier[-1], f"state.{name}", self.release.schema) if self.earlier else None
 
     def _own(self) -> Published:
         return Published(self.release.tables, self.release)

@@ -297,8 +297,10 @@ def replaced_files(entries: Sequence[Entry]) -> set[str]:
     releases = releases_of(entries)
     memories = {one.files["memory"] for one in releases[:-2] if "memory" in one.files}
     states = {name for one in releases[:-1] for what, name in one.files.items() if what.startswith("state.")}
-    last = set(releases[-1].files.values()) if releases else set()
-    return (memories | states) - last
+    needed = set(releases[-1].files.values()) if releases else set()
+    # An attack's state may be the very file that is a method's memory.
+    needed |= {one.files["memory"] for one in releases[-2:] if "memory" in one.files}
+    return (memories | states) - needed
 
 
 def needed_files(entries: Sequence[Entry]) -> set[str]:
