@@ -1,0 +1,35 @@
+"""The earlier releases of a ledger, for a method that makes the next one after them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from reissue.attacks import CannotRunError, Published
+from reissue.attacks._past import Past, past_of, taken
+from reissue.ledger._together import kept_state
+from reissue.ledger.ledger import Ledger, Recorded
+from reissue.schema import Schema
+
+__all__ = ["after"]
+
+
+def after(ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, carries: bool) -> Past | list[Any]:
+    """What was carried on of them, if the method can use that, else the releases themselves.
+
+    Where nothing was kept that fits (adopted releases, a changed schema, an older ledger, a damaged file) the stored
+    releases are taken up again, once. Releases that cannot be followed are the method's to refuse.
+    """
+    if not carries or not earlier:
+        return [ledger.tables(one) for one in earlier]
+    kept = kept_state(ledger, earlier[-1], "memory", schema)
+    if kept is not None:
+        return past_of(kept, schema)
+    past = None
+    for one in earlier:
+        frame = Published(ledger.tables(one)).generalized(schema)
+        try:
+            past = taken(past, frame, schema) if frame is not None else None
+        except CannotRunError:
+            past = None
+        if past is None:
+            return [ledger.tables(one) for one in earlier]
+    return past or []
