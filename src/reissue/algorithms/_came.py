@@ -1,6 +1,6 @@
 """What came after each earlier release: the table's records less the release's, box by box and value by value."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +11,13 @@ from reissue.algorithms._pools import stable_order
 from reissue.attacks._pairs import pieces, ranges
 from reissue.attacks._past import Past
 from reissue.attacks._views import Nodes
-from reissue.cells import pack, rank
+from reissue.cells import distinct_keys, pack, rank
 from reissue.errors import DataError
 
 __all__ = ["Cells", "came_after"]
+
+_COARSER = 8
+"""Cuts with so many times fewer boxes than there are cells wait until cells are counted together for them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +35,14 @@ def came_after(past: Past, columns: Sequence[Nodes], cells: Cells, values: int, 
     Releases with the same cuts are gone through together.
     """
     covers = covers_of(columns, past.shown.nodes, past.release, past.releases, sizes)
-    cells = _met(covers, cells, values)
     lows = [column.lo[row] for column, row in zip(columns, past.shown.nodes, strict=True)]
-    _, kind = np.unique(np.stack([one.which for one in covers]), axis=1, return_inverse=True)
-    kind = kind.reshape(-1)
+    kinds, kind = np.unique(np.stack([one.which for one in covers]), axis=1, return_inverse=True)
+    order = np.argsort(kind.reshape(-1), kind="stable")
+    times = np.split(order, np.flatnonzero(np.diff(kind.reshape(-1)[order])) + 1)
     found = []
-    for some in range(int(kind.max()) + 1):
-        times = np.flatnonzero(kind == some)
-        cuts = [one.lo[one.which[times[0]]] for one in covers]
-        found.append(_came(past, times, cuts, lows, cells, values))
+    for some, met in _met(covers, kinds, cells, values):
+        cuts = [one.lo[cut] for one, cut in zip(covers, kinds[:, some], strict=True)]
+        found.append(_came(past, times[some], cuts, lows, met, values))
     time, boxes, its, count = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
     _refuse_lacking(time, count)
     order = stable_order(time, past.releases)
@@ -48,16 +50,34 @@ def came_after(past: Past, columns: Sequence[Nodes], cells: Cells, values: int, 
     return Arrived(list(boxes[:, order]), time[order], covers, its[order], count[order], past.releases, values)
 
 
-def _met(covers: Sequence[Covers], cells: Cells, values: int) -> Cells:
-    """The cells counted together where no release tells them apart.
+def _met(covers: Sequence[Covers], kinds: Ints, cells: Cells, values: int) -> Iterator[tuple[int, Cells]]:
+    """Each kind of cuts (attributes x kinds) with the table's cells, counted together where cuts allow.
 
-    Of the nodes over a leaf the smallest begins last, and a smallest node is known by where it begins.
+    What coarse cuts do not tell apart is counted together before each of them is gone through. Of the nodes over a
+    leaf the smallest begins last, and a smallest node is known by where it begins.
     """
-    finest = [one.lo.max(axis=0)[codes] for one, codes in zip(covers, cells.leaves, strict=True)]
-    keys, _ = pack([*finest, cells.value], [*(one.lo.shape[1] for one in covers), values])
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    nodes = [(one.lo == np.arange(one.lo.shape[1])).sum(axis=1)[cut] for one, cut in zip(covers, kinds, strict=True)]
+    boxes = np.prod(np.stack(nodes).astype(np.float64), axis=0)
+    left = np.argsort(-boxes, kind="stable")
+    while len(left):
+        finest = [one.lo[np.unique(cut[left])].max(axis=0) for one, cut in zip(covers, kinds, strict=True)]
+        cells = _counted(finest, cells, values)
+        fine = boxes[left] * values > len(cells.value) / _COARSER
+        fine[0] = True
+        for some in left[fine].tolist():
+            yield some, cells
+        left = left[~fine]
+
+
+def _counted(finest: Sequence[Codes], cells: Cells, values: int) -> Cells:
+    """The cells by the first leaves of some nodes."""
+    leaves = [first[codes] for first, codes in zip(finest, cells.leaves, strict=True)]
+    keys, bound = _keys(finest, leaves, cells.value, values)
+    distinct, place = distinct_keys(keys, bound)
+    source = np.empty(len(distinct), np.int64)
+    source[place] = np.arange(len(place))
     weight = np.bincount(place, cells.weight).astype(np.int64)
-    return Cells(tuple(codes[first] for codes in finest), cells.value[first], weight)
+    return Cells(tuple(codes[source] for codes in leaves), cells.value[source], weight)
 
 
 def _came(

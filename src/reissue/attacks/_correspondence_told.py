@@ -10,6 +10,8 @@ __all__ = ["MEASURE", "NAME", "Stood", "Tally", "Worst", "finding", "records"]
 
 NAME = "correspondence"
 MEASURE = "records left for a target"
+_TOLD = 12
+"""How many groups of the worst target are told: a ledger keeps every finding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +72,14 @@ def finding(numbers: Sequence[int], tally: Tally, limit: int, more: Mapping[str,
 
 
 def _target(numbers: Sequence[int], tally: Tally) -> dict[str, object]:
-    """The worst target: when it arrived, and its group in every release, as published."""
+    """The worst target: when it arrived, and its group in every release, as published; of many the first and last."""
     worst = tally.worst
     groups = [
         {"release": number, "size": one.size, "cracked": one.size - worst.left, "published": one.published}
         for number, one in zip(numbers[worst.arrived :], tally.stood, strict=True)
     ]
+    if len(groups) > _TOLD:
+        groups = groups[: _TOLD // 2] + groups[-_TOLD // 2 :]
     return {"arrived": numbers[worst.arrived], "left": worst.left, "groups": groups}
 
 

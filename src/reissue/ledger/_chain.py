@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 __all__ = ["FIRST", "Entry", "broken", "canonical", "content_name", "entry_after"]
@@ -29,7 +30,7 @@ class Entry:
     previous: str
     hash: str
 
-    @property
+    @cached_property
     def content(self) -> dict[str, Any]:
         """What it says."""
         read: dict[str, Any] = json.loads(self.text)
