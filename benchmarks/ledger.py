@@ -6,7 +6,8 @@ CPU seconds: anonymizing and recording, and attacking together with all earlier 
 again in turn, with the ledger as it was then, at the end of the run; shown are the medians.
 
 Policies: `invariance` with the attacks `updates` and `equivalence`; `distinct`, for values that change, with a ceiling
-on the risk; `equivalence` with both attacks; `correspondence`, where records only arrive, one in two hundred each time;
+on the risk; `equivalence` with both attacks; `correspondence`, where records only arrive, one in a thousand each time
+(or so many as `--arriving` says), so that the last release has all the rows;
 `window` is `invariance` with the last eleven releases only.
 """
 
@@ -106,12 +107,11 @@ def months(rows: int, number: int, seed: int = 1, *, changing: bool = False) -> 
             people["disease"][sick] = branch + rng.integers(0, BRANCH, len(sick))
 
 
-def growing(rows: int, number: int, seed: int = 1) -> Iterator[pl.DataFrame]:
-    """Tables to which one record for every two hundred of the first is added each time."""
-    rng = np.random.default_rng(seed)
-    people = _people(rng, rows + number * (rows // 200))
+def growing(rows: int, number: int, arriving: int, seed: int = 1) -> Iterator[pl.DataFrame]:
+    """Tables to which so many records are added each time; the last one has so many rows."""
+    people = _people(np.random.default_rng(seed), rows)
     for month in range(number):
-        yield _frame(people, np.arange(rows + month * (rows // 200)))
+        yield _frame(people, np.arange(rows - (number - 1 - month) * arriving))
 
 
 def _people(rng: np.random.Generator, number: int) -> dict[str, np.ndarray]:
@@ -161,18 +161,22 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rows", type=int)
     parser.add_argument("--policy", choices=list(POLICIES), action="append")
     parser.add_argument("--trace", action="store_true", help="print what every release costs")
+    parser.add_argument("--arriving", type=int, help="with `correspondence`: so many records arrive each time")
     given = parser.parse_args(arguments)
     releases, rows = given.releases or (36 if given.quick else 121), given.rows or (5_000 if given.quick else 100_000)
     for name in given.policy or POLICIES:
         schema = Schema.loads(COLUMNS + POLICIES[name])
         with tempfile.TemporaryDirectory() as folder:
-            _run(name, Path(folder) / "x.ledger", schema, rows, releases, trace=given.trace)
+            if name == "correspondence":
+                tables = growing(rows, releases, given.arriving or max(rows // 1000, 20))
+            else:
+                tables = months(rows, releases, changing=name == "distinct")
+            _run(name, Path(folder) / "x.ledger", schema, tables, rows, releases, trace=given.trace)
 
 
-def _run(name: str, place: Path, schema: Schema, rows: int, releases: int, *, trace: bool) -> None:
-    tables = (
-        growing(rows, releases) if name == "correspondence" else months(rows, releases, changing=name == "distinct")
-    )
+def _run(
+    name: str, place: Path, schema: Schema, tables: Iterator[pl.DataFrame], rows: int, releases: int, *, trace: bool
+) -> None:
     kept: dict[int, tuple[Path, pl.DataFrame]] = {}
     with Ledger.create(place, schema) as ledger:
         for number, frame in enumerate(tables, start=1):
