@@ -34,6 +34,8 @@ __all__ = ["Together", "attack_together", "held_together", "kept_state", "state_
 
 _TOLD = 2_000_000
 """Series of so many records at most are attacked whole once more where a carried attack succeeds, to tell the case."""
+_FORMAT = 2
+"""Goes up when attacks keep something else: states that were written before are made again."""
 _FOLLOWING = ("updates", "equivalence")
 """Attacks that need nothing of earlier releases but who stood where."""
 
@@ -74,7 +76,8 @@ def state_mark(schema_text: str) -> str:
     """Tells by which schema, policy and version of Reissue a state was made."""
     from reissue import __version__
 
-    return hashlib.sha256(canonical({"schema": schema_text, "reissue": __version__}).encode()).hexdigest()
+    made = {"schema": schema_text, "reissue": __version__, "format": _FORMAT}
+    return hashlib.sha256(canonical(made).encode()).hexdigest()
 
 
 def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema) -> State | None:
