@@ -18,7 +18,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.attacks._base import CannotRunError, Carried, Knowledge, State, attack
 from reissue.attacks._carry_beliefs import contradicted
-from reissue.attacks._carry_equivalence import arrive, domino_of, state_with, with_buckets
+from reissue.attacks._carry_equivalence import arrive, domino_of, state_with
 from reissue.attacks._case_equivalence import Told, of_bucket, of_groups
 from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
 from reissue.attacks._membership import Membership, membership
@@ -97,15 +97,10 @@ def _take(state: State | None, series: Series) -> State:
     promised, distinct = min(own, default=None), int(arrival.members.distinct.min())
     distinct = distinct if state is None else min(distinct, state["distinct"])
     limit = _limit(series, promised, distinct)
-    after: dict[str, Any] = {**state_with(state, arrival, limit), "numbers": numbers}
-    least, exact = after["least"], False
-    if "stay_who" in after:
-        after["stay_least"], least = with_buckets(state, after, limit)
-        exact = not (after["stay_least"] < 0).any()
-    least = least[arrival.who]
-    grown = [*([] if state is None else state["grown"]), int((least > 0).sum())]
-    more = {"promised": promised, "distinct": distinct, "grown": grown, "exact": exact}
-    return {**after, **more, "least": least.astype(np.int32)}
+    after, below = state_with(state, arrival, limit)
+    grown = [*([] if state is None else state["grown"]), len(below)]
+    more = {"promised": promised, "distinct": distinct, "grown": grown, "below": below.astype(np.int32)}
+    return {**after, **more, "numbers": numbers}
 
 
 def _judge(state: State, series: Series) -> Finding:
@@ -116,7 +111,8 @@ def _judge(state: State, series: Series) -> Finding:
     if "obstacle" in state:
         raise CannotRunError(state["obstacle"])
     _refuse_contradicting(contradicting=contradicted(state))
-    found = _Found(state["least"], state["limit"], state["grown"], state["exact"], domino_of(state))
+    people = len(state["people"])
+    found = _Found(state["below"], people, state["limit"], state["grown"], state["exact"], domino_of(state))
     return found.finding(state["numbers"], {})
 
 
@@ -154,7 +150,8 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
         knowledge.progress(len(grown) / len(series))
     fallen = domino(members, outcome.found)
     told = _case(Told(series, knowledge, members, limits[-1], fallen[1]), outcome)
-    found = _Found(outcome.least[members.real], limits[-1], grown, outcome.exact, fallen)
+    least = outcome.least[members.real]
+    found = _Found(least[least > 0], len(least), limits[-1], grown, outcome.exact, fallen)
     return found.finding(series.numbers, {"case": told} if told else {})
 
 
@@ -162,8 +159,10 @@ def equivalence(series: Series, knowledge: Knowledge) -> Finding:
 class _Found:
     """What a finding tells."""
 
-    least: Ints
-    """Of the known people."""
+    below: Ints
+    """The smallest e of each known person who is in an attack."""
+    people: int
+    """How many known people there are."""
     limit: int
     grown: Sequence[int]
     """How many people were exposed after each release, by the limit at that time."""
@@ -171,7 +170,7 @@ class _Found:
     fallen: tuple[int, int]
 
     def finding(self, numbers: Sequence[int], story: Mapping[str, object]) -> Finding:
-        below = self.least[self.least > 0]
+        below = self.below
         minimum = int(below.min()) if len(below) else None
         details = {
             "minimum": minimum,
@@ -187,7 +186,7 @@ class _Found:
             self._sentence(minimum),
             tuple(numbers),
             people=len(below),
-            population=len(self.least),
+            population=self.people,
             measure="e: how few people are shown to have the same values as as many others",
             worst=minimum,
             limit=self.limit,
@@ -199,12 +198,12 @@ class _Found:
             certain = "" if self.exact else " that pairs of groups could show"
             return f"No two sets of fewer than {self.limit} people{certain} have the same values."
         worst = "single people" if minimum == 1 else f"sets of {minimum} people"
-        falling, people = self.fallen[1], int((self.least > 0).sum())
+        falling = self.fallen[1]
         others = "1 other" if falling == 1 else f"{falling:,} others"
         chain = f" If the value of one person becomes known, so does that of {others}." if falling else ""
         return (
-            f"{people:,} of {len(self.least):,} people are in sets of fewer than {self.limit} that are shown to have "
-            f"the same values, down to {worst}.{chain}"
+            f"{len(self.below):,} of {self.people:,} people are in sets of fewer than {self.limit} that are shown to "
+            f"have the same values, down to {worst}.{chain}"
         )
 
 

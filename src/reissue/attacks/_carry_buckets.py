@@ -1,0 +1,196 @@
+"""Whole buckets carried on: who was in which of them when, and what the exact attack found in each.
+
+A release is kept as a bit for each person in its bucket: all groups there have been can be made of that again. Mostly
+none is needed. Two releases of a bucket differ at least by those who are in the newer one for the first time, and an
+attack that does not tell the newest release from the end is one of the release before. So buckets into which enough
+people came keep what was found in them; the others, few and small ones, are looked at.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.attacks._base import State
+from reissue.attacks._carry import bits_with, enrolled
+from reissue.attacks._carry_groups import Groups
+from reissue.attacks._equivalence_exact import Bucket, cheapest, tells_newest
+from reissue.attacks._hashing import mix
+
+__all__ = ["Found", "Stays", "kinds_of", "look"]
+
+Bits = NDArray[np.uint8]
+
+
+def kinds_of(shapes: Ints, sizes: Ints) -> Ints:
+    """A number for each multiset of values: its distribution, and how many they are."""
+    return np.asarray(mix(shapes.view(np.uint64) + mix(sizes.astype(np.uint64))).view(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Stays:
+    """Who was in which bucket when."""
+
+    shapes: Ints
+    """Bucket to the number of its distribution of values, in the order in which they came."""
+    bucket: Codes
+    """Person to its first bucket."""
+    bits: Bits
+    """Person to the releases in which it was there, a bit each."""
+    more: Ints
+    """Stays of people who were in another bucket too, person and bucket (2 x stays)."""
+    more_bits: Bits
+    releases: int = 0
+
+    @classmethod
+    def none(cls) -> "Stays":
+        """Before the first release."""
+        bits = np.empty((0, 0), np.uint8)
+        return cls(np.empty(0, np.int64), np.empty(0, np.int32), bits, np.empty((2, 0), np.int64), bits)
+
+    @classmethod
+    def read(cls, state: State) -> "Stays":
+        """From a state."""
+        names = ("shapes", "bucket", "bits", "more", "more_bits")
+        shapes, bucket, bits, more, more_bits = (state[f"stay_{name}"] for name in names)
+        return cls(shapes, bucket, bits, more, more_bits, len(state["numbers"]))
+
+    def arrays(self) -> dict[str, Any]:
+        """For a state; `read` reads it."""
+        bits = {"stay_bits": self.bits, "stay_more_bits": self.more_bits}
+        return {"stay_shapes": self.shapes, "stay_bucket": self.bucket, "stay_more": self.more, **bits}
+
+    def after(self, here: Ints, group: Ints, shapes: Ints, people: int) -> "tuple[Stays, Newest]":
+        """With one release more: the person and group of each presence, the groups' distributions, all people so far.
+
+        No two groups may have one distribution.
+        """
+        number = {shape: place for place, shape in enumerate(self.shapes.tolist())}
+        own = np.array([number.setdefault(shape, len(number)) for shape in shapes.tolist()], np.int32)
+        mine = own[group]
+        bucket = np.append(self.bucket, np.full(people - len(self.bucket), -1, np.int32))
+        fresh = bucket[here] < 0
+        bucket[here[fresh]] = mine[fresh]
+        first = bucket[here] == mine
+        bits = bits_with(self.bits, people, self.releases, here[first])
+        keys, at, _ = enrolled(self.more[0] * len(number) + self.more[1], here[~first] * len(number) + mine[~first])
+        more_bits = bits_with(self.more_bits, len(keys), self.releases, at)
+        fresh[~first] = at >= self.more.shape[1]
+        more = np.stack([keys // len(number), keys % len(number)])
+        after = Stays(np.array(list(number), np.int64), bucket, bits, more, more_bits, self.releases + 1)
+        there = np.zeros(len(number), np.bool_)
+        there[own] = True
+        return after, Newest(there, np.bincount(mine[fresh], minlength=len(number)))
+
+    def buckets(self, chosen: Bools) -> Iterator[tuple[int, Bucket]]:
+        """Some of the buckets, each with its number."""
+        first, further = np.flatnonzero(chosen[self.bucket]), np.flatnonzero(chosen[self.more[1]])
+        number = np.concatenate([self.bucket[first].astype(np.int64), self.more[1, further]])
+        who = np.concatenate([first, self.more[0, further]])
+        bits = np.vstack([self.bits[first], self.more_bits[further]])
+        order = np.argsort(number, kind="stable")
+        cuts = np.flatnonzero(np.diff(number[order])) + 1
+        for own in np.split(order, cuts) if len(order) else []:
+            yield int(number[own[0]]), self._bucket(who[own], np.ascontiguousarray(bits[own]))
+
+    def _bucket(self, who: Ints, bits: Bits) -> Bucket:
+        packed = bits.view(np.dtype((np.void, bits.shape[1]))).reshape(-1)
+        _, first, pattern, weights = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
+        patterns = np.unpackbits(bits[first], axis=1, count=self.releases).astype(np.bool_)
+        people = who[np.argsort(pattern.reshape(-1), kind="stable")]
+        return Bucket(patterns[:, patterns.any(axis=0)], weights, people)
+
+    def groups(self) -> Groups:
+        """All groups of all releases, of people."""
+        sizes, members, kinds = [], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for release in range(self.releases):
+            mark = np.uint8(128 >> release % 8)
+            first, further = (np.flatnonzero(bits[:, release // 8] & mark) for bits in (self.bits, self.more_bits))
+            bucket = np.concatenate([self.bucket[first], self.more[1, further]])
+            members.append(np.concatenate([first, self.more[0, further]])[np.argsort(bucket, kind="stable")])
+            used, size = np.unique(bucket, return_counts=True)
+            kinds.append(kinds_of(self.shapes[used], size))
+            sizes.append(size)
+        return Groups(np.cumsum(np.concatenate([[0], *sizes])), np.concatenate(members), np.concatenate(kinds))
+
+
+@dataclass(frozen=True, eq=False)
+class Newest:
+    """The newest release, bucket by bucket."""
+
+    there: Bools
+    """Whether the bucket is in it."""
+    came: Ints
+    """How many people are in it for the first time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What exact attacks on buckets found: person, bucket and the smallest e; -1 where there is no telling."""
+
+    who: Ints
+    bucket: Ints
+    e: Ints
+
+    @classmethod
+    def nothing(cls) -> "Found":
+        """Before the first release."""
+        return cls(*(np.empty(0, np.int64) for _ in range(3)))
+
+    @classmethod
+    def read(cls, state: State) -> "Found":
+        """From a state."""
+        return cls(*state["found"])
+
+    def arrays(self) -> dict[str, Ints]:
+        """For a state; `read` reads it."""
+        return {"found": np.stack([self.who, self.bucket, self.e])}
+
+    @property
+    def exact(self) -> bool:
+        """Whether all of it is certain."""
+        return not (self.e < 0).any()
+
+    def least(self, others: Ints) -> Ints:
+        """Person to the smallest e, of what was found here and otherwise; 0 for none."""
+        some = self.e > 0
+        least = np.where(others > 0, others, np.iinfo(np.int64).max)
+        np.minimum.at(least, self.who[some], self.e[some])
+        return np.where(least < np.iinfo(np.int64).max, least, 0)
+
+
+def look(before: Found | None, stays: Stays, newest: Newest, limit: int) -> tuple[Found, bool]:
+    """What is found below the limit after a release, and whether two releases of a bucket are nearly the same.
+
+    `before` is what was found up to the release before, by a limit that was no smaller; None to look at all buckets.
+    Nearly the same are groups of one size that differ in people fewer than the limit, or in one.
+    """
+    doubtful = newest.there & (newest.came < max(limit, 2))
+    again = np.ones(len(doubtful), np.bool_)
+    if before is not None:
+        again[:] = False
+        again[before.bucket[before.e < 0]] = True
+    near, found = False, []
+    for number, bucket in stays.buckets(doubtful | again):
+        near |= bool(doubtful[number]) and _nearly(bucket, max(limit, 2))
+        told = doubtful[number] and newest.came[number] < limit
+        if again[number] or (told and tells_newest(bucket, limit)):
+            again[number] = True
+            e = np.repeat(cheapest(bucket, limit), bucket.weights)
+            some = np.flatnonzero(e)
+            found.append((bucket.people[some], np.full(len(some), number), e[some]))
+    old = Found.nothing() if before is None else before
+    kept = ~again[old.bucket] & (old.e < limit)
+    parts = [(old.who[kept], old.bucket[kept], old.e[kept]), *found]
+    return Found(*(np.concatenate(column) for column in zip(*parts, strict=True))), near
+
+
+def _nearly(bucket: Bucket, limit: int) -> bool:
+    """Whether the newest release of a bucket differs from one as large in fewer people than the limit, but in some."""
+    sizes = bucket.weights @ bucket.patterns
+    alike = (bucket.weights * bucket.patterns[:, -1]) @ bucket.patterns
+    apart = sizes[-1] - alike
+    return bool(((sizes == sizes[-1]) & (apart > 0) & (apart < limit)).any())
