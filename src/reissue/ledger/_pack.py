@@ -6,6 +6,7 @@ what was published: who stands in which group is kept apart from the values of t
 
 import io
 import json
+import math
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
@@ -21,7 +22,7 @@ from reissue._arrays import Codes
 from reissue.attacks import State
 from reissue.cells import Domain
 from reissue.errors import SchemaError
-from reissue.memory import Memory, load_memory, save_memory
+from reissue.memory import Memory, load_memory
 from reissue.release import Boxes, Counterfeits, Draft, Release
 from reissue.requirements import Requirement
 from reissue.schema import Schema
@@ -43,8 +44,9 @@ __all__ = [
     "unpack_state",
 ]
 
-ENDINGS = {"memory": ".npz", "standing": ".parquet", "state": ".npz"}
-_REST = "rest"
+ENDINGS = {"memory": ".arrays", "standing": ".parquet", "state": ".arrays"}
+_ZIPPED = b"PK"
+_ALIGNED = 64
 _PERSON, _FAKE, _GROUP = "\0person", "\0fake", "\0group"
 Keep = Callable[[bytes, str], str]
 
@@ -104,16 +106,38 @@ def unpack_frame(content: bytes) -> pl.DataFrame:
 # --- memories --------------------------------------------------------------------------------------------------------
 
 
+_STATE, _FRAME = "state.", "frame."
+
+
 def pack_memory(memory: Memory) -> bytes:
     """A method's memory without its key, which is derived from the ledger's own."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "memory.npz"
-        save_memory({**memory, "key": b""}, path)
-        return path.read_bytes()
+    frames = {name: value for name, value in memory.items() if isinstance(value, pl.DataFrame)}
+    flat = {name: memory[name] for name in memory if name not in {"key", "state", *frames}}
+    flat |= {f"{_STATE}{name}": value for name, value in memory["state"].items()}
+    for name, frame in frames.items():
+        written = io.BytesIO()
+        frame.write_ipc(written)
+        flat[f"{_FRAME}{name}"] = np.frombuffer(written.getvalue(), np.uint8)
+    return pack_state(flat)
 
 
 def unpack_memory(content: bytes, key: bytes) -> Memory:
     """The memory, with its key."""
+    if content.startswith(_ZIPPED):
+        return _unzipped(content, key)
+    memory: dict[str, Any] = {"state": {}}
+    for name, value in unpack_state(content).items():
+        if name.startswith(_STATE):
+            memory["state"][name.removeprefix(_STATE)] = value
+        elif name.startswith(_FRAME):
+            memory[name.removeprefix(_FRAME)] = pl.read_ipc(io.BytesIO(value.tobytes()))
+        else:
+            memory[name] = value
+    return {**memory, "key": key}
+
+
+def _unzipped(content: bytes, key: bytes) -> Memory:
+    """From a memory file, as ledgers kept it before."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.npz"
         path.write_bytes(content)
@@ -124,21 +148,30 @@ def unpack_memory(content: bytes, key: bytes) -> Memory:
 
 
 def pack_state(state: State) -> bytes:
-    """An attack's state: its arrays, and all else as JSON."""
-    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+    """An attack's state: its arrays as they lie in memory, after a line of JSON that tells of them, with all else.
+
+    States are read and written whole with every release, so nothing is compressed, and nothing is copied twice.
+    """
+    arrays = {name: np.ascontiguousarray(value) for name, value in state.items() if isinstance(value, np.ndarray)}
     rest = {name: value for name, value in state.items() if name not in arrays}
-    arrays[_REST] = np.frombuffer(json.dumps(rest).encode(), np.uint8)
-    out = io.BytesIO()
-    np.savez(out, allow_pickle=False, **arrays)
-    return out.getvalue()
+    described = [[name, array.dtype.str, state[name].shape] for name, array in arrays.items()]
+    head = json.dumps({"arrays": described, "rest": rest}).encode()
+    parts: list[bytes | memoryview] = [head + b" " * (-(len(head) + 1) % _ALIGNED) + b"\n"]
+    for array in arrays.values():
+        parts += [array.reshape(-1).view(np.uint8).data, bytes(-array.nbytes % _ALIGNED)]
+    return b"".join(parts)
 
 
 def unpack_state(content: bytes) -> State:
-    """The state again."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as packed:
-        arrays = {name: packed[name] for name in packed.files}
-    rest: dict[str, Any] = json.loads(arrays.pop(_REST).tobytes())
-    return {**arrays, **rest}
+    """The state again; its arrays cannot be written to."""
+    at = content.index(b"\n") + 1
+    head = json.loads(content[:at])
+    state: dict[str, Any] = {}
+    for name, kind, shape in head["arrays"]:
+        number = math.prod(shape)
+        state[name] = np.frombuffer(content, np.dtype(kind), number, at).reshape(shape)
+        at += -(-state[name].nbytes // _ALIGNED) * _ALIGNED
+    return {**state, **head["rest"]}
 
 
 # --- who stands where ------------------------------------------------------------------------------------------------

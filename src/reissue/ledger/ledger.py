@@ -17,7 +17,7 @@ import polars as pl
 
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files import disarm, second_path, write_contents
-from reissue.ledger._chain import Entry, broken
+from reissue.ledger._chain import Entry, broken, content_name
 from reissue.ledger._key import Key, find_key
 from reissue.ledger._pack import pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
 from reissue.memory import Memory, fingerprint
@@ -193,7 +193,11 @@ class Ledger:
         last = releases[-1] if releases else None
         if last is None or "memory" not in last.files:
             return {"series": fingerprint(schema), "method": method, "key": own}
-        return unpack_memory(self.store.read(last.files["memory"]), own)
+        file = last.files["memory"]
+        content = self.store.read(file)
+        if content_name(content, Path(file).suffix) != file:
+            raise DataError(f"The ledger '{self.store.name}' is damaged: what its method remembers is not as written.")
+        return unpack_memory(content, own)
 
     # --- what is done with it ----------------------------------------------------------------------------------------
 
