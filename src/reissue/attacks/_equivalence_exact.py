@@ -91,10 +91,30 @@ def cheapest(bucket: Bucket, limit: int) -> Ints:
 
 def tells_newest(bucket: Bucket, limit: int) -> bool:
     """Whether an attack below the limit may tell the bucket's newest release from the end; a no is certain."""
+    # A release in which nobody came or left counts in no attack: there its potential may be that of the end.
+    if not (bucket.patterns[:, -2:-1] != bucket.patterns[:, -1:]).any() or _paths(bucket) > 2 * (limit - 1):
+        return False
     few = _contracted(bucket, limit)
     if few.newest == few.end or not len(few.some):
         return False
     return not few.once or History(few.edges).attack(few.newest + 1, 2 * limit - 1) is not None
+
+
+def _paths(bucket: Bucket) -> int:
+    """How many paths, none sharing a person, lead from the newest release to the end: each costs an attack 1 or more.
+
+    Who came now leads there at once; two people who came together, one of whom left now while the other stayed, lead
+    there over the release where they came. Of people who came back nothing is said.
+    """
+    releases = bucket.patterns.shape[1]
+    came = bucket.patterns.argmax(axis=1)
+    last = releases - 1 - bucket.patterns[:, ::-1].argmax(axis=1)
+    once = last - came + 1 == bucket.patterns.sum(axis=1)
+    left, stay = (
+        np.bincount(came[once & (last == when)], bucket.weights[once & (last == when)], releases)
+        for when in (releases - 2, releases - 1)
+    )
+    return int(np.minimum(left, stay)[:-1].sum() + stay[-1])
 
 
 @dataclass(frozen=True, eq=False)
