@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.algorithms._graphs import Graphs
-from reissue.algorithms._mincut import History
+from reissue.algorithms._mincut import END, History, _cheapest
+from reissue.algorithms._tied import tied_nodes
 
 SIZE = 3
 
@@ -95,6 +96,41 @@ def test_a_cut_below_the_size_of_a_bucket_is_an_attack(seed: int, rate: float) -
         if buckets.changed[0] and buckets.alive[0] and cut < SIZE:
             assert history.attack(release, SIZE) == cut
         buckets.close(graphs)
+
+
+Links = dict[tuple[int, int], int]
+links = st.dictionaries(
+    st.tuples(st.integers(1, 4), st.sampled_from([END, 2, 3, 4, 5])).filter(lambda ends: ends[0] != ends[1]),
+    st.integers(1, 5),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(links, st.integers(1, 9))
+@settings(max_examples=150, deadline=None)
+def test_nodes_that_are_tied_change_no_attack(edges: Links, limit: int) -> None:
+    """The same with one node for all that nothing below the limit tells apart as with all of them."""
+    edges[5, END] = edges.get((5, END), 1)
+    assert History(edges).attack(5, limit) == _least(edges, 5, limit)
+
+
+@given(links, st.integers(1, 9))
+@settings(max_examples=100, deadline=None)
+def test_no_attack_parts_nodes_that_are_tied(edges: Links, limit: int) -> None:
+    between = np.zeros((6, 6), np.int64)
+    for (came, gone), number in edges.items():
+        between[came, gone] = number
+    classes = tied_nodes(between, limit)
+    for one, other in zip(*np.nonzero(classes[:, np.newaxis] == classes), strict=True):
+        if one < other:
+            assert _least(edges, int(one), limit, int(other)) is None
+
+
+def _least(edges: Links, one: int, limit: int, other: int = END) -> int | None:
+    """By the integer program alone, in both directions."""
+    costs = [_cheapest(edges, *pair, limit) for pair in ((one, other), (other, one))]
+    return min((cost for cost in costs if cost is not None), default=None)
 
 
 def test_histories_of_small_buckets_stay_small_over_hundreds_of_releases() -> None:

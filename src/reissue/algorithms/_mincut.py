@@ -27,6 +27,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from reissue._arrays import Ints
+from reissue.algorithms._tied import tied_nodes
 
 __all__ = ["END", "OLD", "History", "attacks"]
 
@@ -85,10 +86,10 @@ class History:
     def attack(self, release: int, limit: int) -> int | None:
         """The least |W.S| below `limit` of a balanced attack that tells a release from the end; None if there is none.
 
-        An integer program over the nodes that edges below the limit still tell apart. Where the solver gives up, the
-        answer is 1: there may be an attack.
+        An integer program over the nodes that something below the limit may tell apart, mostly none. Where the solver
+        gives up, the answer is 1: there may be an attack.
         """
-        merged = _relabel(self.edges, _uncrossed(self.edges, limit))
+        merged = _relabel(self.edges, _tied(self.edges, limit))
         new, end = merged.label(release), merged.label(END)
         connected = any(new in part and end in part for part in map(_nodes, _components(merged.edges)))
         if new == end or not connected:
@@ -193,6 +194,19 @@ def _uncrossed(edges: Edges, limit: int) -> list[set[int]]:
     What counts for and what counts against cancel, so no edge of more than half the cost can be crossed.
     """
     return _heavy({ends: 1 for ends, number in edges.items() if number > (limit - 1) // 2}, 1)
+
+
+def _tied(edges: Edges, limit: int) -> list[set[int]]:
+    """The same, as far as `tied_nodes` can tell: all that edges of the whole graph together tie to each other."""
+    names = sorted(_nodes(edges))
+    if not names:
+        return []
+    place = {node: number for number, node in enumerate(names)}
+    between = np.zeros((len(names), len(names)), np.int64)
+    for (came, gone), number in edges.items():
+        between[place[came], place[gone]] = number
+    classes = tied_nodes(between, limit)
+    return [{names[node] for node in np.flatnonzero(classes == one)} for one in range(int(classes.max(initial=-1)) + 1)]
 
 
 def attacks(edges: Edges, limit: int) -> dict[tuple[int, int], int]:
