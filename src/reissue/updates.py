@@ -24,7 +24,7 @@ from reissue.files import read_file
 from reissue.hierarchies import Coding, prepare
 from reissue.schema import Schema
 
-__all__ = ["UpdateModel", "read_updates"]
+__all__ = ["UpdateModel", "mark_of", "read_updates", "settled"]
 
 Name = str | None
 SOURCES = ("file", "taxonomy", "order", "history", "none")

@@ -70,10 +70,15 @@ def test_forward_backward_is_path_enumeration(seed: int, kind: str, releases: in
     compared(shares / shares.sum(axis=1, keepdims=True), table, model)
 
 
-def test_narrow_groups_among_many_values_take_the_compact_way() -> None:
+@pytest.mark.parametrize("uneven", [False, True])
+def test_narrow_groups_among_many_values_take_the_compact_way(uneven: bool) -> None:
     rng = np.random.default_rng(3)
     size = 30
     model = UpdateModel.in_branches([str(value) for value in range(size)], np.arange(size) // 3)
+    assert model.branches is not None
+    if uneven:
+        model = UpdateModel(model.names, model.chance * 0.9 + np.eye(size) * 0.1)
+        assert model.branches is None
     shares = np.zeros((8, size))
     for row in shares:
         row[rng.choice(9, 2, replace=False)] = 0.5

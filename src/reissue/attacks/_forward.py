@@ -7,7 +7,8 @@ all histories at once, equal ones once. A release without the person is one more
 first there is none. Every pass is scaled, since only ratios matter and long series would underflow.
 
 Histories go in blocks of one length and about one width W (values of a place). A block works on the W values of each
-place, O(histories x releases x W^2), or, where places are wide, on all S values by matrix products.
+place, O(histories x releases x W^2), or, where places are wide, on all S values by matrix products. Where values change
+within branches only, and whatever they are now, no pass is needed: see `_Branches`.
 """
 
 from collections.abc import Iterator
@@ -20,12 +21,18 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks._hashing import mix
 from reissue.updates import UpdateModel
 
-__all__ = ["Block", "Histories", "Places", "Stays", "blocks", "histories", "stays_blocks"]
+__all__ = ["Block", "Histories", "Places", "Powers", "Stays", "blocks", "histories", "rounded", "stays_blocks"]
 
 _RESCALE = 8
 """After how many releases weights are scaled: shares and probabilities of so many releases do not underflow."""
 _CELLS = 1 << 20
 """How many numbers a block's largest array holds: a few of them stay in the processor's cache."""
+_WIDTHS = np.array([width << more for more in range(40) for width in (2, 3)])
+"""Widths above 1 are rounded up to one of these."""
+_LARGEST = 1 << 23
+"""How many numbers a table of all places by branch may have."""
+_LEAST = -700.0
+"""What is less likely than e to this is taken to be so likely: it is possible still."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +151,11 @@ class Stays:
         return np.diff(self.starts)
 
 
+def rounded(widths: Ints) -> Ints:
+    """Widths rounded up a little: few different ones, and little padding."""
+    return np.where(widths > 1, _WIDTHS[np.searchsorted(_WIDTHS, widths)], 1)
+
+
 def stays_blocks(stays: Stays, shown: Places, model: UpdateModel) -> Iterator[Block]:
     """The posteriors of histories, block by block; a history without any version is left out."""
     versions, size = stays.versions, len(model.names)
@@ -151,26 +163,93 @@ def stays_blocks(stays: Stays, shown: Places, model: UpdateModel) -> Iterator[Bl
     there = np.flatnonzero(versions)
     if len(there):
         widest[there] = np.maximum.reduceat(shown.widths[stays.place], stays.starts[there])
-    # Widths are rounded up to powers of two: few blocks, little padding.
-    width = 1 << np.ceil(np.log2(np.maximum(widest, 1))).astype(np.int64)
+    width = rounded(widest)
     kind = versions * (int(width.max(initial=1)) + 1) + width
     order = there[np.argsort(kind[there], kind="stable")]
-    powers = _Powers(model)
+    powers, branches = Powers(model), _Branches.of(shown, model)
     cuts = np.flatnonzero(np.diff(kind[order], prepend=-1))
     for begin, end in zip(cuts, np.append(cuts[1:], len(order)), strict=False):
         number, wide = int(versions[order[begin]]), int(width[order[begin]])
         compact = wide * wide <= size if model.fixed else wide * 6 <= max(size, 24)
-        step = max(_CELLS // (number * (wide * wide if compact else size)), 1)
+        direct = branches is not None and branches.number <= 2 * wide * wide
+        cells = branches.number + wide if branches is not None and direct else wide * wide if compact else size
+        step = max(_CELLS // (number * cells), 1)
         for at in range(int(begin), int(end), step):
             rows = order[at : min(at + step, int(end))]
             own = stays.starts[rows][:, np.newaxis] + np.arange(number)
             where, release = stays.place[own], stays.release[own]
-            found = _compact(where, release, shown, powers, wide) if compact else _dense(where, release, shown, powers)
+            if branches is not None and direct:
+                found = branches.posteriors(where, wide)
+            elif compact:
+                found = _compact(where, release, shown, powers, wide)
+            else:
+                found = _dense(where, release, shown, powers)
             yield Block(rows, release, *found)
 
 
+# --- values that change within branches ------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
-class _Powers:
+class _Branches:
+    """Update models in which a value becomes one of its branch, whichever it is now; or never changes.
+
+    A path stays in one branch, and within it the releases are independent. So the weight of a branch is the product of
+    what each release gives it, and the posterior of a value is that of its branch times the value's part of the branch
+    in this release. Before the first release there is no update: there shares alone count. Releases without the person
+    change nothing.
+    """
+
+    of_value: Ints
+    number: int
+    first: tuple[Floats, Places]
+    """Of a person's first release: the logarithms of what places give each branch, and each value's part of that."""
+    later: tuple[Floats, Places]
+
+    @classmethod
+    def of(cls, shown: Places, model: UpdateModel) -> "_Branches | None":
+        """None for other models, or where there are very many branches and places."""
+        of_value = model.branches
+        number = 0 if of_value is None else int(of_value.max(initial=-1)) + 1
+        if of_value is None or number * len(shown.widths) > _LARGEST:
+            return None
+        chance = np.ones(len(of_value)) if model.fixed else model.chance.diagonal()
+        first, later = (_by_branch(shown, weight, of_value, number) for weight in (np.ones(len(of_value)), chance))
+        return cls(of_value, number, first, later)
+
+    def posteriors(self, where: Ints, width: int) -> tuple[Ints, Floats]:
+        """The values of each version of some histories (histories x versions), and their posteriors."""
+        log = self.first[0].take(where[:, 0], axis=0) + self.later[0].take(where[:, 1:], axis=0).sum(axis=1)
+        most = log.max(axis=1, keepdims=True)
+        possible = log > -np.inf
+        log = np.where(possible, np.maximum(log - np.where(most > -np.inf, most, 0), _LEAST), -np.inf)
+        weight = np.exp(log)
+        _scale(weight, -1)
+        value, part = self.later[1].spread(where, width)
+        part[:, 0] = self.first[1].spread(where[:, 0], width)[1]
+        at = self.of_value.take(value)
+        at += (np.arange(len(where)) * self.number)[:, np.newaxis, np.newaxis]
+        part *= weight.ravel().take(at)
+        return value, part
+
+
+def _by_branch(shown: Places, weight: Floats, of_value: Ints, number: int) -> tuple[Floats, Places]:
+    """The logarithm of what each place gives each branch, and the part of it that each of the place's values has."""
+    places = len(shown.widths)
+    at = np.repeat(np.arange(places), shown.widths) * number + of_value[shown.value]
+    given = shown.share * weight[shown.value]
+    total = np.bincount(at, given, places * number)
+    with np.errstate(divide="ignore"):
+        log = np.log(total).reshape(places, number)
+    # A value that nothing becomes, not even itself, has no part in a later release.
+    return log, Places(shown.starts, shown.value, given / np.where(given > 0, total[at], 1))
+
+
+# --- other models ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Powers:
     """The probabilities after 1, 2, ... releases."""
 
     model: UpdateModel
@@ -197,7 +276,7 @@ class _Powers:
         return np.asarray(stack.take(pairs + np.searchsorted(gaps, gap) * (size * size)))
 
 
-def _compact(where: Ints, release: Ints, shown: Places, powers: _Powers, width: int) -> tuple[Ints, Floats]:
+def _compact(where: Ints, release: Ints, shown: Places, powers: Powers, width: int) -> tuple[Ints, Floats]:
     """On the values of each place only. Inside, arrays have histories last, so that every operation is a long one."""
     spread = shown.spread(where, width)
     value: Ints = np.ascontiguousarray(spread[0].transpose(1, 2, 0))
@@ -225,7 +304,7 @@ def _compact(where: Ints, release: Ints, shown: Places, powers: _Powers, width: 
     return value.transpose(2, 0, 1), posterior.transpose(2, 0, 1)
 
 
-def _dense(where: Ints, release: Ints, shown: Places, powers: _Powers) -> tuple[Ints, Floats]:
+def _dense(where: Ints, release: Ints, shown: Places, powers: Powers) -> tuple[Ints, Floats]:
     """On all values at once."""
     size = len(powers.model.names)
     gaps = np.diff(release, axis=1)
@@ -244,7 +323,7 @@ def _dense(where: Ints, release: Ints, shown: Places, powers: _Powers) -> tuple[
     return np.broadcast_to(np.arange(size), posterior.shape), posterior
 
 
-def _moved(weights: Floats, gap: Ints, powers: _Powers, *, back: bool) -> Floats:
+def _moved(weights: Floats, gap: Ints, powers: Powers, *, back: bool) -> Floats:
     """Weights one step on (or back), each row by its own gap."""
     if powers.model.fixed:
         return weights.copy()
