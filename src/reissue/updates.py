@@ -8,6 +8,7 @@ The `[updates]` section of a schema says where the model comes from: a file, the
 the holder's own history, or that values never change.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -134,6 +135,17 @@ class UpdateModel:
         packed = np.packbits(self.can, axis=1)
         return np.unique(packed, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
+    @cached_property
+    def branches(self) -> Ints | None:
+        """Value to its branch, if values become those of their own branch, whichever they are now; None if not so."""
+        if self.fixed:
+            return np.arange(len(self.names))
+        first = np.unique(self.kinds, return_index=True)[1]
+        apart = self.kinds[:, np.newaxis] != self.kinds[np.newaxis]
+        if (self.can & apart).any() or not np.array_equal(self.chance, self.chance[first[self.kinds]]):
+            return None
+        return self.kinds
+
     def frame(self) -> pl.DataFrame:
         """As a file holds it: from, to, probability."""
         before, after = np.nonzero(self.can)
@@ -212,6 +224,19 @@ class UpdateModel:
         return cls(tuple(names), counts / counts.sum(axis=1, keepdims=True))
 
 
+def mark_of(model: UpdateModel) -> str:
+    """Tells models apart, whatever the order of their values.
+
+    Values that never change, and that no other becomes, make no difference: a model says so of all it does not know.
+    """
+    if model.fixed:
+        return ""
+    apart = model.can.diagonal() & (model.can.sum(axis=0) == 1) & (model.can.sum(axis=1) == 1)
+    kept = sorted(np.flatnonzero(~apart).tolist(), key=lambda place: repr(model.names[place]))
+    content = repr([model.names[place] for place in kept]).encode() + model.chance[np.ix_(kept, kept)].tobytes()
+    return hashlib.sha256(content).hexdigest()
+
+
 # --- the [updates] section -------------------------------------------------------------------------------------------
 
 
@@ -224,6 +249,18 @@ def read_updates(schema: Schema, names: Sequence[Name] = ()) -> UpdateModel:
     source = next(key for key in SOURCES if key in section)
     model = _BUILDERS[source](section, schema, names)
     return (model.closed() if section.get("close") else model.checked()).aligned(names)
+
+
+def settled(schema: Schema, model: UpdateModel) -> bool:
+    """Whether a schema's model, as read with some values, stays what it is whichever others turn up."""
+    if schema.updates.get("order") is True:
+        return False
+    if "taxonomy" in schema.updates:
+        hierarchy = schema.hierarchy(schema.sensitive[0])
+        # Without any value there is a missing one, which can be part of a branch.
+        listed = hierarchy.kind in {"file", "tree"} and hierarchy.unlisted == "error"
+        return listed and mark_of(read_updates(schema)) == mark_of(model)
+    return True
 
 
 def _check(section: Mapping[str, Any], schema: Schema) -> None:

@@ -1,5 +1,6 @@
 """m-Distinct: every produced series is m-Distinct by the independent check, on streams of all kinds of updates."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from reissue._distinctness import check_series, legal
 from reissue.algorithms._distinct_buckets import intersection, survey
 from reissue.algorithms._distinct_parts import pieces
 from reissue.attack import attack
+from reissue.attacks._pasts import read_past
+from reissue.attacks._shaped import Shaped
 from reissue.errors import DataError, InputError, NotMetError, RequirementError, SchemaError
 from reissue.memory import load_memory, save_memory
 from reissue.release import Release
@@ -175,6 +178,42 @@ def test_memory_goes_through_a_file(tmp_path: Path) -> None:
         save_memory(releases[-1].draft.memory, tmp_path / f"{number}.memory")
         memory = load_memory(tmp_path / f"{number}.memory")
     assert check_series(releases, plan).distinct >= 2
+
+
+def test_memory_as_it_was_at_first_is_read(tmp_path: Path) -> None:
+    """Everybody's places by release, and what these showed, were kept as they are."""
+    plan = schema("nested", tmp_path)
+    frames = stream(5, read_updates(plan, VALUES))
+    options: dict[str, Any] = {"ineligible": "counterfeits", "risk": 1}
+    releases = publish(frames[:-1], plan, 2, [], **options)
+    memory = releases[-1].draft.memory
+    new = {name: part for name, part in memory["state"].items() if not name.startswith("trail_") and name != "model"}
+    people = np.unique(np.concatenate([release.draft.memory["state"]["live_people"] for release in releases]))
+    trail = np.full((len(people), len(releases)), -1, np.int32)
+    places: list[list[int]] = []
+    for number, release in enumerate(releases):
+        kept = read_past({name.removeprefix("trail_"): part for name, part in release.draft.memory["state"].items()})
+        assert isinstance(kept, Shaped)
+        trail[np.searchsorted(people, kept.here.people), number] = len(places) + kept.here.place
+        shown = kept.shown.places
+        places += [shown.value[a:b].tolist() for a, b in itertools.pairwise(shown.starts.tolist())]
+    listed = {"place_starts": np.cumsum([0, *map(len, places)]), "place_values": np.concatenate(places)}
+    old = {**memory, "state": {**new, "trail_people": people, "trail": trail, **listed}}
+    found = [
+        anonymize(frames[-1], plan, "m-unique=2", method="distinct", memory=one, seed=1, **options)
+        for one in (memory, old)
+    ]
+    assert found[0].frame.equals(found[1].frame)
+    assert found[0].draft.notes["risk"] == pytest.approx(found[1].draft.notes["risk"])
+
+
+def test_values_that_change_the_model_are_refused_where_the_past_cannot_be_looked_at_anew(tmp_path: Path) -> None:
+    plan = schema("branches", tmp_path)
+    frame = pl.DataFrame({"id": range(6), "q": range(6), "r": list("xyzxyz"), "s": VALUES})
+    first = anonymize(frame, plan, "m-unique=2", method="distinct", risk=1, seed=1)
+    state = {**first.draft.memory["state"], "model": "another"}
+    with pytest.raises(InputError, match="change the update model itself"):
+        anonymize(frame, plan, "m-unique=2", method="distinct", risk=1, memory={**first.draft.memory, "state": state})
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ values: nothing else changes by that. If no such change helps, a counterfeit wit
 the person stands among counterfeits whose values are chosen to bring the posterior down. If that does not help either
 the release is refused: an unlucky history cannot always be mended.
 
-Everybody's places of all releases are remembered for this, so the memory grows with people x releases.
+Everybody's past is remembered for this, as far as it matters to later releases (`attacks/_pasts`).
 """
 
 import itertools
@@ -20,14 +20,17 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms._base import Job
-from reissue.attacks._forward import Places, blocks
+from reissue.attacks._forward import Places
 from reissue.attacks._hashing import mix
+from reissue.attacks._pasts import Judged, Past, Shaped, View, begun, read_past
+from reissue.attacks._trails import Distributions
 from reissue.errors import InputError, NotMetError
-from reissue.updates import UpdateModel
+from reissue.updates import UpdateModel, mark_of
 
 __all__ = ["Ceiling", "Formed", "multisets"]
 
 _SLACK = 1e-9
+_KEPT = "trail_"
 _CHOICES = 64
 """How many places are tried for somebody above the ceiling."""
 _HOPELESS = 100
@@ -71,16 +74,13 @@ def multisets(groups: Codes, labels: Ints | Codes) -> tuple[Ints, list[list[int]
 
 @dataclass(frozen=True, eq=False)
 class Ceiling:
-    """The ceiling, if there is one, and everybody's places so far."""
+    """The ceiling, if there is one, and everybody's past."""
 
     limit: float | None
     model: UpdateModel
-    people: Ints
-    """Everybody ever published, sorted."""
-    trail: Codes
-    """People x releases: the place, -1 where the person was absent."""
-    places: tuple[tuple[int, ...], ...]
-    """Place to its values."""
+    past: Past
+    release: int
+    """The number of the release that is being made, from 0."""
 
     @classmethod
     def of(cls, job: Job, model: UpdateModel, m: int) -> "Ceiling":
@@ -94,96 +94,101 @@ class Ceiling:
                 f"A ceiling on risk below 1/{m} cannot be kept by groups of {m}: a single release tells more. Choose m "
                 "to be 1/risk or more."
             )
-        if limit is not None and job.memory and "trail" not in job.memory:
-            raise InputError("This series was begun without a ceiling on risk, so nobody's past is remembered.")
-        kept = job.memory if limit is not None else {}
-        starts, values = kept.get("place_starts", np.zeros(1, np.int64)), kept.get("place_values", np.empty(0))
-        places = tuple(tuple(values[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist()))
-        none = np.empty(0, np.int64)
-        trail = kept.get("trail", np.empty((0, 0), np.int32))
-        return cls(limit, model, kept.get("trail_people", none), trail, places)
+        if limit is None or not job.memory:
+            return cls(limit, model, begun(job.table.schema, model, m), 0)
+        return cls(limit, model, _remembered(job, model, m), int(job.memory["release"]))
 
-    def keep_to(self, formed: Formed, people: Ints, rng: np.random.Generator) -> tuple[Formed, float | None]:
-        """The groups with nobody above the ceiling, and the largest posterior; raises if that cannot be."""
+    def keep_to(self, formed: Formed, people: Ints, rng: np.random.Generator) -> "tuple[Formed, Outcome | None]":
+        """The groups with nobody above the ceiling, and what is known of everyone then; raises if that cannot be."""
         if self.limit is None:
             return formed, None
-        past = self._past(people)
-        worst = self._posteriors(past, formed)
-        bad = np.flatnonzero(worst > self.limit + _SLACK)
+        view = self.past.look(people, self.release)
+        outcome = self._outcome(view, formed)
+        bad = np.flatnonzero(outcome.judged.largest > self.limit + _SLACK)
         if len(bad):
-            repair = _Repair.of(self, formed, past, rng)
+            repair = _Repair.of(self, formed, view, rng)
             for row in bad.tolist():
                 repair.mend(row)
                 if len(repair.hopeless) > _HOPELESS:
                     break
-            worst = self._posteriors(past, formed)
-        above = int((worst > self.limit + _SLACK).sum())
+            outcome = self._outcome(view, formed)
+        above = int((outcome.judged.largest > self.limit + _SLACK).sum())
         if above:
             raise NotMetError(
                 f"The values of {above} people would be more likely than {self.limit:g}, and no other places were "
                 "found for all of them. Nothing was published. Leave them out of this release, or raise the ceiling."
             )
-        return formed, float(worst.max(initial=0.0))
+        return formed, outcome
 
-    def _past(self, people: Ints) -> Codes:
-        """Row to its places so far."""
-        past = np.full((len(people), self.trail.shape[1]), -1, np.int32)
-        if len(self.people):
-            place = np.minimum(np.searchsorted(self.people, people), len(self.people) - 1)
-            known = self.people[place] == people
-            past[known] = self.trail[place[known]]
-        return past
-
-    def _posteriors(self, past: Codes, formed: Formed) -> Floats:
-        """Row to its largest posterior in any release, this one too."""
+    def _outcome(self, view: View, formed: Formed) -> "Outcome":
+        """What is known of every row, this release too."""
         number, listed = multisets(formed.groups, formed.values)
-        shown = _shown([*self.places, *listed])
-        now = number[formed.groups[: formed.rows]] + len(self.places)
-        table = np.hstack([past, now[:, np.newaxis]]).astype(np.int64)
-        return _worst(table, shown, self.model)
+        shown, at = self.past.shown.joined(_even(listed))
+        place = at[number[formed.groups[: formed.rows]]]
+        return Outcome(shown, place, self.past.judged(view, place, shown.places, self.model))
 
-    def among(self, past: Codes, choices: Sequence[Sequence[int]]) -> Floats:
+    def among(self, view: View, row: int, choices: Sequence[Sequence[int]]) -> Floats:
         """Choice of a group's values to the largest posterior of somebody with this past."""
-        shown = _shown([*(self.places[place] if place >= 0 else (0,) for place in past.tolist()), *choices])
-        table = np.empty((len(choices), len(past) + 1), np.int64)
-        table[:, :-1] = np.where(past >= 0, np.arange(len(past)), -1)
-        table[:, -1] = len(past) + np.arange(len(choices))
-        return _worst(table, shown, self.model)
+        return self.past.chosen(view, row, _even(choices), self.model)
 
-    def memory(self, formed: Formed, people: Ints) -> Mapping[str, Any]:
+    def memory(self, outcome: "Outcome | None", people: Ints) -> Mapping[str, Any]:
         """What is remembered after a release."""
-        if self.limit is None:
+        if outcome is None:
             return {}
-        number, listed = multisets(formed.groups, formed.values)
-        known = {place: at for at, place in enumerate(self.places)}
-        places = list(self.places)
-        for place in map(tuple, listed):
-            if place not in known:
-                known[place] = len(places)
-                places.append(place)
-        of_multiset = np.array([known[tuple(values)] for values in listed], np.int32)
-        everyone = np.union1d(self.people, people)
-        trail = np.full((len(everyone), self.trail.shape[1] + 1), -1, np.int32)
-        trail[np.searchsorted(everyone, self.people), :-1] = self.trail
-        trail[np.searchsorted(everyone, people), -1] = of_multiset[number[formed.groups[: formed.rows]]]
-        starts = np.cumsum([0, *(len(place) for place in places)])
-        values = np.array([value for place in places for value in place], np.int32)
-        return {"trail_people": everyone, "trail": trail, "place_starts": starts, "place_values": values}
+        past = self.past.after(people, self.release, outcome.place, outcome.shown, outcome.judged, self.model)
+        return {f"{_KEPT}{name}": part for name, part in past.arrays().items()} | {"model": mark_of(self.model)}
 
 
-def _shown(places: Sequence[Sequence[int]]) -> Places:
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where everybody stands in the release, and what is known then."""
+
+    shown: Distributions
+    place: Ints
+    judged: Judged
+
+    @property
+    def risk(self) -> float:
+        """The largest posterior of anyone."""
+        return float(self.judged.largest.max(initial=0.0))
+
+
+def _remembered(job: Job, model: UpdateModel, m: int) -> Past:
+    """Everybody's past as it was kept, also as it was kept at first: a table of everybody by release."""
+    kept = {name.removeprefix(_KEPT): part for name, part in job.memory.items() if name.startswith(_KEPT)}
+    if "trail" in job.memory:
+        return _again(job, model, m)
+    if not kept:
+        raise InputError("This series was begun without a ceiling on risk, so nobody's past is remembered.")
+    past = read_past(kept)
+    if isinstance(past, Shaped) and job.memory["model"] != mark_of(model):
+        raise InputError(
+            "The table has sensitive values that change the update model itself, so that the past would have to be "
+            "looked at anew. Nothing was published. Let the model list all values that can occur, and begin the series "
+            "anew, or leave out the option 'risk'."
+        )
+    return past
+
+
+def _again(job: Job, model: UpdateModel, m: int) -> Past:
+    """Everybody's past, release by release, from a table of everybody's places (-1 for none)."""
+    memory, past = job.memory, begun(job.table.schema, model, m)
+    starts, values = memory["place_starts"].tolist(), memory["place_values"]
+    shown, at = past.shown.joined(_even([values[a:b].tolist() for a, b in itertools.pairwise(starts)]))
+    for release, column in enumerate(memory["trail"].T):
+        there = np.flatnonzero(column >= 0)
+        people, place = memory["trail_people"][there], at[column[there]]
+        view: View = past.look(people, release)
+        judged = past.judged(view, place, shown.places, model)
+        past = past.after(people, release, place, shown, judged, model)
+    return past
+
+
+def _even(places: Sequence[Sequence[int]]) -> Places:
     """Groups that are m-unique: every value has the same share."""
     number = np.repeat(np.arange(len(places)), [len(place) for place in places])
     values = np.array([value for place in places for value in place], np.int64)
     return Places.of(number, values, np.ones(len(values)), len(places))
-
-
-def _worst(table: Ints, shown: Places, model: UpdateModel) -> Floats:
-    """History to its largest posterior in any release."""
-    worst = np.zeros(len(table))
-    for block in blocks(table, shown, model):
-        worst[block.rows] = block.posterior.max(axis=(1, 2))
-    return worst
 
 
 @dataclass(eq=False)
@@ -192,7 +197,7 @@ class _Repair:
 
     ceiling: Ceiling
     formed: Formed
-    past: Codes
+    view: View
     rng: np.random.Generator
     shows: Sequence[list[int]]
     """Group to its values."""
@@ -200,22 +205,22 @@ class _Repair:
     """The rows, by bucket and value."""
     keys: Ints
     """Bucket and value of each of the pool, as one number."""
-    hopeless: set[tuple[bytes, int]] = field(default_factory=set)
+    hopeless: set[tuple[int | bytes, ...]] = field(default_factory=set)
     """Pasts, with bucket and value, for which nothing was found."""
 
     @classmethod
-    def of(cls, ceiling: Ceiling, formed: Formed, past: Codes, rng: np.random.Generator) -> "_Repair":
+    def of(cls, ceiling: Ceiling, formed: Formed, view: View, rng: np.random.Generator) -> "_Repair":
         """Look up once what is asked for again and again."""
         order = np.lexsort((formed.values, formed.groups))
         ends = np.searchsorted(formed.groups[order], np.arange(int(formed.groups.max()) + 2))
         shows = [formed.values[order[a:b]].tolist() for a, b in itertools.pairwise(ends.tolist())]
         key = formed.bucket[: formed.rows].astype(np.int64) * (1 << 32) + formed.values[: formed.rows]
         pool = np.argsort(key, kind="stable")
-        return cls(ceiling, formed, past, rng, shows, pool, key[pool])
+        return cls(ceiling, formed, view, rng, shows, pool, key[pool])
 
     def mend(self, row: int) -> None:
         """Change places with somebody, or stand among counterfeits, if one of them helps."""
-        case = (self.past[row].tobytes(), self._key(row))
+        case = (*self.ceiling.past.told_apart(self.view, row), self._key(row))
         if case not in self.hopeless and not self._swap(row) and not self._apart(row):
             self.hopeless.add(case)
 
@@ -235,10 +240,10 @@ class _Repair:
         others = others[(groups[others] != groups[row]) & (groups[others] < len(self.shows))]
         if not len(others):
             return False
-        mine = self.ceiling.among(self.past[row], [self.shows[group] for group in groups[others].tolist()])
+        mine = self.ceiling.among(self.view, row, [self.shows[group] for group in groups[others].tolist()])
         here = self.shows[groups[row]]
         for other in others[np.argsort(mine, kind="stable")][: int((mine <= self._limit()).sum())].tolist():
-            if self.ceiling.among(self.past[other], [here])[0] <= self._limit():
+            if self.ceiling.among(self.view, other, [here])[0] <= self._limit():
                 groups[[row, other]] = groups[[other, row]]
                 return True
         return False
@@ -250,7 +255,7 @@ class _Repair:
         choices = self._choices(formed.entries[bucket], value)
         if not choices:
             return False
-        worst = self.ceiling.among(self.past[row], [[value, *choice] for choice in choices])
+        worst = self.ceiling.among(self.view, row, [[value, *choice] for choice in choices])
         best = int(worst.argmin())
         if worst[best] > self._limit():
             return False

@@ -24,7 +24,7 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms._base import Job, Option, algorithm
 from reissue.algorithms._distinct_parts import pieces
 from reissue.algorithms._distinct_plan import DistinctPlan, Ineligible
-from reissue.algorithms._distinct_risk import Ceiling, Formed, multisets
+from reissue.algorithms._distinct_risk import Ceiling, Formed, Outcome, multisets
 from reissue.algorithms._plan import FORM, INELIGIBLE, codes_of, form_of, m_of, near, same_parameters
 from reissue.algorithms._register import Recall, Register
 from reissue.algorithms._split import split
@@ -67,8 +67,8 @@ def distinct(job: Job) -> Draft:
     job.progress(0.3)
     formed = _form(scene, plan, _lay_out(scene, plan))
     job.progress(0.7)
-    formed, risk = ceiling.keep_to(formed, scene.people, job.rng)
-    return _draft(scene, plan, formed, ceiling, risk)
+    formed, outcome = ceiling.keep_to(formed, scene.people, job.rng)
+    return _draft(scene, plan, formed, ceiling, outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +254,7 @@ def _form(scene: _Scene, plan: DistinctPlan, layout: _Layout) -> Formed:
     return Formed(groups, layout.values, layout.bucket, [bucket.entries for bucket in plan.buckets], rows)
 
 
-def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, ceiling: Ceiling, risk: float | None) -> Draft:
+def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, ceiling: Ceiling, outcome: Outcome | None) -> Draft:
     """The groups with their counterfeits, and what is remembered."""
     job, rows = scene.job, scene.job.table.rows
     number, listed = multisets(formed.groups, plan.first[formed.values])
@@ -266,7 +266,7 @@ def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, ceiling: Ceiling, 
     )
     memory = {
         **_remembered(register, [*scene.signatures, *map(tuple, listed)]),
-        **ceiling.memory(formed, scene.people),
+        **ceiling.memory(outcome, scene.people),
         "m": plan.m,
         "star": int(job.options["star"]),
         "updates": scene.can,
@@ -276,7 +276,7 @@ def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, ceiling: Ceiling, 
         "intersected": plan.joined,
         "new": len(scene.new),
         "left": len(scene.recall.left.people),
-        **({} if risk is None else {"risk": risk}),
+        **({} if outcome is None else {"risk": outcome.risk}),
     }
     return Draft(
         formed.groups[:rows], **form_of(job), counterfeits=_counterfeits(scene, formed), memory=memory, notes=notes

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks._forward import Stays
+from reissue.attacks._carry import enrolled, keys_of, read_places, some_of, together
+from reissue.attacks._forward import Places, Stays
 from reissue.attacks._pairs import ranges
 
-__all__ = ["Trails", "narrow"]
+__all__ = ["Distributions", "Trails", "found", "longer", "narrow"]
 
 _WASTE = 2
 """Stays of the gone are put together anew when they take so many times the room of what is still needed."""
@@ -121,13 +122,12 @@ class Trails:
             release=np.concatenate([self.release, narrow(self.here.release[out])]),
             place=np.concatenate([self.place, narrow(self.here.place[out])]),
         )
-        return more if len(more.place) <= _WASTE * int(more.versions.sum()) else more._tidied()
-
-    def _tidied(self) -> "Trails":
-        """Without the stays of those who returned."""
-        at = ranges(self.begin, self.versions)
-        begin = np.cumsum(self.versions) - self.versions
-        return replace(self, begin=begin, release=self.release[at], place=self.place[at])
+        if len(more.place) <= _WASTE * int(more.versions.sum()):
+            return more
+        # Without the stays of those who returned.
+        at = ranges(more.begin, more.versions)
+        begin = np.cumsum(more.versions) - more.versions
+        return replace(more, begin=begin, release=more.release[at], place=more.place[at])
 
 
 def found(among: Ints, wanted: Ints) -> tuple[Ints, Ints]:
@@ -148,6 +148,47 @@ def longer(stays: Stays, release: int, place: Ints) -> Stays:
     when, where = np.full(starts[-1], release), np.empty(starts[-1], np.int64)
     when[earlier], where[earlier], where[last] = stays.release, stays.place, place
     return Stays(starts, when, where)
+
+
+@dataclass(frozen=True, eq=False)
+class Distributions:
+    """All distributions of values that there have been, each once, in the order in which they came."""
+
+    places: Places
+    keys: np.ndarray
+    """What tells them apart."""
+    order: Ints
+    """Their places by key."""
+
+    @classmethod
+    def of(cls, places: Places) -> "Distributions":
+        """Distributions that differ."""
+        keys = keys_of(places)
+        return cls(places, keys, np.argsort(keys))
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any] | None) -> "Distributions":
+        """From what `arrays` gave; none before the first release."""
+        if kept is None:
+            return cls.of(read_places(None))
+        return cls(read_places(kept), kept["keys"], kept["key_order"])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is to be kept."""
+        return {
+            "starts": self.places.starts,
+            "value": narrow(self.places.value),
+            "share": self.places.share,
+            "keys": self.keys,
+            "key_order": self.order.astype(np.int32),
+        }
+
+    def joined(self, shown: Places) -> tuple["Distributions", Ints]:
+        """With those of one release more, and where these are."""
+        keys, at, order = enrolled(self.keys, keys_of(shown), self.order)
+        new = np.flatnonzero(at >= len(self.keys))
+        first = np.unique(at[new], return_index=True)[1]
+        return Distributions(together(self.places, some_of(shown, new[first])), keys, order), at
 
 
 def _stays() -> Stays:

@@ -1,0 +1,171 @@
+"""Pasts carried on release by release against everybody's whole history; and how little of it is kept."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reissue._arrays import Floats, Ints
+from reissue.attacks._forward import Places, Stays, stays_blocks
+from reissue.attacks._pasts import CERTAIN, IMPOSSIBLE, Past, View, begun, read_past
+from reissue.attacks._shaped import Shaped
+from reissue.attacks._trailed import Trailed
+from reissue.attacks._trails import Trails
+from reissue.schema import Schema
+from reissue.updates import UpdateModel, mark_of, read_updates
+
+SEEDS = st.integers(0, 10**6)
+
+
+def model_of(kind: str, size: int, rng: np.random.Generator) -> UpdateModel:
+    names = [str(value) for value in range(size)]
+    chance = rng.random((size, size)) ** 3 * (rng.random((size, size)) < 0.6) + np.eye(size) * 0.1
+    if kind == "faint":  # What is hardly possible is possible.
+        chance = np.where(chance > 0.3, chance, chance * 1e-30)
+    if kind == "moving":  # A value that nothing becomes, not even itself.
+        chance = np.zeros((size, size))
+        chance[:, 1:] = 1.0
+    return {
+        "none": UpdateModel.none(names),
+        "branches": UpdateModel.in_branches(names, rng.integers(0, 3, size)),
+        "order": UpdateModel.never_lower(names),
+    }.get(kind) or UpdateModel(tuple(names), chance / chance.sum(axis=1, keepdims=True))
+
+
+def places_of(shares: Floats) -> Places:
+    place, value = np.nonzero(shares)
+    return Places.of(place, value, shares[place, value], len(shares))
+
+
+def whole(table: Ints, shown: Places, model: UpdateModel) -> dict[int, tuple[float, int]]:
+    """Person to its largest posterior, and what is certain or impossible, of all releases at once."""
+    told = {}
+    for block in stays_blocks(Stays.of(table), shown, model):
+        left = (block.posterior > 0).sum(axis=2)
+        for number, row in enumerate(block.rows.tolist()):
+            flags = CERTAIN * bool((left[number] == 1).any()) + IMPOSSIBLE * bool((left[number] == 0).any())
+            told[row] = (float(block.posterior[number].max()), flags)
+    return told
+
+
+def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> Past:
+    """Release by release; what is kept goes through arrays every time."""
+    past: Past = first
+    people = 1000 + 7 * np.arange(len(table))
+    for release in range(table.shape[1]):
+        there = np.random.default_rng(release).permutation(np.flatnonzero(table[:, release] >= 0))
+        kept, at = past.shown.joined(shown)
+        where = at[table[there, release]]
+        view: View = past.look(people[there], release)
+        judged = past.judged(view, where, kept.places, model)
+        expected = whole(table[there, : release + 1], shown, model)
+        assert judged.largest == pytest.approx([expected[row][0] for row in range(len(there))], abs=1e-9)
+        assert judged.told.tolist() == [expected[row][1] for row in range(len(there))]
+        past = read_past(past.after(people[there], release, where, kept, judged, model).arrays())
+    return past
+
+
+@given(
+    SEEDS,
+    st.sampled_from(["none", "branches", "order", "random", "faint", "moving"]),
+    st.integers(1, 7),
+    st.sampled_from([Shaped, Trailed]),
+)
+@settings(max_examples=150, deadline=None)
+def test_pasts_tell_what_whole_histories_tell(seed: int, kind: str, releases: int, sort: Any) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 7))
+    model = model_of(kind, size, rng)
+    shares = rng.integers(0, 3, (8, size)).astype(np.float64)
+    shares[:, 0] += shares.sum(axis=1) == 0
+    shown = places_of(shares / shares.sum(axis=1, keepdims=True))
+    table = rng.integers(-1 if rng.random() < 0.5 else -6, 8, (9, releases)).clip(-1)
+    past = carried(sort.none(), table, shown, model)
+    there = np.flatnonzero((table >= 0).any(axis=1))
+    expected = whole(table[there], shown, model)
+    largest, told = past.everyone
+    assert sorted(largest) == pytest.approx(sorted(one for one, _ in expected.values()), abs=1e-9)
+    assert sorted(told.tolist()) == sorted(flags for _, flags in expected.values())
+
+
+@pytest.mark.parametrize("sort", [Shaped, Trailed])
+def test_a_release_without_anybody(sort: Any) -> None:
+    model = model_of("random", 3, np.random.default_rng(1))
+    past = carried(sort.none(), np.array([[-1, 0, -1, 1], [-1, 1, -1, -1]]), places_of(np.full((2, 3), 1 / 3)), model)
+    assert len(past.everyone[0]) == 2
+
+
+@pytest.mark.parametrize("kind", ["branches", "order", "random"])
+def test_little_is_kept_of_a_long_past(kind: str) -> None:
+    """Doubts stay few, and so do shapes where people's releases look alike; nobody's releases are counted."""
+    rng = np.random.default_rng(5)
+    size, people = 12, 300
+    model = model_of(kind, size, rng)
+    shares = np.zeros((60, size))
+    for row in shares:
+        row[rng.choice(size, 4, replace=False)] = 0.25
+    table = rng.integers(0, len(shares), (people, 60))
+    past = carried(Shaped.none(), table, places_of(shares), model)
+    assert isinstance(past, Shaped)
+    assert past.shapes.doubts.max() <= 16
+    assert past.shapes.doubts.mean() < 8
+    assert len(past.shapes.keys) <= people
+
+
+def test_shapes_are_kept_once() -> None:
+    """Two people whose releases look alike, with other values, share a shape; who leaves keeps it for nobody else."""
+    model = UpdateModel.in_branches(list("abcdef"), np.array([0, 0, 1, 1, 2, 2]))
+    shares = np.zeros((3, 6))
+    shares[0, [0, 2]] = shares[1, [1, 3]] = shares[2, [4, 2]] = 0.5
+    past = carried(Shaped.none(), np.array([[0, 1], [1, 0], [2, -1]]), places_of(shares), model)
+    assert isinstance(past, Shaped)
+    assert (len(past.here.people), len(past.gone.people)) == (2, 1)
+    assert len(set(past.here.shape.tolist())) == 1
+    assert len(past.shapes.keys) == 1  # who was there once knows no more than who was there twice
+
+
+@given(SEEDS)
+def test_trails_keep_everybodys_places(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.integers(-3, 4, (8, int(rng.integers(1, 9)))).clip(-1)
+    people, trails = 50 + 3 * np.arange(8), Trails.none()
+    for release in range(table.shape[1]):
+        there = rng.permutation(np.flatnonzero(table[:, release] >= 0))
+        trails = Trails.read(trails.after(people[there], release, table[there, release]).arrays())
+        assert len(trails.place) <= 2 * int(trails.versions.sum())
+    for one in (trails, Trails.of_table(people[(table >= 0).any(axis=1)], table[(table >= 0).any(axis=1)])):
+        past, expected = one.past(people), Stays.of(table)
+        assert past.starts.tolist() == expected.starts.tolist()
+        assert past.release.tolist() == expected.release.tolist()
+        assert past.place.tolist() == expected.place.tolist()
+
+
+# --- which of both ---------------------------------------------------------------------------------------------------
+
+COLUMNS = '[columns]\nid = "identifier"\nq = "quasi"\ns = "sensitive"\n'
+
+
+@pytest.mark.parametrize(
+    ("updates", "names", "sort"),
+    [
+        ('[updates]\norder = ["1", "2", "3"]\n', ["2", "1", "9"], Shaped),
+        ("[updates]\norder = true\n", ["2", "1", "9"], Trailed),
+        ('[taxonomy.s]\ntree = { a = ["1", "2"], b = ["3"] }\n[updates]\ntaxonomy = 1\n', ["3", "1"], Shaped),
+        ('[taxonomy.s]\ntree = { a = ["1"] }\nunlisted = "root"\n[updates]\ntaxonomy = 1\n', ["3", "1"], Trailed),
+        ("[taxonomy.s]\nranges = [10]\n[updates]\ntaxonomy = 1\n", ["3", "11"], Trailed),
+    ],
+)
+def test_models_that_new_values_change_need_trails(updates: str, names: list[str], sort: type) -> None:
+    schema = Schema.loads(COLUMNS + updates)
+    assert isinstance(begun(schema, read_updates(schema, names), 3), sort)
+    assert isinstance(begun(schema, read_updates(schema, names), 17), Trailed)
+
+
+def test_marks_tell_models_apart_whatever_the_order() -> None:
+    one = UpdateModel.in_branches(["a", "b", "c"], np.array([0, 0, 1]))
+    assert mark_of(one) == mark_of(one.aligned(["c", "b", "a"])) == mark_of(one.aligned(["new", "a"]))
+    assert mark_of(one) != mark_of(UpdateModel.in_branches(["a", "b", "c"], np.array([1, 0, 0])))
+    assert mark_of(one) != mark_of(UpdateModel.in_branches(["a", "b", "c", "d"], np.array([0, 0, 1, 0])))
+    assert mark_of(UpdateModel.none(["a"])) == mark_of(UpdateModel.none(["b", "c"])) == ""
