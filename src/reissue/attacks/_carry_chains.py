@@ -59,10 +59,9 @@ def _tally(past: Past, limit: int) -> Tally:
     least = np.zeros(past.releases, np.int64)
     times, first = np.unique(standing.arrived, return_index=True)
     least[times] = np.minimum.reduceat(left, first)
-    worst = min(
-        Worst(int(left[chain]), int(standing.arrived[chain]), tuple(standing.nodes[:, chain].tolist()))
-        for chain in np.flatnonzero(left == left.min()).tolist()
-    )
+    lowest = np.flatnonzero(left == left.min())
+    chain = int(lowest[np.lexsort((*standing.nodes[::-1, lowest], standing.arrived[lowest]))[0]])
+    worst = Worst(int(left[chain]), int(standing.arrived[chain]), tuple(standing.nodes[:, chain].tolist()))
     low = left < limit
     term = standing.term * np.repeat(low, standing.held.lengths)
     people = np.minimum(np.bincount(standing.entry, term, len(last.count)), last.count)

@@ -256,7 +256,12 @@ def _growths(past: Past, view: View) -> Codes:
 def _extended(past: Past, view: View, ceilings: Codes) -> Iterator[Standing]:
     """The chains gone on to the new release's groups; `ceilings` are what arrival times leave of its entries."""
     standing, values, total = past.standing, len(past.values), past.releases
-    its, mine, _ = _joined(past.quasi, standing.nodes, standing.arrived, total, view.nodes)
+    its, mine, keys = _joined(past.quasi, standing.nodes, standing.arrived, total, view.nodes)
+    if (np.bincount(mine, minlength=keys)[its] == 1).all():
+        group = np.empty(keys, np.int64)
+        group[mine] = np.arange(len(mine)) % view.groups
+        yield _in_place(past, view, group[its], ceilings)
+        return
     order, start, number = equal_keys(mine, its)
     held = Histograms(view.starts, view.value, values)
     before = np.append(0, np.cumsum(standing.held.lengths[order]))
@@ -272,10 +277,25 @@ def _extended(past: Past, view: View, ceilings: Codes) -> Iterator[Standing]:
         entries += len(kept)
         if entries > _MOST:
             raise too_many()
-        nodes = np.stack(
-            [smaller(c, v[group], n[chain]) for c, v, n in zip(past.quasi, view.nodes, standing.nodes, strict=True)]
-        )
+        nodes = _smallest(past.quasi, view.nodes[:, group], standing.nodes[:, chain])
         yield _standing(nodes, arrived, pair[kept], view.value[own[kept]], term[kept], own[kept], values)
+
+
+def _in_place(past: Past, view: View, group: Ints, ceilings: Codes) -> Standing:
+    """The same where every chain goes on to one group: chains keep their places."""
+    standing, values = past.standing, len(past.values)
+    chain = np.repeat(np.arange(len(group)), standing.held.lengths)
+    own = Histograms(view.starts, view.value, values).find(group[chain], standing.held.value)
+    term = np.minimum(ceilings[standing.arrived[chain], own], standing.term) * (own >= 0)
+    nodes = _smallest(past.quasi, view.nodes[:, group], standing.nodes)
+    if term.all():
+        return Standing(nodes, standing.arrived, standing.held, term, own)
+    kept = np.flatnonzero(term)
+    return _standing(nodes, standing.arrived, chain[kept], standing.held.value[kept], term[kept], own[kept], values)
+
+
+def _smallest(quasi: Sequence[Nodes], one: Codes, other: Codes) -> Codes:
+    return np.stack([smaller(column, *nodes) for column, *nodes in zip(quasi, one, other, strict=True)])
 
 
 # --- kept ------------------------------------------------------------------------------------------------------------
@@ -284,41 +304,37 @@ def _extended(past: Past, view: View, ceilings: Codes) -> Iterator[Standing]:
 def state_of(past: Past) -> dict[str, Any]:
     """The past as arrays, numbers and texts by name."""
     shown, standing = past.shown, past.standing
-    return {
-        "texts": [list(column.texts) for column in past.quasi],
-        "values": [list(value) for value in past.values],
+    arrays: dict[str, Codes | Ints] = {
         "releases": np.bincount(past.release),
         "nodes": shown.nodes,
-        "lengths": np.diff(shown.starts).astype(np.int32),
-        "value": shown.value.astype(np.int32),
-        "count": shown.count.astype(np.int32),
+        "lengths": np.diff(shown.starts),
+        "value": shown.value,
+        "count": shown.count,
         "chains": standing.nodes,
-        "arrived": standing.arrived.astype(np.int32),
-        "held": standing.held.lengths.astype(np.int32),
-        "held_value": standing.held.value.astype(np.int32),
-        "term": standing.term.astype(np.int32),
-        "entry": standing.entry.astype(np.int32),
+        "arrived": standing.arrived,
+        "held": standing.held.lengths,
+        "held_value": standing.held.value,
+        "term": standing.term,
+        "entry": standing.entry,
         "lo": np.concatenate([column.lo for column in past.quasi]),
         "hi": np.concatenate([column.hi for column in past.quasi]),
     }
+    small = {name: numbers.astype(np.min_scalar_type(int(numbers.max(initial=0)))) for name, numbers in arrays.items()}
+    texts = [list(column.texts) for column in past.quasi]
+    return {"texts": texts, "values": [list(value) for value in past.values], **small}
 
 
 def past_of(state: State, schema: Schema) -> Past:
     """The past again."""
     values = tuple(tuple(value) for value in state["values"])
-    lengths = state["lengths"].astype(np.int64)
-    group = np.repeat(np.arange(len(lengths)), lengths)
-    shown = View(state["nodes"], group, state["value"].astype(np.int64), state["count"].astype(np.int64))
-    starts = np.append(0, np.cumsum(state["held"], dtype=np.int64))
-    standing = Standing(
-        state["chains"],
-        state["arrived"].astype(np.int64),
-        Histograms(starts, state["held_value"].astype(np.int64), len(values)),
-        state["term"].astype(np.int64),
-        state["entry"].astype(np.int64),
-    )
-    release = np.repeat(np.arange(len(state["releases"])), state["releases"])
+    whole = {name: numbers.astype(np.int64) for name, numbers in state.items() if isinstance(numbers, np.ndarray)}
+    group = np.repeat(np.arange(len(whole["lengths"])), whole["lengths"])
+    shown = View(state["nodes"].astype(np.int32), group, whole["value"], whole["count"])
+    held = Histograms(np.append(0, np.cumsum(whole["held"])), whole["held_value"], len(values))
+    standing = Standing(state["chains"].astype(np.int32), whole["arrived"], held, whole["term"], whole["entry"])
+    release = np.repeat(np.arange(len(whole["releases"])), whole["releases"])
     ends = np.cumsum([len(texts) for texts in state["texts"]])[:-1]
-    columns = zip(schema.quasi, np.split(state["lo"], ends), np.split(state["hi"], ends), state["texts"], strict=True)
+    low, high = (np.split(state[end].astype(np.int32), ends) for end in ("lo", "hi"))
+    columns = zip(schema.quasi, low, high, state["texts"], strict=True)
     quasi = tuple(Nodes(name, lo, hi, tuple(texts), exact=True) for name, lo, hi, texts in columns)
     return Past(quasi, values, shown, release, standing)
