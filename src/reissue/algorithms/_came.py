@@ -71,13 +71,13 @@ def _met(covers: Sequence[Covers], kinds: Ints, cells: Cells, values: int) -> It
 
 def _counted(finest: Sequence[Codes], cells: Cells, values: int) -> Cells:
     """The cells by the first leaves of some nodes."""
-    leaves = [first[codes] for first, codes in zip(finest, cells.leaves, strict=True)]
-    keys, bound = _keys(finest, leaves, cells.value, values)
+    keys, bound = _keys(finest, cells.leaves, cells.value, values)
     distinct, place = distinct_keys(keys, bound)
     source = np.empty(len(distinct), np.int64)
     source[place] = np.arange(len(place))
     weight = np.bincount(place, cells.weight).astype(np.int64)
-    return Cells(tuple(codes[source] for codes in leaves), cells.value[source], weight)
+    leaves = tuple(first[codes[source]] for first, codes in zip(finest, cells.leaves, strict=True))
+    return Cells(leaves, cells.value[source], weight)
 
 
 def _came(
@@ -88,12 +88,9 @@ def _came(
     starts = shown.starts[np.searchsorted(past.release, np.arange(past.releases + 1))]
     lengths = starts[times + 1] - starts[times]
     entries = ranges(starts[times], lengths)
-    boxes = [
-        np.append(cut[leaves], low[shown.group[entries]])
-        for cut, leaves, low in zip(cuts, cells.leaves, lows, strict=True)
-    ]
+    leaves = [np.append(codes, low[shown.group[entries]]) for codes, low in zip(cells.leaves, lows, strict=True)]
     value = np.append(cells.value, shown.value[entries])
-    keys, bound = _keys(cuts, boxes, value, values)
+    keys, bound = _keys(cuts, leaves, value, values)
     there = np.bincount(keys[:own], cells.weight, bound)
     source = np.empty(bound, np.int64)
     source[keys] = np.arange(len(keys))
@@ -106,13 +103,13 @@ def _came(
         row, key = np.nonzero(there - was)
         found.append((times[some][row], source[key], (there[key] - was[row, key]).astype(np.int64)))
     time, at, count = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return time, np.stack(boxes)[:, at], value[at], count
+    return time, np.stack([cut[codes[at]] for cut, codes in zip(cuts, leaves, strict=True)]), value[at], count
 
 
-def _keys(cuts: Sequence[Codes], boxes: Sequence[Codes], value: Ints, values: int) -> tuple[Ints, int]:
-    """One small number for each box and value, and a bound above all of them."""
-    number = [np.cumsum(cut == np.arange(len(cut))) - 1 for cut in cuts]
-    columns = [own[box] for own, box in zip(number, boxes, strict=True)]
+def _keys(cuts: Sequence[Codes], leaves: Sequence[Codes], value: Ints, values: int) -> tuple[Ints, int]:
+    """One small number for each box and value, and a bound above all of them; cuts are leaves to first leaves."""
+    number = [(np.cumsum(cut == np.arange(len(cut))) - 1)[cut] for cut in cuts]
+    columns = [own[codes] for own, codes in zip(number, leaves, strict=True)]
     keys, bound = pack([*columns, value], [*(int(own[-1]) + 1 for own in number), values])
     return rank(keys) if bound > 4 * len(keys) + 1024 else (keys, bound)
 
