@@ -138,7 +138,7 @@ def _chained(past: Past, columns: Sequence[Nodes], table: Table, values: int) ->
     covers = covers_of(columns, standing.nodes, standing.arrived, past.releases, table.sizes)
     leaves = [column.lo[row] for column, row in zip(columns, standing.nodes, strict=True)]
     held = Histograms(standing.held.starts, standing.held.value, values)
-    return Chained(leaves, standing.arrived, covers, held, standing.term, past.releases)
+    return Chained(leaves, standing.arrived, covers, held, standing.term.astype(np.int64), past.releases)
 
 
 def _nothing(table: Table, values: int) -> tuple[Chained, Arrived]:

@@ -62,10 +62,10 @@ def _tally(past: Past, limit: int) -> Tally:
     lowest = np.flatnonzero(left == left.min())
     chain = int(lowest[np.lexsort((*standing.nodes[::-1, lowest], standing.arrived[lowest]))[0]])
     worst = Worst(int(left[chain]), int(standing.arrived[chain]), tuple(standing.nodes[:, chain].tolist()))
-    low = left < limit
-    term = standing.term * np.repeat(low, standing.held.lengths)
-    people = np.minimum(np.bincount(standing.entry, term, len(last.count)), last.count)
-    return Tally(tuple(least.tolist()), worst, _stood(past, worst), int(low.sum()), int(people.sum()), last.records)
+    low = np.flatnonzero(np.repeat(left < limit, standing.held.lengths))
+    people = np.minimum(np.bincount(standing.entry[low], standing.term[low], len(last.count)), last.count)
+    exposed = int((left < limit).sum())
+    return Tally(tuple(least.tolist()), worst, _stood(past, worst), exposed, int(people.sum()), last.records)
 
 
 def _stood(past: Past, worst: Worst) -> tuple[Stood, ...]:

@@ -44,15 +44,15 @@ class Standing:
     arrived: Ints
     """The release that each chain begins with, from 0."""
     held: Histograms
-    term: Ints
+    term: Codes
     """How many records with this value are left: at least one."""
-    entry: Ints
+    entry: Codes
     """Entry to the entry of the newest release."""
 
     @property
     def left(self) -> Ints:
         """What is left of each chain."""
-        return np.add.reduceat(self.term, self.held.starts[:-1]) if len(self.term) else self.term
+        return np.add.reduceat(self.term, self.held.starts[:-1], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def replayed(past: Past, schema: Schema, codings: Sequence[Coding]) -> Iterator[
 
 
 def _first(quasi: tuple[Nodes, ...], values: tuple[tuple[str | None, ...], ...], view: View) -> Past:
-    everyone = _arriving(view, view.count, 0, len(values))
+    everyone = _arriving(view, view.count.astype(np.int32), 0, len(values))
     return Past(quasi, values, view, np.zeros(view.groups, np.int64), everyone)
 
 
@@ -179,7 +179,7 @@ def _with(past: Past, view: View) -> Past:
     return Past(past.quasi, past.values, shown, release, _whole(parts, values))
 
 
-def _arriving(view: View, term: Ints, arrived: int, values: int) -> Standing:
+def _arriving(view: View, term: Codes, arrived: int, values: int) -> Standing:
     """The chains of those who arrived with the newest release: its groups."""
     kept = np.flatnonzero(term)
     return _standing(
@@ -187,12 +187,12 @@ def _arriving(view: View, term: Ints, arrived: int, values: int) -> Standing:
     )
 
 
-def _standing(nodes: Codes, arrived: Ints, chain: Ints, value: Ints, term: Ints, entry: Ints, values: int) -> Standing:
+def _standing(nodes: Codes, arrived: Ints, chain: Ints, value: Ints, term: Codes, entry: Ints, values: int) -> Standing:
     """Chains by the entries that they have, sorted by chain; those without any go."""
     number = np.bincount(chain, minlength=len(arrived))
     some = np.flatnonzero(number)
     starts = np.append(0, np.cumsum(number[some]))
-    return Standing(nodes[:, some], arrived[some], Histograms(starts, value, values), term.astype(np.int64), entry)
+    return Standing(nodes[:, some], arrived[some], Histograms(starts, value, values), term, entry.astype(np.int32))
 
 
 def _whole(parts: Sequence[Standing], values: int) -> Standing:
@@ -286,10 +286,10 @@ def _in_place(past: Past, view: View, group: Ints, ceilings: Codes) -> Standing:
     standing, values = past.standing, len(past.values)
     chain = np.repeat(np.arange(len(group)), standing.held.lengths)
     own = Histograms(view.starts, view.value, values).find(group[chain], standing.held.value)
-    term = np.minimum(ceilings[standing.arrived[chain], own], standing.term) * (own >= 0)
+    term = np.minimum(ceilings[standing.arrived[chain], own], standing.term) * (own >= 0).astype(np.int32)
     nodes = _smallest(past.quasi, view.nodes[:, group], standing.nodes)
     if term.all():
-        return Standing(nodes, standing.arrived, standing.held, term, own)
+        return Standing(nodes, standing.arrived, standing.held, term, own.astype(np.int32))
     kept = np.flatnonzero(term)
     return _standing(nodes, standing.arrived, chain[kept], standing.held.value[kept], term[kept], own[kept], values)
 
@@ -299,6 +299,10 @@ def _smallest(quasi: Sequence[Nodes], one: Codes, other: Codes) -> Codes:
 
 
 # --- kept ------------------------------------------------------------------------------------------------------------
+
+
+_LONG = ("releases", "lengths", "value", "count", "arrived", "held", "held_value")
+_SHORT = ("nodes", "chains", "term", "entry", "lo", "hi")
 
 
 def state_of(past: Past) -> dict[str, Any]:
@@ -327,14 +331,14 @@ def state_of(past: Past) -> dict[str, Any]:
 def past_of(state: State, schema: Schema) -> Past:
     """The past again."""
     values = tuple(tuple(value) for value in state["values"])
-    whole = {name: numbers.astype(np.int64) for name, numbers in state.items() if isinstance(numbers, np.ndarray)}
-    group = np.repeat(np.arange(len(whole["lengths"])), whole["lengths"])
-    shown = View(state["nodes"].astype(np.int32), group, whole["value"], whole["count"])
-    held = Histograms(np.append(0, np.cumsum(whole["held"])), whole["held_value"], len(values))
-    standing = Standing(state["chains"].astype(np.int32), whole["arrived"], held, whole["term"], whole["entry"])
-    release = np.repeat(np.arange(len(whole["releases"])), whole["releases"])
+    long = {name: state[name].astype(np.int64) for name in _LONG}
+    short = {name: state[name].astype(np.int32) for name in _SHORT}
+    group = np.repeat(np.arange(len(long["lengths"])), long["lengths"])
+    shown = View(short["nodes"], group, long["value"], long["count"])
+    held = Histograms(np.append(0, np.cumsum(long["held"])), long["held_value"], len(values))
+    standing = Standing(short["chains"], long["arrived"], held, short["term"], short["entry"])
+    release = np.repeat(np.arange(len(long["releases"])), long["releases"])
     ends = np.cumsum([len(texts) for texts in state["texts"]])[:-1]
-    low, high = (np.split(state[end].astype(np.int32), ends) for end in ("lo", "hi"))
-    columns = zip(schema.quasi, low, high, state["texts"], strict=True)
+    columns = zip(schema.quasi, np.split(short["lo"], ends), np.split(short["hi"], ends), state["texts"], strict=True)
     quasi = tuple(Nodes(name, lo, hi, tuple(texts), exact=True) for name, lo, hi, texts in columns)
     return Past(quasi, values, shown, release, standing)
