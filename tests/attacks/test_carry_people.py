@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from reissue.attacks._carry_beliefs import _risks
 from reissue.attacks._carry_people import meet
+from reissue.attacks._carry_stretches import Stretches
 
 
 @given(st.lists(st.lists(st.integers(-9, 30), unique=True), max_size=7))
@@ -24,11 +25,35 @@ def test_everybody_keeps_a_place(releases: list[list[int]]) -> None:
         state = met.arrays()
 
 
+def appearing(seed: int, releases: int, people: int) -> tuple[np.ndarray, Stretches]:
+    """People x releases: who was there, in the order in which they came; and the same as stretches."""
+    rng = np.random.default_rng(seed)
+    inside = rng.random((people, releases)) < rng.choice([0.1, 0.5, 0.9])
+    inside = inside[inside.any(axis=1)]
+    inside = inside[np.argsort(inside.argmax(axis=1), kind="stable")]
+    present = Stretches.none()
+    for release, column in enumerate(inside.T):
+        known = int((inside.argmax(axis=1) <= release).sum())
+        present = present.after(known, release, rng.permutation(np.flatnonzero(column)))
+    return inside, present
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([1, 30, 300]))
+@settings(max_examples=60, deadline=None)
+def test_who_was_in_which_release(seed: int, releases: int, people: int) -> None:
+    inside, present = appearing(seed, releases, people)
+    some = np.random.default_rng(seed).permutation(len(inside))[: people // 2]
+    assert present.there(some, releases).tolist() == inside[some].tolist()
+    assert [present.inside(release).tolist() for release in range(releases)] == [
+        np.flatnonzero(column).tolist() for column in inside.T
+    ]
+
+
 @given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([1, 30, 9000]))
 @settings(max_examples=60, deadline=None)
 def test_the_largest_posterior_of_each_release(seed: int, releases: int, people: int) -> None:
+    inside, present = appearing(seed, releases, people)
     rng = np.random.default_rng(seed)
-    inside = rng.random((people, releases)) < rng.choice([0.001, 0.5])
-    belief, top = rng.integers(0, 4, people), np.round(rng.random(4), 1)
+    belief, top = rng.integers(0, 4, len(inside)), np.round(rng.random(4), 1)
     expected = [max((top[belief[p]] for p in np.flatnonzero(column)), default=0.0) for column in inside.T]
-    assert _risks(np.packbits(inside, axis=1), releases, belief, top) == expected
+    assert _risks(present, releases, belief, top) == expected

@@ -12,14 +12,16 @@ import numpy as np
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks._base import State
-from reissue.attacks._carry import Known, bits_with, distinct, lasting_values, paired, read_places, renamed, together
+from reissue.attacks._carry import Known, distinct, lasting_values, paired, read_places, renamed, together
 from reissue.attacks._carry_people import meet
+from reissue.attacks._carry_stretches import Stretches
 from reissue.attacks._following import Following
 from reissue.attacks._forward import Places, Stays, stays_blocks
 from reissue.updates import UpdateModel
 
 __all__ = ["believe", "contradicted", "known_of_beliefs", "with_presence"]
 
+_PRESENT = "present"
 _PORTION = 4096
 """So many people at a time are asked for the releases that they were in."""
 
@@ -56,9 +58,9 @@ def believe(state: State | None, following: Following, person: Ints) -> dict[str
 
 def with_presence(state: State | None, beliefs: dict[str, Any], release: int) -> dict[str, Any]:
     """Beliefs, and who was in which release up to this one."""
-    present = np.empty((0, 0), np.uint8) if state is None else state["present"]
+    present = Stretches.none() if state is None else Stretches.read(state, _PRESENT)
     at = beliefs.pop("at")
-    return {**beliefs, "present": bits_with(present, len(beliefs["people"]), release, at)}
+    return {**beliefs, **present.after(len(beliefs["people"]), release, at).arrays(_PRESENT)}
 
 
 def _products(both: Places, pairs: Ints, names: list[str | None]) -> Places:
@@ -93,7 +95,7 @@ def contradicted(state: State) -> bool:
 
 def known_of_beliefs(state: State, releases: int) -> Known:
     """Everybody's posterior, release by release; people who share a belief once for all of them."""
-    beliefs, belief, present = read_places(state), state["belief"], state["present"]
+    beliefs, belief, present = read_places(state), state["belief"], Stretches.read(state, _PRESENT)
     row = np.repeat(np.arange(len(beliefs.widths)), beliefs.widths)
     sums = np.bincount(row, beliefs.share, len(beliefs.widths))
     # The largest weight is 1; where nothing is left there is none.
@@ -101,16 +103,17 @@ def known_of_beliefs(state: State, releases: int) -> Known:
     single = beliefs.widths == 1
     sure = np.zeros(releases, np.int64)
     if single.any():
-        sure = np.unpackbits(present[single[belief]], axis=1, count=releases).sum(axis=0, dtype=np.int64)
+        for people in _parts(np.flatnonzero(single[belief])):
+            sure += present.there(people, releases).sum(axis=0)
     risks = _risks(present, releases, belief, top)
     return Known(risks, sure.tolist(), top, single, beliefs.widths == 0, np.bincount(belief, minlength=len(top)))
 
 
-def _risks(present: np.ndarray, releases: int, belief: Ints, top: Floats) -> list[float]:
+def _risks(present: Stretches, releases: int, belief: Ints, top: Floats) -> list[float]:
     """The largest posterior of anyone in each release; 0 where nobody is."""
     found, missing = np.zeros(releases), np.ones(releases, np.bool_)
     for people in _portions(belief, top):
-        inside = np.unpackbits(present[people], axis=1, count=releases).astype(np.bool_)
+        inside = present.there(people, releases)
         new = missing & inside.any(axis=0)
         found[new] = top[belief[people[inside[:, new].argmax(axis=0)]]]
         missing &= ~new
@@ -128,6 +131,9 @@ def _portions(belief: Ints, top: Floats) -> Iterator[Ints]:
     for begin in range(strides):
         yield first[begin::strides]
     others = np.flatnonzero(~best)
-    others = others[np.argsort(-top[belief[others]], kind="stable")]
-    for begin in range(0, len(others), _PORTION):
-        yield others[begin : begin + _PORTION]
+    yield from _parts(others[np.argsort(-top[belief[others]], kind="stable")])
+
+
+def _parts(people: Ints) -> Iterator[Ints]:
+    """Some at a time."""
+    return (people[begin : begin + _PORTION] for begin in range(0, len(people), _PORTION))

@@ -1,9 +1,9 @@
 """Whole buckets carried on: who was in which of them when, and what the exact attack found in each.
 
-A release is kept as a bit for each person in its bucket: all groups there have been can be made of that again. Mostly
-none is needed. Two releases of a bucket differ at least by those who are in the newer one for the first time, and an
-attack that does not tell the newest release from the end is one of the release before. So buckets into which enough
-people came keep what was found in them; the others, few and small ones, are looked at.
+Kept are the stretches of releases that each person was in its bucket: all groups there have been can be made of that
+again. Mostly none is needed. Two releases of a bucket differ at least by those who are in the newer one for the first
+time, and an attack that does not tell the newest release from the end is one of the release before. So buckets into
+which enough people came keep what was found in them; the others, few and small ones, are looked at.
 """
 
 from collections.abc import Iterator
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.attacks._base import State
-from reissue.attacks._carry import bits_with, enrolled
+from reissue.attacks._carry import enrolled
 from reissue.attacks._carry_groups import Groups
+from reissue.attacks._carry_stretches import Stretches
 from reissue.attacks._equivalence_exact import Bucket, cheapest, tells_newest
 from reissue.attacks._hashing import mix
 
 __all__ = ["Found", "Stays", "kinds_of", "look"]
 
-Bits = NDArray[np.uint8]
+_STAY, _MORE = "stay", "more"
 
 
 def kinds_of(shapes: Ints, sizes: Ints) -> Ints:
@@ -38,30 +38,30 @@ class Stays:
     """Bucket to the number of its distribution of values, in the order in which they came."""
     bucket: Codes
     """Person to its first bucket."""
-    bits: Bits
-    """Person to the releases in which it was there, a bit each."""
+    when: Stretches
+    """Person to the releases in which it was there."""
     more: Ints
     """Stays of people who were in another bucket too, person and bucket (2 x stays)."""
-    more_bits: Bits
+    more_when: Stretches
     releases: int = 0
 
     @classmethod
     def none(cls) -> "Stays":
         """Before the first release."""
-        bits = np.empty((0, 0), np.uint8)
-        return cls(np.empty(0, np.int64), np.empty(0, np.int32), bits, np.empty((2, 0), np.int64), bits)
+        never = Stretches.none()
+        return cls(np.empty(0, np.int64), np.empty(0, np.int32), never, np.empty((2, 0), np.int64), never)
 
     @classmethod
     def read(cls, state: State) -> "Stays":
         """From a state."""
-        names = ("shapes", "bucket", "bits", "more", "more_bits")
-        shapes, bucket, bits, more, more_bits = (state[f"stay_{name}"] for name in names)
-        return cls(shapes, bucket, bits, more, more_bits, len(state["numbers"]))
+        when, more_when = (Stretches.read(state, name) for name in (_STAY, _MORE))
+        shapes, bucket, more = (state[name] for name in ("shapes", "bucket", "more"))
+        return cls(shapes, bucket, when, more, more_when, len(state["numbers"]))
 
     def arrays(self) -> dict[str, Any]:
         """For a state; `read` reads it."""
-        bits = {"stay_bits": self.bits, "stay_more_bits": self.more_bits}
-        return {"stay_shapes": self.shapes, "stay_bucket": self.bucket, "stay_more": self.more, **bits}
+        own = {"shapes": self.shapes, "bucket": self.bucket, "more": self.more}
+        return {**own, **self.when.arrays(_STAY), **self.more_when.arrays(_MORE)}
 
     def after(self, here: Ints, group: Ints, shapes: Ints, people: int) -> "tuple[Stays, Newest]":
         """With one release more: the person and group of each presence, the groups' distributions, all people so far.
@@ -75,12 +75,12 @@ class Stays:
         fresh = bucket[here] < 0
         bucket[here[fresh]] = mine[fresh]
         first = bucket[here] == mine
-        bits = bits_with(self.bits, people, self.releases, here[first])
+        when = self.when.after(people, self.releases, here[first])
         keys, at, _ = enrolled(self.more[0] * len(number) + self.more[1], here[~first] * len(number) + mine[~first])
-        more_bits = bits_with(self.more_bits, len(keys), self.releases, at)
+        more_when = self.more_when.after(len(keys), self.releases, at)
         fresh[~first] = at >= self.more.shape[1]
         more = np.stack([keys // len(number), keys % len(number)])
-        after = Stays(np.array(list(number), np.int64), bucket, bits, more, more_bits, self.releases + 1)
+        after = Stays(np.array(list(number), np.int64), bucket, when, more, more_when, self.releases + 1)
         there = np.zeros(len(number), np.bool_)
         there[own] = True
         return after, Newest(there, np.bincount(mine[fresh], minlength=len(number)))
@@ -90,31 +90,32 @@ class Stays:
         first, further = np.flatnonzero(chosen[self.bucket]), np.flatnonzero(chosen[self.more[1]])
         number = np.concatenate([self.bucket[first].astype(np.int64), self.more[1, further]])
         who = np.concatenate([first, self.more[0, further]])
-        bits = np.vstack([self.bits[first], self.more_bits[further]])
+        there = np.vstack([self.when.there(first, self.releases), self.more_when.there(further, self.releases)])
         order = np.argsort(number, kind="stable")
         cuts = np.flatnonzero(np.diff(number[order])) + 1
         for own in np.split(order, cuts) if len(order) else []:
-            yield int(number[own[0]]), self._bucket(who[own], np.ascontiguousarray(bits[own]))
-
-    def _bucket(self, who: Ints, bits: Bits) -> Bucket:
-        packed = bits.view(np.dtype((np.void, bits.shape[1]))).reshape(-1)
-        _, first, pattern, weights = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
-        patterns = np.unpackbits(bits[first], axis=1, count=self.releases).astype(np.bool_)
-        people = who[np.argsort(pattern.reshape(-1), kind="stable")]
-        return Bucket(patterns[:, patterns.any(axis=0)], weights, people)
+            yield int(number[own[0]]), _bucket(who[own], there[own])
 
     def groups(self) -> Groups:
         """All groups of all releases, of people."""
         sizes, members, kinds = [], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for release in range(self.releases):
-            mark = np.uint8(128 >> release % 8)
-            first, further = (np.flatnonzero(bits[:, release // 8] & mark) for bits in (self.bits, self.more_bits))
+            first, further = self.when.inside(release), self.more_when.inside(release)
             bucket = np.concatenate([self.bucket[first], self.more[1, further]])
             members.append(np.concatenate([first, self.more[0, further]])[np.argsort(bucket, kind="stable")])
             used, size = np.unique(bucket, return_counts=True)
             kinds.append(kinds_of(self.shapes[used], size))
             sizes.append(size)
         return Groups(np.cumsum(np.concatenate([[0], *sizes])), np.concatenate(members), np.concatenate(kinds))
+
+
+def _bucket(who: Ints, there: Bools) -> Bucket:
+    """One bucket: people and the releases in which each was there."""
+    bits = np.packbits(there, axis=1)
+    packed = bits.view(np.dtype((np.void, bits.shape[1]))).reshape(-1)
+    _, first, pattern, weights = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
+    people = who[np.argsort(pattern.reshape(-1), kind="stable")]
+    return Bucket(there[first][:, there.any(axis=0)], weights, people)
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,7 @@ def _raised(state: State, limit: int) -> bool:
 
 def _stays(state: State | None, arrival: Arrival) -> tuple[Stays, Newest] | None:
     """Who was in which bucket when, this release in particular; None once there were groups that are none."""
-    if not arrival.whole or (state is not None and "stay_bits" not in state):
+    if not arrival.whole or (state is not None and "bucket" not in state):
         return None
     before = Stays.none() if state is None else Stays.read(state)
     return before.after(arrival.where, arrival.members.group, arrival.shapes, arrival.people)
@@ -159,7 +159,7 @@ def _pairs(state: State | None, arrival: Arrival, limit: int, *, near: bool) -> 
     shown = _shown(state)
     groups = Groups(np.append(0, np.cumsum(arrival.members.sizes)), arrival.where, arrival.kinds)
     shown = shown.and_people(arrival.people - len(shown.classes)).and_groups(groups, limit)
-    whole = arrival.whole and (state is None or "stay_bits" in state)
+    whole = arrival.whole and (state is None or "bucket" in state)
     nothing = len(shown.apart) == len(shown.classes) and not shown.apart.any()
     return None if plain and counted and whole and nothing else shown
 

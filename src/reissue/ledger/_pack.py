@@ -148,29 +148,39 @@ def _unzipped(content: bytes, key: bytes) -> Memory:
 
 
 def pack_state(state: State) -> bytes:
-    """An attack's state: its arrays as they lie in memory, after a line of JSON that tells of them, with all else.
+    """An attack's state: its arrays, after a line of JSON that tells of them, with all else.
 
-    States are read and written whole with every release, so nothing is compressed, and nothing is copied twice.
+    States are read and written whole with every release: arrays are written as they lie in memory, but whole numbers
+    with as few bytes as they need.
     """
-    arrays = {name: np.ascontiguousarray(value) for name, value in state.items() if isinstance(value, np.ndarray)}
+    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+    written = {name: np.ascontiguousarray(_narrow(array)) for name, array in arrays.items()}
     rest = {name: value for name, value in state.items() if name not in arrays}
-    described = [[name, array.dtype.str, state[name].shape] for name, array in arrays.items()]
+    described = [[name, one.dtype.str, written[name].dtype.str, one.shape] for name, one in arrays.items()]
     head = json.dumps({"arrays": described, "rest": rest}).encode()
     parts: list[bytes | memoryview] = [head + b" " * (-(len(head) + 1) % _ALIGNED) + b"\n"]
-    for array in arrays.values():
+    for array in written.values():
         parts += [array.reshape(-1).view(np.uint8).data, bytes(-array.nbytes % _ALIGNED)]
     return b"".join(parts)
 
 
+def _narrow(array: np.ndarray) -> np.ndarray:
+    """The same whole numbers in the smallest kind that holds them all."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return array
+    kind = np.result_type(np.min_scalar_type(array.min()), np.min_scalar_type(array.max()))
+    return array.astype(kind) if kind.itemsize < array.dtype.itemsize else array
+
+
 def unpack_state(content: bytes) -> State:
-    """The state again; its arrays cannot be written to."""
+    """The state again; its arrays may be such as cannot be written to."""
     at = content.index(b"\n") + 1
     head = json.loads(content[:at])
     state: dict[str, Any] = {}
-    for name, kind, shape in head["arrays"]:
-        number = math.prod(shape)
-        state[name] = np.frombuffer(content, np.dtype(kind), number, at).reshape(shape)
-        at += -(-state[name].nbytes // _ALIGNED) * _ALIGNED
+    for name, kind, written, shape in head["arrays"]:
+        array = np.frombuffer(content, np.dtype(written), math.prod(shape), at)
+        at += -(-array.nbytes // _ALIGNED) * _ALIGNED
+        state[name] = array.astype(np.dtype(kind), copy=False).reshape(shape)
     return {**state, **head["rest"]}
 
 

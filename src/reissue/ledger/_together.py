@@ -34,7 +34,7 @@ __all__ = ["Together", "attack_together", "held_together", "kept_state", "state_
 
 _TOLD = 2_000_000
 """Series of so many records at most are attacked whole once more where a carried attack succeeds, to tell the case."""
-_FORMAT = 3
+_FORMAT = 4
 """Goes up when attacks keep something else: states that were written before are made again."""
 _FOLLOWING = ("updates", "equivalence")
 """Attacks that need nothing of earlier releases but who stood where."""
