@@ -94,6 +94,8 @@ class History:
         connected = any(new in part and end in part for part in map(_nodes, _components(merged.edges)))
         if new == end or not connected:
             return None
+        if _nodes(merged.edges) == {new, end}:
+            return _opposite(merged.edges, new, end, limit)
         return _cheapest(merged.edges, new, end, limit)
 
     def contract(self, limit: int, *, thorough: bool = True, balanced: bool = False) -> "History":
@@ -266,6 +268,12 @@ def _paths(weight: Ints) -> Ints:
     for before, after in zip(weight.T, weight, strict=True):
         paths += np.minimum.outer(before, after)
     return paths
+
+
+def _opposite(edges: Edges, new: int, end: int, limit: int) -> int | None:
+    """The same with these two nodes alone: as many records must lead one way as the other."""
+    ahead, back = edges.get((new, end), 0), edges.get((end, new), 0)
+    return ahead + back if ahead == back and ahead + back < limit else None
 
 
 def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
