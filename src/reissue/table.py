@@ -1,14 +1,14 @@
 """Table: the only door for data. Any dataframe or file in, integer codes inside, the same kind of frame out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Codes
+from reissue._arrays import Codes, Ints
 from reissue._frames import Back, from_frame
 from reissue.cells import Counts, Domain, pack
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
@@ -66,6 +66,13 @@ class Table:
         """Who contributed each record."""
         name = self.schema.provider
         return None if name is None else self.frame[name]
+
+    def some(self, rows: Ints) -> "Table":
+        """Some of the rows, coded as they are."""
+        sensitive = self.sensitive[rows]
+        totals = np.bincount(sensitive, minlength=self.domain.size)
+        domain = replace(self.domain, totals=totals)
+        return replace(self, codes=self.codes[:, rows], sensitive=sensitive, domain=domain, frame=self.frame[rows])
 
     def whole(self) -> Counts:
         """The statistics of the table as one single group."""

@@ -22,6 +22,7 @@ from reissue.attack import attack
 from reissue.attacks._pasts import read_past
 from reissue.attacks._shaped import Shaped
 from reissue.errors import DataError, InputError, NotMetError, RequirementError, SchemaError
+from reissue.findings import Status
 from reissue.memory import load_memory, save_memory
 from reissue.release import Release
 from reissue.schema import Schema
@@ -263,6 +264,33 @@ def test_a_ceiling_that_no_grouping_keeps(tmp_path: Path) -> None:
     outcome = check_series([first, second], plan)
     assert outcome.star == 2
     assert outcome.risk == pytest.approx(2 / 3)
+
+
+def test_people_above_the_ceiling_are_left_out_where_that_is_allowed(tmp_path: Path) -> None:
+    """What is refused without goes out without them; they are remembered, and may be in the next."""
+    synth.updates().write_csv(tmp_path / "u.csv")
+    plan = replace(synth.schema(), updates={"file": "u.csv"}, folder=tmp_path)
+    months = list(synth.Population(seed=4, people=1_500).months(5))
+    options: dict[str, Any] = {"method": "distinct", "seed": 1, "ineligible": "counterfeits", "risk": 0.7}
+    releases: list[Release] = []
+    for month in months:
+        memory = releases[-1].draft.memory if releases else None
+        releases.append(anonymize(month, plan, "m-unique=3", memory=memory, suppress=0.05, **options))
+        if releases[-1].suppressed:
+            with pytest.raises(NotMetError, match=r"\(first rows: .*\), and none may be left out"):
+                anonymize(month, plan, "m-unique=3", memory=memory, **options)
+    left = [release.suppressed for release in releases]
+    assert max(left) > 1
+    assert all(number <= 0.05 * month.height for number, month in zip(left, months, strict=True))
+    outcome = check_series(releases, plan)
+    assert (outcome.distinct, outcome.certain) == (3, 0)
+    assert outcome.risk <= 0.7 + 1e-9
+    finding = attack(releases, plan, only="updates", limits={"updates": 0.7})["updates"]
+    assert (finding.people, finding.status) == (0, Status.FAILED)
+    most = left.index(max(left))
+    fewer = (left[most] - 1) / months[most].height
+    with pytest.raises(NotMetError, match=f"more than the {left[most] - 1} that may be left out"):
+        anonymize(months[most], plan, "m-unique=3", memory=releases[most - 1].draft.memory, suppress=fewer, **options)
 
 
 # --- the machinery ---------------------------------------------------------------------------------------------------

@@ -1,12 +1,16 @@
 """From answers to a policy: what `reissue init` proposes can be read and published with."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 
+from reissue import synth
 from reissue.errors import InputError
+from reissue.ledger import Ledger
 from reissue.ledger.proposal import QUESTIONS, propose_policy, read_answers
 from reissue.policy import Policy
+from reissue.publish import publish
 from reissue.schema import Schema
 
 COLUMNS = '[columns]\np = "identifier"\nage = "quasi"\nill = "sensitive"\n'
@@ -37,6 +41,16 @@ def test_every_answer_leads_to_a_policy(answers: tuple[bool, ...]) -> None:
 )
 def test_what_is_proposed(answers: list[str], method: str) -> None:
     assert propose_policy({name: name in answers for name in QUESTIONS}).method == method
+
+
+def test_what_is_proposed_for_values_that_change_lasts_for_a_year(tmp_path: Path) -> None:
+    said = {name: name in {"removed", "changes"} for name in QUESTIONS}
+    synth.updates().write_csv(tmp_path / "updates.csv")
+    text = f'{synth.schema().dumps()}\n{propose_policy(said).as_toml(said)}\n[updates]\nfile = "updates.csv"\n'
+    with Ledger.create(tmp_path / "x.ledger", Schema.loads(text, tmp_path)) as ledger:
+        for month in synth.Population(seed=4, people=1_000).months(12):
+            publish(month, ledger)
+        assert [one.content["findings"]["verdict"] for one in ledger.releases] == ["withstood"] * 12
 
 
 def test_answers_are_read() -> None:

@@ -6,7 +6,8 @@ readers do not see, and whoever knows the algorithm learns nothing from it.
 A person above the ceiling first changes places with somebody of the same bucket and value, whose groups show other
 values: nothing else changes by that. If no such change helps, a counterfeit with the same value takes the place, and
 the person stands among counterfeits whose values are chosen to bring the posterior down. If that does not help either
-the release is refused: an unlucky history cannot always be mended.
+the person is left out of this release, if so many may be; else the release is refused: an unlucky history cannot always
+be mended.
 
 Everybody's past is remembered for this, as far as it matters to later releases (`attacks/_pasts`).
 """
@@ -27,7 +28,7 @@ from reissue.attacks._trails import Distributions
 from reissue.errors import InputError, NotMetError
 from reissue.updates import UpdateModel, mark_of
 
-__all__ = ["Ceiling", "Formed", "multisets"]
+__all__ = ["Ceiling", "Exposed", "Formed", "Outcome", "multisets"]
 
 _SLACK = 1e-9
 _KEPT = "trail_"
@@ -35,6 +36,14 @@ _CHOICES = 64
 """How many places are tried for somebody above the ceiling."""
 _HOPELESS = 100
 """After how many different cases without remedy the search is given up: the release is refused anyway."""
+
+
+class Exposed(Exception):  # noqa: N818
+    """People above the ceiling, for whom no other places were found."""
+
+    def __init__(self, rows: Ints, ceiling: "Ceiling") -> None:
+        super().__init__()
+        self.rows, self.ceiling = rows, ceiling
 
 
 @dataclass(eq=False)
@@ -98,8 +107,10 @@ class Ceiling:
             return cls(limit, model, begun(job.table.schema, model, m), 0)
         return cls(limit, model, _remembered(job, model, m), int(job.memory["release"]))
 
-    def keep_to(self, formed: Formed, people: Ints, rng: np.random.Generator) -> "tuple[Formed, Outcome | None]":
-        """The groups with nobody above the ceiling, and what is known of everyone then; raises if that cannot be."""
+    def keep_to(
+        self, formed: Formed, people: Ints, rng: np.random.Generator, spare: int
+    ) -> "tuple[Formed, Outcome | None]":
+        """The groups with nobody above the ceiling, and what is known of everyone then; raises Exposed if some are."""
         if self.limit is None:
             return formed, None
         view = self.past.look(people, self.release)
@@ -109,16 +120,23 @@ class Ceiling:
             repair = _Repair.of(self, formed, view, rng)
             for row in bad.tolist():
                 repair.mend(row)
-                if len(repair.hopeless) > _HOPELESS:
+                if len(repair.hopeless) > _HOPELESS + spare:
                     break
             outcome = self._outcome(view, formed)
-        above = int((outcome.judged.largest > self.limit + _SLACK).sum())
-        if above:
-            raise NotMetError(
-                f"The values of {above} people would be more likely than {self.limit:g}, and no other places were "
-                "found for all of them. Nothing was published. Leave them out of this release, or raise the ceiling."
-            )
+        above = np.flatnonzero(outcome.judged.largest > self.limit + _SLACK)
+        if len(above):
+            raise Exposed(above, self)
         return formed, outcome
+
+    def refusal(self, rows: Ints, spare: int) -> NotMetError:
+        """Why there is no release, and what would help."""
+        first = ", ".join(str(row + 1) for row in rows[:5].tolist())
+        allowed = f"more than the {spare:,} that may be left out" if spare else "and none may be left out"
+        return NotMetError(
+            f"The values of {len(rows):,} people would be more likely than {self.limit:g} (first rows: {first}), "
+            f"{allowed}; no other places were found for them. Nothing was published. Allow a larger share of rows to "
+            "be left out (`suppress`), or raise the ceiling."
+        )
 
     def _outcome(self, view: View, formed: Formed) -> "Outcome":
         """What is known of every row, this release too."""

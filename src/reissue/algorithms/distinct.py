@@ -24,11 +24,11 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms._base import Job, Option, algorithm
 from reissue.algorithms._distinct_parts import pieces
 from reissue.algorithms._distinct_plan import DistinctPlan, Ineligible
-from reissue.algorithms._distinct_risk import Ceiling, Formed, Outcome, multisets
+from reissue.algorithms._distinct_risk import Ceiling, Exposed, Formed, Outcome, multisets
 from reissue.algorithms._plan import FORM, INELIGIBLE, codes_of, form_of, m_of, near, same_parameters
 from reissue.algorithms._register import Recall, Register
 from reissue.algorithms._split import split
-from reissue.errors import DataError, InputError, InternalError, SchemaError
+from reissue.errors import DataError, InputError, InternalError, NotMetError, SchemaError
 from reissue.release import Counterfeits, Draft
 from reissue.updates import UpdateModel, read_updates
 
@@ -48,12 +48,45 @@ __all__ = ["distinct"]
         "form": FORM,
         "ineligible": INELIGIBLE,
     },
+    suppresses=True,
     remembers=True,
 )
 def distinct(job: Job) -> Draft:
-    """Group the rows of the next table of a series; see the module's docstring."""
+    """Group the rows of the next table of a series; see the module's docstring.
+
+    People whom no place keeps below the ceiling are left out, while so many may be, and the others grouped anew.
+    """
     m = m_of(job, "distinct")
     same_parameters(job, m=m, star=int(job.options["star"]))
+    kept = np.arange(job.table.rows)
+    refused: NotMetError | None = None
+    while True:
+        try:
+            draft = _grouped(job if len(kept) == job.table.rows else _of_some(job, kept), m)
+            groups = np.full(job.table.rows, -1, np.int32)
+            groups[kept] = draft.groups
+            return replace(draft, groups=groups)
+        except Exposed as problem:
+            left = np.setdiff1d(np.arange(job.table.rows), np.delete(kept, problem.rows))
+            refused = problem.ceiling.refusal(left, job.spare)
+            if len(left) > job.spare:
+                raise refused from None
+            kept = np.delete(kept, problem.rows)
+        except DataError:
+            # Without those who are left out it is not eligible: row numbers are not the table's then.
+            if refused is None:
+                raise
+            raise refused from None
+
+
+def _of_some(job: Job, rows: Ints) -> Job:
+    """The same without the other rows."""
+    people = None if job.people is None else job.people[rows]
+    return replace(job, table=job.table.some(rows), people=people)
+
+
+def _grouped(job: Job, m: int) -> Draft:
+    """All rows of a table; raises Exposed where some are above the ceiling."""
     scene = _Scene.of(job)
     ceiling = Ceiling.of(job, scene.model, m)
     plan = scene.plan(m, star=job.options["star"])
@@ -67,7 +100,7 @@ def distinct(job: Job) -> Draft:
     job.progress(0.3)
     formed = _form(scene, plan, _lay_out(scene, plan))
     job.progress(0.7)
-    formed, outcome = ceiling.keep_to(formed, scene.people, job.rng)
+    formed, outcome = ceiling.keep_to(formed, scene.people, job.rng, job.spare)
     return _draft(scene, plan, formed, ceiling, outcome)
 
 

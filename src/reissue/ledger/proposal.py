@@ -28,11 +28,14 @@ class Proposal:
     attacks: tuple[str, ...]
     risk: float | None = None
     """How likely a person's value may become, where the method does not promise it by itself."""
+    suppress: float | None = None
+    """The share of rows that may be left out, where the method cannot always do without."""
 
     def as_toml(self, answers: Mapping[str, bool]) -> str:
         """The `[policy]` section, with the answers and reasons as comments."""
         said = [f"# {question} {'Yes' if answers[name] else 'No'}." for name, question in QUESTIONS.items()]
         listed = ", ".join(f'"{attack}"' for attack in self.attacks)
+        more = "" if self.suppress else "suppress, "
         lines = [
             "[policy]",
             *said,
@@ -41,8 +44,13 @@ class Proposal:
             f'method = "{self.method}"',
             *([f"options = {self.options}"] if self.options else []),
             *([f"risk = {self.risk}    # nobody's value may be more likely than this"] if self.risk else []),
+            *(
+                [f"suppress = {self.suppress}    # what may be left out for it: a share of the rows"]
+                if self.suppress
+                else []
+            ),
             f"attacks = [{listed}]    # what every release must withstand, together with all earlier ones",
-            '# ceilings, not_run, suppress, counterfeits, collude: see "Policy" in the reference.',
+            f'# ceilings, not_run, {more}counterfeits, collude: see "Policy" in the reference.',
         ]
         return "\n".join(lines) + "\n"
 
@@ -51,10 +59,11 @@ _BY_METHOD = {
     "distinct": Proposal(
         "distinct",
         "it keeps a person's possible values apart although they change; say under [updates] how they can",
-        "m-unique=3",
-        "{ risk = 0.7 }",
+        "m-unique=5",
+        '{ risk = 0.7, ineligible = "counterfeits" }',
         ("updates",),
         0.7,
+        0.05,
     ),
     "equivalence": Proposal(
         "equivalence",
