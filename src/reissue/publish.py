@@ -238,7 +238,7 @@ class _Situation:
         if find(release.method).remembers:
             files["memory"] = writer.keep(pack_memory(release.draft.memory), ENDINGS["memory"])
         elif release.draft.memory:
-            files["memory"] = writer.keep(pack_state(release.draft.memory["state"]), ENDINGS["memory"])
+            files["past"] = writer.keep(pack_state(release.draft.memory["state"]), ENDINGS["state"])
         for name, carried in together.states.items():
             files[f"state.{name}"] = writer.keep(pack_state(carried), ENDINGS["state"])
         state = release.draft.memory.get("state", {})

@@ -115,10 +115,21 @@ def test_what_was_lost_is_made_again(harm: str, place: Path) -> None:
     months = tables(2)
     with Ledger.create(place, plan(attacks=[])) as ledger:
         earlier = [publish(table, ledger).tables["release"] for table in months[:3]]
-        path = place / "files" / ledger.release(3).files["memory"]
+        path = place / "files" / ledger.release(3).files["past"]
         path.unlink() if harm == "removed" else path.write_bytes(path.read_bytes()[:-20] + b"x" * 20)
         assert same(publish(months[3], ledger), made_after(months[3], earlier))
-        assert "memory" in ledger.release(4).files
+        assert "past" in ledger.release(4).files
+
+
+def test_another_method_begins_anew(place: Path) -> None:
+    """What one method keeps is nothing to another."""
+    months = tables(9)
+    with Ledger.create(place, plan()) as ledger:
+        for table in months[:2]:
+            publish(table, ledger)
+        ledger.amend(plan(method="invariance", require="m-unique=2", attacks=[]))
+        assert publish(months[2], ledger).method == "invariance"
+        assert ledger.verify() == []
 
 
 def test_another_policy_begins_anew(place: Path) -> None:
@@ -154,7 +165,7 @@ def test_ranges_that_cross_as_texts_only(place: Path) -> None:
             assert same(publish(table, ledger), expected)
             earlier.append(expected.tables["release"])
         assert "[28, 34]" in earlier[2]["age"]
-        assert ["memory" in one.files for one in ledger.releases] == [False, True, False, False]
+        assert ["past" in one.files for one in ledger.releases] == [False, True, False, False]
 
 
 def test_adopted_releases_are_taken_up(place: Path, tmp_path: Path) -> None:
@@ -197,10 +208,10 @@ def test_the_last_two_are_kept_and_the_last_release_is_made_again(place: Path) -
         for table in months[:5]:
             publish(table, ledger)
         files = [one.files for one in ledger.releases]
-        assert "memory" not in files[0]
-        assert all(one["memory"] == one["state.correspondence"] for one in files[1:])
+        assert "past" not in files[0]
+        assert all(one["past"] == one["state.correspondence"] for one in files[1:])
         publish(months[5], ledger)
-        kept = [(place / "files" / one.files["memory"]).exists() for one in ledger.releases[1:]]
+        kept = [(place / "files" / one.files["past"]).exists() for one in ledger.releases[1:]]
         assert kept == [False, False, True, True, True]
         assert ledger.verify() == []
         _forget(ledger, place)

@@ -20,7 +20,7 @@ def after(ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, carrie
     """
     if not carries or not earlier:
         return [ledger.tables(one) for one in earlier]
-    kept = kept_state(ledger, earlier[-1], "memory", schema)
+    kept = kept_state(ledger, earlier[-1], "past", schema)
     if kept is not None:
         return past_of(kept, schema)
     past = None

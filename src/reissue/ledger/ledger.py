@@ -44,7 +44,7 @@ class Recorded:
 
     @property
     def files(self) -> Mapping[str, str]:
-        """What was kept, by what it is: "table.release", "standing", "memory", "state.updates"."""
+        """What was kept, by what it is: "table.release", "standing", "memory", "past", "state.updates"."""
         return dict(self.content["files"])
 
     @property
@@ -299,12 +299,16 @@ def replaced_files(entries: Sequence[Entry]) -> set[str]:
     Memories but for the last two (the last release is remade from the one before), and all states but the last.
     """
     releases = releases_of(entries)
-    memories = {one.files["memory"] for one in releases[:-2] if "memory" in one.files}
+    memories = _memories(releases[:-2])
     states = {name for one in releases[:-1] for what, name in one.files.items() if what.startswith("state.")}
     needed = set(releases[-1].files.values()) if releases else set()
     # An attack's state may be the very file that is a method's memory.
-    needed |= {one.files["memory"] for one in releases[-2:] if "memory" in one.files}
-    return (memories | states) - needed
+    return (memories | states) - needed - _memories(releases[-2:])
+
+
+def _memories(releases: Sequence[Recorded]) -> set[str]:
+    """What methods need for the next release: their memory, or what they carry on of the past."""
+    return {one.files[what] for one in releases for what in ("memory", "past") if what in one.files}
 
 
 def needed_files(entries: Sequence[Entry]) -> set[str]:
