@@ -25,7 +25,17 @@ from reissue.attacks._pairs import Histograms, common, equal_keys, pieces, range
 from reissue.attacks._views import Nodes, View, Views
 from reissue.cells import pack, rank
 
-__all__ = ["Chains", "Targets", "chains_of", "growth", "lacking_records", "smaller", "targets", "too_many"]
+__all__ = [
+    "Chains",
+    "Targets",
+    "chains_of",
+    "growth",
+    "lacking_records",
+    "refuse_endless",
+    "smaller",
+    "targets",
+    "too_many",
+]
 
 _MOST = 30_000_000
 """How many (chain, value) entries are kept for one release before the attack gives up."""
@@ -130,8 +140,7 @@ def extended(quasi: Sequence[Nodes], view: View, rest: Chains, values: int) -> I
     held = Histograms(view.starts, view.value, values)
     before = np.append(0, np.cumsum(rest.held.lengths[order]))
     work = np.minimum(held.lengths * number, before[start + number] - before[start])
-    if int(work.sum()) > _MOST_LOOKED_UP:
-        raise too_many()
+    refuse_endless(work)
     for piece in pieces(work):
         group = np.repeat(np.arange(piece.start, piece.stop), number[piece])
         chain = order[ranges(start[piece], number[piece])]
@@ -163,6 +172,12 @@ def _at_most(parts: Iterator[Chains]) -> Iterator[Chains]:
         if entries > _MOST:
             raise too_many()
         yield part
+
+
+def refuse_endless(work: Ints) -> None:
+    """Raise CannotRunError if so many entries would have to be looked up that it takes too long."""
+    if int(work.sum()) > _MOST_LOOKED_UP:
+        raise too_many()
 
 
 def too_many() -> CannotRunError:

@@ -21,7 +21,7 @@ import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue.attacks._base import CannotRunError, State
-from reissue.attacks._chains import lacking_records, smaller, too_many
+from reissue.attacks._chains import lacking_records, refuse_endless, smaller, too_many
 from reissue.attacks._pairs import Histograms, common, equal_keys, pieces, ranges
 from reissue.attacks._recodings import forest, refuse_other_recodings
 from reissue.attacks._views import Nodes, View, Views, counted_view, read_nodes, read_values
@@ -167,7 +167,7 @@ def _recoded(
 def _with(past: Past, view: View) -> Past:
     """The past with one release more, all in the same codes."""
     values, number = len(past.values), past.releases
-    ceilings = np.minimum.accumulate(np.concatenate([view.count[None].astype(np.int32), _growths(past, view)]))
+    ceilings = _ceilings(past, view)
     parts = [*_extended(past, view, ceilings), _arriving(view, ceilings[-1], number, values)]
     shown = View(
         np.concatenate([past.shown.nodes, view.nodes], axis=1),
@@ -229,11 +229,12 @@ def _joined(quasi: Sequence[Nodes], nodes: Codes, turn: Ints, turns: int, new: C
     return keys[: len(turn)], keys[len(turn) :], total
 
 
-def _growths(past: Past, view: View) -> Codes:
-    """Earlier releases x entries of a new one: how many records of its key and value came in between."""
+def _ceilings(past: Past, view: View) -> Codes:
+    """Arrival times x entries of a new release: what it and all releases before the arrival leave of them."""
     shown, total = past.shown, past.releases
     first = np.searchsorted(past.release, np.arange(total + 1))
-    found = np.empty((total, len(view.value)), np.int32)
+    found = np.empty((total + 1, len(view.value)), np.int32)
+    found[0] = view.count
     for some in pieces(np.diff(shown.starts[first]) + len(view.value)):
         groups = slice(first[some.start], first[some.stop])
         entries = slice(shown.starts[groups.start], shown.starts[groups.stop])
@@ -249,8 +250,8 @@ def _growths(past: Past, view: View) -> Codes:
         came = np.bincount(now, np.tile(view.count, turns), space) - np.bincount(was, shown.count[entries], space)
         if came.min() < 0:
             raise lacking_records()
-        found[some] = came[now].reshape(turns, -1)
-    return found
+        found[some.start + 1 : some.stop + 1] = came[now].reshape(turns, -1)
+    return np.minimum.accumulate(found, out=found)
 
 
 def _extended(past: Past, view: View, ceilings: Codes) -> Iterator[Standing]:
@@ -266,6 +267,7 @@ def _extended(past: Past, view: View, ceilings: Codes) -> Iterator[Standing]:
     held = Histograms(view.starts, view.value, values)
     before = np.append(0, np.cumsum(standing.held.lengths[order]))
     work = np.minimum(np.tile(held.lengths, total) * number, before[start + number] - before[start])
+    refuse_endless(work)
     entries = 0
     for piece in pieces(work):
         group = np.repeat(np.arange(piece.start, piece.stop) % view.groups, number[piece])
