@@ -1,13 +1,15 @@
 """From answers to a policy: what `reissue init` proposes can be read and published with."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reissue import synth
 from reissue.errors import InputError
-from reissue.ledger import Ledger
+from reissue.ledger import Ledger, RefusedError
 from reissue.ledger.proposal import QUESTIONS, propose_policy, read_answers
 from reissue.policy import Policy
 from reissue.publish import publish
@@ -51,6 +53,24 @@ def test_what_is_proposed_for_values_that_change_lasts_for_a_year(tmp_path: Path
         for month in synth.Population(seed=4, people=1_000).months(12):
             publish(month, ledger)
         assert [one.content["findings"]["verdict"] for one in ledger.releases] == ["withstood"] * 12
+
+
+def test_a_refusal_says_that_rows_may_be_left_out_and_then_they_are(tmp_path: Path) -> None:
+    synth.updates().write_csv(tmp_path / "updates.csv")
+    risky: dict[str, Any] = {"require": "m-unique=3", "method": "distinct", "attacks": ["updates"], "risk": 0.7}
+    risky["options"] = {"risk": 0.7, "ineligible": "counterfeits"}
+    plan = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path, policy=risky)
+    months = list(synth.Population(seed=4, people=3_000).months(3))
+    with Ledger.create(tmp_path / "x.ledger", plan) as ledger:
+        for month in months[:2]:
+            publish(month, ledger)
+        with pytest.raises(RefusedError, match=r"`suppress` in the policy, 0 now"):
+            publish(months[2], ledger)
+        assert ledger.amend(replace(plan, policy={**risky, "suppress": 0.02}))
+        release = publish(months[2], ledger)
+        assert 0 < release.suppressed <= 0.02 * months[2].height
+        again = publish(months[2], ledger)
+        assert again.frame.equals(release.frame)
 
 
 def test_answers_are_read() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reissue import algorithms
 from reissue.errors import RiskError
 from reissue.findings import Finding, Findings, Status
 from reissue.policy import COMPARING, Policy
@@ -112,6 +113,8 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
             advice.append(f"Against '{one.attack}' a stricter option of the method '{policy.method}'.")
     if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):
         advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
+    if release is None and algorithms.find(policy.method).suppresses:
+        advice.append(f"More rows that may be left out: `suppress` in the policy, {policy.suppress:g} now.")
     advice.append(_stricter(policy))
     if release is not None and len(release.schema.quasi) > 1:
         sizes = dict(zip(release.schema.quasi, release.table.sizes, strict=True))
