@@ -12,13 +12,11 @@ from reissue.attacks._hashing import mix
 
 __all__ = [
     "Known",
-    "bits_with",
     "distinct",
     "enrolled",
     "keys_of",
     "lasting_values",
     "paired",
-    "per_release",
     "read_places",
     "renamed",
     "some_of",
@@ -116,33 +114,6 @@ def read_places(state: State | None) -> Places:
     if state is None:
         return Places(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
     return Places(state["starts"], state["value"].astype(np.int64), state["share"])
-
-
-# --- who was in which release ----------------------------------------------------------------------------------------
-
-
-def bits_with(present: np.ndarray, rows: int, release: int, people: Ints) -> np.ndarray:
-    """Who was in which release, a bit each (people x bytes), with one release more, from 0."""
-    wider = np.zeros((rows, release // 8 + 1), np.uint8)
-    wider[: present.shape[0], : present.shape[1]] = present
-    wider[people, release // 8] |= np.uint8(128 >> release % 8)
-    return wider
-
-
-def per_release(present: np.ndarray, releases: int, largest: np.ndarray) -> list[float]:
-    """The largest number of anyone in each release; 0 where nobody is."""
-    found = np.zeros(releases)
-    missing = np.ones(releases, np.bool_)
-    order = np.argsort(-largest, kind="stable")
-    for begin in range(0, len(order), 4096):
-        rows = order[begin : begin + 4096]
-        inside = np.unpackbits(present[rows], axis=1, count=releases).astype(np.bool_)
-        new = missing & inside.any(axis=0)
-        found[new] = largest[rows[inside[:, new].argmax(axis=0)]]
-        missing &= ~new
-        if not missing.any():
-            break
-    return found.tolist()
 
 
 # --- what is known ---------------------------------------------------------------------------------------------------
