@@ -24,7 +24,8 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms._base import Job, Option, algorithm
 from reissue.algorithms._distinct_parts import pieces
 from reissue.algorithms._distinct_plan import DistinctPlan, Ineligible
-from reissue.algorithms._distinct_risk import Ceiling, Exposed, Formed, Outcome, multisets
+from reissue.algorithms._distinct_repair import Formed, multisets
+from reissue.algorithms._distinct_risk import Ceiling, Exposed, Outcome
 from reissue.algorithms._plan import FORM, INELIGIBLE, codes_of, form_of, m_of, near, same_parameters
 from reissue.algorithms._register import Recall, Register
 from reissue.algorithms._split import split

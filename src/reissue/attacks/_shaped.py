@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks._carry import some_of, together
 from reissue.attacks._forward import Places, Powers
 from reissue.attacks._shapes import Shapes, Step, joined, moved
 from reissue.attacks._trails import Distributions, found, narrow
@@ -100,18 +99,9 @@ class Shaped:
         shapes, shape = moved(self.shapes, replace(view, place=at), shown, Powers(model))
         return Judged(shapes.largest[shape], shapes.told[shape], shapes, shape)
 
-    def chosen(self, view: Step, row: int, choices: Places, model: UpdateModel) -> Floats:
-        """The largest posterior of one of them for each place that it may come to."""
-        number, last = len(choices.widths), view.last[row : row + 1]
-        shown = together(some_of(self.shown.places, last[last >= 0]), choices)
-        first = len(shown.widths) - number
-        same = np.zeros(number, np.int64)
-        step = Step(view.shape[row] + same, first - 1 + same, view.gap[row] + same, same)
-        return self.judged(step, first + np.arange(number), shown, model).largest
-
-    def told_apart(self, view: Step, row: int) -> tuple[int, ...]:
-        """The same for people with the same past."""
-        return tuple(int(part[row]) for part in (view.shape, view.last, view.gap))
+    def picked(self, view: Step, rows: Ints) -> Step:
+        """The same of some of them, who may repeat."""
+        return Step(view.shape[rows], view.last[rows], view.gap[rows], view.place[rows])
 
     def after(
         self, people: Ints, release: int, at: Ints, shown: Distributions, judged: Judged, model: UpdateModel

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks._carry import some_of, together
 from reissue.attacks._forward import Places, Stays, stays_blocks
+from reissue.attacks._pairs import ranges
 from reissue.attacks._shaped import Judged
 from reissue.attacks._shapes import CERTAIN, IMPOSSIBLE
 from reissue.attacks._trails import Distributions, Trails, found, longer
@@ -63,20 +63,12 @@ class Trailed:
         """What is known of them with their places in the release."""
         return _told(longer(view.stays, view.release, at), shown, model)
 
-    def chosen(self, view: _View, row: int, choices: Places, model: UpdateModel) -> Floats:
-        """The largest posterior of one of them for each place that it may come to."""
-        own = slice(int(view.stays.starts[row]), int(view.stays.starts[row + 1]))
-        number, turns = own.stop - own.start, len(choices.widths)
-        place = np.tile(np.arange(number + 1), (turns, 1))
-        place[:, -1] += np.arange(turns)
-        release = np.tile(np.append(view.stays.release[own], view.release), turns)
-        stays = Stays(np.arange(turns + 1) * (number + 1), release, place.reshape(-1))
-        return _told(stays, together(some_of(self.shown.places, view.stays.place[own]), choices), model).largest
-
-    def told_apart(self, view: _View, row: int) -> tuple[bytes, ...]:
-        """The same for people with the same past."""
-        own = slice(int(view.stays.starts[row]), int(view.stays.starts[row + 1]))
-        return view.stays.place[own].tobytes(), view.stays.release[own].tobytes()
+    def picked(self, view: _View, rows: Ints) -> _View:
+        """The same of some of them, who may repeat."""
+        versions = view.stays.versions[rows]
+        at = ranges(view.stays.starts[rows], versions)
+        starts = np.append(0, np.cumsum(versions))
+        return _View(Stays(starts, view.stays.release[at], view.stays.place[at]), view.release)
 
     def after(
         self, people: Ints, release: int, at: Ints, shown: Distributions, judged: Judged, model: UpdateModel
