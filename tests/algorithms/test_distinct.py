@@ -19,7 +19,7 @@ from reissue._distinctness import check_series, legal
 from reissue.algorithms._distinct_buckets import intersection, survey
 from reissue.algorithms._distinct_parts import pieces
 from reissue.attack import attack
-from reissue.attacks._pasts import read_past
+from reissue.attacks._followed import read_followed
 from reissue.attacks._shaped import Shaped
 from reissue.errors import DataError, InputError, NotMetError, RequirementError, SchemaError
 from reissue.findings import Status
@@ -193,7 +193,9 @@ def test_memory_as_it_was_at_first_is_read(tmp_path: Path) -> None:
     trail = np.full((len(people), len(releases)), -1, np.int32)
     places: list[list[int]] = []
     for number, release in enumerate(releases):
-        kept = read_past({name.removeprefix("trail_"): part for name, part in release.draft.memory["state"].items()})
+        kept = read_followed(
+            {name.removeprefix("trail_"): part for name, part in release.draft.memory["state"].items()}
+        )
         assert isinstance(kept, Shaped)
         trail[np.searchsorted(people, kept.here.people), number] = len(places) + kept.here.place
         shown = kept.shown.places

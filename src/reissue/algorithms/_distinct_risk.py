@@ -9,7 +9,7 @@ the person stands among counterfeits whose values are chosen to bring the poster
 the person is left out of this release, if so many may be; else the release is refused: an unlucky history cannot always
 be mended.
 
-Everybody's past is remembered for this, as far as it matters to later releases (`attacks/_pasts`).
+Everybody's past is remembered for this, as far as it matters to later releases (`attacks/_followed`).
 """
 
 import itertools
@@ -22,8 +22,8 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.algorithms._base import Job
 from reissue.algorithms._distinct_repair import Formed, Repair, even, multisets
+from reissue.attacks._followed import Followed, Judged, Shaped, View, begun, read_followed
 from reissue.attacks._forward import Places
-from reissue.attacks._pasts import Judged, Past, Shaped, View, begun, read_past
 from reissue.attacks._trails import Distributions
 from reissue.errors import InputError, NotMetError
 from reissue.updates import UpdateModel, mark_of
@@ -48,7 +48,7 @@ class Ceiling:
 
     limit: float | None
     model: UpdateModel
-    past: Past
+    past: Followed
     release: int
     """The number of the release that is being made, from 0."""
 
@@ -141,14 +141,14 @@ class Outcome:
         return float(self.judged.largest.max(initial=0.0))
 
 
-def _remembered(job: Job, model: UpdateModel, m: int) -> Past:
+def _remembered(job: Job, model: UpdateModel, m: int) -> Followed:
     """Everybody's past as it was kept, also as it was kept at first: a table of everybody by release."""
     kept = {name.removeprefix(_KEPT): part for name, part in job.memory.items() if name.startswith(_KEPT)}
     if "trail" in job.memory:
         return _again(job, model, m)
     if not kept:
         raise InputError("This series was begun without a ceiling on risk, so nobody's past is remembered.")
-    past = read_past(kept)
+    past = read_followed(kept)
     if isinstance(past, Shaped) and job.memory["model"] != mark_of(model):
         raise InputError(
             "The table has sensitive values that change the update model itself, so that the past would have to be "
@@ -158,7 +158,7 @@ def _remembered(job: Job, model: UpdateModel, m: int) -> Past:
     return past
 
 
-def _again(job: Job, model: UpdateModel, m: int) -> Past:
+def _again(job: Job, model: UpdateModel, m: int) -> Followed:
     """Everybody's past, release by release, from a table of everybody's places (-1 for none)."""
     memory, past = job.memory, begun(job.table.schema, model, m)
     starts, values = memory["place_starts"].tolist(), memory["place_values"]

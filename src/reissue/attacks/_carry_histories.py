@@ -1,4 +1,4 @@
-"""The update attack carried on where values change: everybody's past is kept (see `_pasts`), the releases are not.
+"""The update attack carried on where values change: everybody's past is kept (see `_followed`), the releases are not.
 
 A later release can tell of earlier values too. Those who are in it are looked at again; of those who are gone nothing
 new is known.
@@ -11,8 +11,8 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.attacks._base import CannotCarryError, State
 from reissue.attacks._carry import Known, lasting_values, renamed
+from reissue.attacks._followed import CERTAIN, IMPOSSIBLE, Shaped, View, begun, read_followed
 from reissue.attacks._following import Following
-from reissue.attacks._pasts import CERTAIN, IMPOSSIBLE, Shaped, View, begun, read_past
 from reissue.schema import Schema
 from reissue.updates import mark_of, read_updates
 
@@ -27,7 +27,7 @@ def remember(state: State | None, following: Following, person: Ints, release: i
     if state is None:
         past = begun(schema, model, int(following.places.widths.max(initial=0)))
     else:
-        past = read_past(state)
+        past = read_followed(state)
         if isinstance(past, Shaped) and state["model"] != mark:
             raise CannotCarryError
     shown, at = past.shown.joined(renamed(following.places, number))
@@ -40,6 +40,6 @@ def remember(state: State | None, following: Following, person: Ints, release: i
 
 def known_of_histories(state: State) -> Known:
     """Everybody's largest posterior."""
-    largest, told = read_past(state).everyone
+    largest, told = read_followed(state).everyone
     certain, impossible = (told & bit > 0 for bit in (CERTAIN, IMPOSSIBLE))
     return Known(None, None, largest, certain, impossible, np.ones(len(told), np.int64))

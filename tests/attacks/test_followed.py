@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
+from reissue.attacks._followed import CERTAIN, IMPOSSIBLE, Followed, View, begun, read_followed
 from reissue.attacks._forward import Places, Stays, stays_blocks
-from reissue.attacks._pasts import CERTAIN, IMPOSSIBLE, Past, View, begun, read_past
 from reissue.attacks._shaped import Shaped
 from reissue.attacks._trailed import Trailed
 from reissue.attacks._trails import Trails
@@ -50,9 +50,9 @@ def whole(table: Ints, shown: Places, model: UpdateModel) -> dict[int, tuple[flo
     return told
 
 
-def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> Past:
+def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> Followed:
     """Release by release; what is kept goes through arrays every time."""
-    past: Past = first
+    past: Followed = first
     people = 1000 + 7 * np.arange(len(table))
     for release in range(table.shape[1]):
         there = np.random.default_rng(release).permutation(np.flatnonzero(table[:, release] >= 0))
@@ -63,7 +63,7 @@ def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> Past:
         expected = whole(table[there, : release + 1], shown, model)
         assert judged.largest == pytest.approx([expected[row][0] for row in range(len(there))], abs=1e-9)
         assert judged.told.tolist() == [expected[row][1] for row in range(len(there))]
-        past = read_past(past.after(people[there], release, where, kept, judged, model).arrays())
+        past = read_followed(past.after(people[there], release, where, kept, judged, model).arrays())
     return past
 
 
@@ -74,7 +74,7 @@ def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> Past:
     st.sampled_from([Shaped, Trailed]),
 )
 @settings(max_examples=150, deadline=None)
-def test_pasts_tell_what_whole_histories_tell(seed: int, kind: str, releases: int, sort: Any) -> None:
+def test_followed_tell_what_whole_histories_tell(seed: int, kind: str, releases: int, sort: Any) -> None:
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 7))
     model = model_of(kind, size, rng)

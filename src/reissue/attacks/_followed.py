@@ -15,9 +15,9 @@ from reissue.attacks._trailed import Trailed
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, settled
 
-__all__ = ["CERTAIN", "IMPOSSIBLE", "Judged", "Past", "Shaped", "View", "begun", "read_past"]
+__all__ = ["CERTAIN", "IMPOSSIBLE", "Followed", "Judged", "Shaped", "View", "begun", "read_followed"]
 
-Past = Shaped | Trailed
+Followed = Shaped | Trailed
 View = Any
 """What a past says of some people who come to a release; only the same past can read it."""
 
@@ -25,11 +25,11 @@ _WIDE = 16
 """Places of more values than this have too many doubts: trails are kept instead."""
 
 
-def begun(schema: Schema, model: UpdateModel, widest: int) -> Past:
+def begun(schema: Schema, model: UpdateModel, widest: int) -> Followed:
     """Before the first release; its places have at most so many values."""
     return Shaped.none() if widest <= _WIDE and settled(schema, model) else Trailed.none()
 
 
-def read_past(kept: Mapping[str, Any]) -> Past:
+def read_followed(kept: Mapping[str, Any]) -> Followed:
     """From what `arrays` gave."""
     return Shaped.read(kept) if "here_shape" in kept else Trailed.read(kept)
