@@ -1,15 +1,18 @@
 """publish: every method, replay, refusals, recipients, and silence about people."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from reissue import synth
 from reissue.attack import attack
 from reissue.errors import DataError, NotMetError
 from reissue.findings import Finding
+from reissue.hierarchies import Hierarchy
 from reissue.ledger import Ledger, RefusedError
 from reissue.ledger._together import held_together
 from reissue.ledger.adopt import adopt
@@ -117,6 +120,27 @@ def test_identifiers_and_left_out_records_are_nowhere(
     everything = kept.decode("latin1") + seen + text + caplog.text + written.out + written.err
     assert "Xanthippe" not in everything
     assert all("Z9777" not in part for part in (seen, text)) or not any(r.draft.groups[0] < 0 for r in releases)
+
+
+def test_who_is_left_out_below_a_ceiling_is_nowhere(place: Path, tmp_path: Path) -> None:
+    """Exact quasi-identifiers go out here, another zip code for everybody each month; not of those who are left out."""
+    synth.updates().write_csv(tmp_path / "updates.csv")
+    policy: dict[str, Any] = {"require": "m-unique=3", "method": "distinct", "attacks": ["updates"], "risk": 0.7}
+    policy |= {"options": {"risk": 0.7, "ineligible": "counterfeits", "form": "permuted"}, "suppress": 0.05}
+    flat = {**synth.schema().hierarchies, "zip": Hierarchy("flat")}
+    plan = replace(schema(policy), hierarchies=flat, updates={"file": "updates.csv"}, folder=tmp_path)
+    gone, there = [], []
+    with Ledger.create(place, plan) as ledger:
+        for number, month in enumerate(synth.Population(seed=4, people=1_500).months(5)):
+            frame = month.with_columns(pl.format("Z{}m{}z", "patient", pl.lit(number)).alias("zip"))
+            left = publish(frame, ledger).draft.groups < 0
+            gone += frame["zip"].filter(left).to_list()
+            there += frame["zip"].filter(~left).head(1).to_list()
+    seen = "".join(pl.read_parquet(path).write_csv() for path in place.rglob("*.parquet"))
+    kept = b"".join(path.read_bytes() for path in place.rglob("*") if path.is_file()).decode("latin1")
+    assert len(gone) > 1
+    assert all(zip_code in seen for zip_code in there)
+    assert not any(zip_code in seen + kept for zip_code in gone)
 
 
 def test_exact_values_of_left_out_records_are_not_kept(place: Path) -> None:
