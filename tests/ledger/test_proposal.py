@@ -45,14 +45,15 @@ def test_what_is_proposed(answers: list[str], method: str) -> None:
     assert propose_policy({name: name in answers for name in QUESTIONS}).method == method
 
 
-def test_what_is_proposed_for_values_that_change_lasts_for_a_year(tmp_path: Path) -> None:
+@pytest.mark.parametrize("months", [12, pytest.param(120, marks=pytest.mark.slow)])
+def test_what_is_proposed_for_values_that_change_lasts(months: int, tmp_path: Path) -> None:
     said = {name: name in {"removed", "changes"} for name in QUESTIONS}
     synth.updates().write_csv(tmp_path / "updates.csv")
     text = f'{synth.schema().dumps()}\n{propose_policy(said).as_toml(said)}\n[updates]\nfile = "updates.csv"\n'
     with Ledger.create(tmp_path / "x.ledger", Schema.loads(text, tmp_path)) as ledger:
-        for month in synth.Population(seed=4, people=1_000).months(12):
+        for month in synth.Population(seed=4, people=1_000).months(months):
             publish(month, ledger)
-        assert [one.content["findings"]["verdict"] for one in ledger.releases] == ["withstood"] * 12
+        assert [one.content["findings"]["verdict"] for one in ledger.releases] == ["withstood"] * months
 
 
 def test_a_refusal_says_that_rows_may_be_left_out_and_then_they_are(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ _BY_METHOD = {
         '{ risk = 0.7, ineligible = "counterfeits" }',
         ("updates",),
         0.7,
-        0.05,
+        0.1,
     ),
     "equivalence": Proposal(
         "equivalence",
