@@ -183,11 +183,12 @@ def _lowest(weight: Floats, doubt: Floats, widths: Ints) -> Shapes:
     """Shapes of the lowest doubts; values that are not possible count in none."""
     doubt = np.where(weight > 0, doubt, 0.0)
     kept = np.ones((len(doubt), weight.shape[1]), np.bool_)
-    for one in range(len(doubt)):
-        for other in range(len(doubt)):
-            if one != other:
-                lower = (doubt[other] <= doubt[one] * (1 + _SLACK)).all(axis=0)
-                kept[one] &= ~(lower & kept[other])
+    for one, own in enumerate(doubt * (1 + _SLACK)):
+        lower = kept.copy()
+        lower[one] = False
+        for slot in range(len(weight)):
+            lower &= doubt[:, slot] <= own[slot]
+        kept[one] = ~lower.any(axis=0)
     possible = weight.sum(axis=0) > 0
     kept &= possible
     largest = np.where(kept, 1 - np.einsum("kar,ar->kr", doubt, weight), 0.0).max(axis=0)
