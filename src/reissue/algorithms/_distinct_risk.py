@@ -22,9 +22,9 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.algorithms._base import Job
 from reissue.algorithms._distinct_repair import Formed, Repair, even, multisets
+from reissue.attacks._carry import Distributions
 from reissue.attacks._followed import Followed, Judged, Shaped, View, begun, read_followed
 from reissue.attacks._forward import Places
-from reissue.attacks._trails import Distributions
 from reissue.errors import InputError, NotMetError
 from reissue.updates import UpdateModel, mark_of
 
@@ -92,8 +92,8 @@ class Ceiling:
         allowed = f"more than the {spare:,} that may be left out" if spare else "and none may be left out"
         return NotMetError(
             f"The values of {len(rows):,} people would be more likely than {self.limit:g} (first rows: {first}), "
-            f"{allowed}; no other places were found for them. Nothing was published. Allow a larger share of rows to "
-            "be left out (`suppress`), or raise the ceiling."
+            f"{allowed}; no other places were found for all of them. Nothing was published. Allow a larger share of rows "
+            "to be left out (`suppress`), or raise the ceiling."
         )
 
     def _outcome(self, view: View, formed: Formed) -> "Outcome":

@@ -87,8 +87,8 @@ class Carried:
 
     `take` makes the state after one more release of the state before (None before the first); people's identifiers must
     be whole numbers, as a ledger's pseudonyms are. `judge` says what all releases taken so far give away. Both get a
-    series of the newest release alone, and raise CannotRunError where the attack does not apply. Where only all
-    releases at once tell, `judge` raises CannotCarryError.
+    series of the newest release alone, and raise CannotRunError where the attack does not apply, CannotCarryError where
+    only all releases at once tell.
     """
 
     take: Callable[[State | None, Series], State]

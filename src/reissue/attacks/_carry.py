@@ -11,15 +11,17 @@ from reissue.attacks._forward import Places
 from reissue.attacks._hashing import mix
 
 __all__ = [
+    "Distributions",
     "Known",
+    "absent",
     "distinct",
     "enrolled",
-    "keys_of",
+    "found",
     "lasting_values",
+    "narrow",
     "paired",
     "read_places",
     "renamed",
-    "some_of",
     "together",
 ]
 
@@ -41,6 +43,27 @@ def enrolled(known: Ints, arriving: Ints, order: Ints | None = None) -> tuple[In
     between = np.searchsorted(known, new, sorter=order)
     after = np.insert(order, between, len(known) + np.arange(len(new)))
     return np.concatenate([known, new]), place, after
+
+
+def found(among: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+    """Which of the wanted are among sorted numbers, and where."""
+    if not len(among):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
+    rows = np.flatnonzero(among[at] == wanted)
+    return rows, at[rows]
+
+
+def absent(among: Ints, people: Ints) -> Bools:
+    """Which of sorted numbers are not among some people."""
+    missing = np.ones(len(among), np.bool_)
+    missing[found(among, people)[1]] = False
+    return missing
+
+
+def narrow(numbers: np.ndarray) -> np.ndarray:
+    """The same numbers, none below 0, in as few bytes each as the largest one needs."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))), copy=False)
 
 
 def paired(one: Ints, other: Ints) -> tuple[Ints, Ints, Ints]:
@@ -78,7 +101,7 @@ def together(one: Places, other: Places) -> Places:
     )
 
 
-def keys_of(places: Places) -> np.ndarray:
+def _keys_of(places: Places) -> np.ndarray:
     """Each distribution to a number that equal ones share."""
     row = np.repeat(np.arange(len(places.widths)), places.widths)
     keys = np.zeros(len(places.widths), np.uint64)
@@ -87,7 +110,7 @@ def keys_of(places: Places) -> np.ndarray:
     return keys
 
 
-def some_of(places: Places, kept: Ints) -> Places:
+def _some_of(places: Places, kept: Ints) -> Places:
     """Some of the distributions, in the given order."""
     widths = places.widths[kept]
     starts = np.append(0, np.cumsum(widths))
@@ -97,7 +120,7 @@ def some_of(places: Places, kept: Ints) -> Places:
 
 def distinct(places: Places, used: Ints) -> tuple[Places, Ints]:
     """Each distribution that is used, once, in the order of their first places; and place to its new one."""
-    keys = keys_of(places)
+    keys = _keys_of(places)
     wanted = np.zeros(len(keys), np.bool_)
     wanted[used] = True
     chosen = np.flatnonzero(wanted)
@@ -106,7 +129,7 @@ def distinct(places: Places, used: Ints) -> tuple[Places, Ints]:
     rank[np.argsort(first)] = np.arange(len(first))
     of_place = np.full(len(keys), -1, np.int64)
     of_place[chosen] = rank[again.reshape(-1)]
-    return some_of(places, chosen[np.sort(first)]), of_place
+    return _some_of(places, chosen[np.sort(first)]), of_place
 
 
 def read_places(state: State | None) -> Places:
@@ -114,6 +137,41 @@ def read_places(state: State | None) -> Places:
     if state is None:
         return Places(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
     return Places(state["starts"], state["value"].astype(np.int64), state["share"])
+
+
+@dataclass(frozen=True, eq=False)
+class Distributions:
+    """All distributions of values that there have been, each once, in the order in which they came."""
+
+    places: Places
+    keys: np.ndarray
+    """What tells them apart."""
+    order: Ints
+    """Their places by key."""
+
+    @classmethod
+    def read(cls, kept: State | None) -> "Distributions":
+        """From what `arrays` gave; none before the first release."""
+        if kept is None:
+            return cls(read_places(None), np.empty(0, np.uint64), np.empty(0, np.int64))
+        return cls(read_places(kept), kept["keys"], kept["key_order"])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is to be kept."""
+        return {
+            "starts": self.places.starts,
+            "value": narrow(self.places.value),
+            "share": self.places.share,
+            "keys": self.keys,
+            "key_order": self.order.astype(np.int32),
+        }
+
+    def joined(self, shown: Places) -> tuple["Distributions", Ints]:
+        """With those of one release more, and where these are."""
+        keys, at, order = enrolled(self.keys, _keys_of(shown), self.order)
+        new = np.flatnonzero(at >= len(self.keys))
+        first = np.unique(at[new], return_index=True)[1]
+        return Distributions(together(self.places, _some_of(shown, new[first])), keys, order), at
 
 
 # --- what is known ---------------------------------------------------------------------------------------------------

@@ -310,7 +310,7 @@ _SHORT = ("nodes", "chains", "term", "entry", "lo", "hi")
 def state_of(past: Past) -> dict[str, Any]:
     """The past as arrays, numbers and texts by name."""
     shown, standing = past.shown, past.standing
-    arrays: dict[str, Codes | Ints] = {
+    arrays = {
         "releases": np.bincount(past.release),
         "nodes": shown.nodes,
         "lengths": np.diff(shown.starts),
@@ -325,9 +325,8 @@ def state_of(past: Past) -> dict[str, Any]:
         "lo": np.concatenate([column.lo for column in past.quasi]),
         "hi": np.concatenate([column.hi for column in past.quasi]),
     }
-    small = {name: numbers.astype(np.min_scalar_type(int(numbers.max(initial=0)))) for name, numbers in arrays.items()}
     texts = [list(column.texts) for column in past.quasi]
-    return {"texts": texts, "values": [list(value) for value in past.values], **small}
+    return {"texts": texts, "values": [list(value) for value in past.values], **arrays}
 
 
 def past_of(state: State, schema: Schema) -> Past:

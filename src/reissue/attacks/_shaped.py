@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.attacks._carry import Distributions, absent, found, narrow
 from reissue.attacks._forward import Places, Powers
 from reissue.attacks._shapes import Shapes, Step, joined, moved
-from reissue.attacks._trails import Distributions, found, narrow
 from reissue.errors import InternalError
 from reissue.updates import UpdateModel
 
@@ -113,11 +113,8 @@ class Shaped:
         order = np.argsort(people)
         seen = np.full(len(people), release)
         here = _People(people[order], at[order], judged.shape[order], seen)
-        stayed = np.zeros(len(self.here.people), np.bool_)
-        stayed[found(self.here.people, here.people)[1]] = True
-        back = np.zeros(len(self.gone.people), np.bool_)
-        back[found(self.gone.people, here.people)[1]] = True
-        gone = self.gone.pick(~back).merged(self.here.pick(~stayed))
+        still, left = (some.pick(absent(some.people, here.people)) for some in (self.gone, self.here))
+        gone = still.merged(left)
         return _tidied(shown, here, gone, self.shapes, judged.shapes)
 
     @cached_property

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Floats, Ints
+from reissue.attacks._carry import Distributions, found
 from reissue.attacks._forward import Places, Stays, stays_blocks
 from reissue.attacks._pairs import ranges
 from reissue.attacks._shaped import Judged
 from reissue.attacks._shapes import CERTAIN, IMPOSSIBLE
-from reissue.attacks._trails import Distributions, Trails, found, longer
+from reissue.attacks._trails import Trails, longer
 from reissue.updates import UpdateModel, mark_of
 
 __all__ = ["Trailed"]

@@ -11,19 +11,14 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks._carry import enrolled, keys_of, read_places, some_of, together
-from reissue.attacks._forward import Places, Stays
+from reissue.attacks._carry import absent, found, narrow
+from reissue.attacks._forward import Stays
 from reissue.attacks._pairs import ranges
 
-__all__ = ["Distributions", "Trails", "found", "longer", "narrow"]
+__all__ = ["Trails", "longer"]
 
 _WASTE = 2
 """Stays of the gone are put together anew when they take so many times the room of what is still needed."""
-
-
-def narrow(numbers: np.ndarray) -> np.ndarray:
-    """The same numbers, none below 0, in as few bytes each as the largest one needs."""
-    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))), copy=False)
 
 
 def _nothing() -> Ints:
@@ -50,13 +45,6 @@ class Trails:
     def none(cls) -> "Trails":
         """Before the first release."""
         return cls(_nothing(), _stays(), _nothing(), _nothing(), _nothing(), _nothing(), _nothing())
-
-    @classmethod
-    def of_table(cls, people: Ints, table: Ints) -> "Trails":
-        """From the place of every person (sorted) in every release, -1 where the person was absent."""
-        last = table[:, -1] >= 0 if table.shape[1] else np.zeros(len(people), np.bool_)
-        here, gone = Stays.of(table[last]), Stays.of(table[~last])
-        return cls(people[last], here, people[~last], gone.starts[:-1], gone.versions, gone.release, gone.place)
 
     @classmethod
     def read(cls, kept: Mapping[str, Any]) -> "Trails":
@@ -101,11 +89,9 @@ class Trails:
         order = np.argsort(people)
         people, place = people[order], place[order]
         here = longer(self.past(people), release, place)
-        stayed = np.zeros(len(self.people), np.bool_)
-        stayed[found(self.people, people)[1]] = True
-        back = np.zeros(len(self.gone), np.bool_)
-        back[found(self.gone, people)[1]] = True
-        return replace(self._with_gone(~stayed, ~back), people=people, here=here)
+        return replace(
+            self._with_gone(absent(self.people, people), absent(self.gone, people)), people=people, here=here
+        )
 
     def _with_gone(self, leaving: Bools, still: Bools) -> "Trails":
         """Those who leave among those who are still gone."""
@@ -130,15 +116,6 @@ class Trails:
         return replace(more, begin=begin, release=more.release[at], place=more.place[at])
 
 
-def found(among: Ints, wanted: Ints) -> tuple[Ints, Ints]:
-    """Which of the wanted are among sorted numbers, and where."""
-    if not len(among):
-        return _nothing(), _nothing()
-    at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
-    rows = np.flatnonzero(among[at] == wanted)
-    return rows, at[rows]
-
-
 def longer(stays: Stays, release: int, place: Ints) -> Stays:
     """Every history with one more version at its end."""
     starts = stays.starts + np.arange(len(stays.starts))
@@ -148,47 +125,6 @@ def longer(stays: Stays, release: int, place: Ints) -> Stays:
     when, where = np.full(starts[-1], release), np.empty(starts[-1], np.int64)
     when[earlier], where[earlier], where[last] = stays.release, stays.place, place
     return Stays(starts, when, where)
-
-
-@dataclass(frozen=True, eq=False)
-class Distributions:
-    """All distributions of values that there have been, each once, in the order in which they came."""
-
-    places: Places
-    keys: np.ndarray
-    """What tells them apart."""
-    order: Ints
-    """Their places by key."""
-
-    @classmethod
-    def of(cls, places: Places) -> "Distributions":
-        """Distributions that differ."""
-        keys = keys_of(places)
-        return cls(places, keys, np.argsort(keys))
-
-    @classmethod
-    def read(cls, kept: Mapping[str, Any] | None) -> "Distributions":
-        """From what `arrays` gave; none before the first release."""
-        if kept is None:
-            return cls.of(read_places(None))
-        return cls(read_places(kept), kept["keys"], kept["key_order"])
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What is to be kept."""
-        return {
-            "starts": self.places.starts,
-            "value": narrow(self.places.value),
-            "share": self.places.share,
-            "keys": self.keys,
-            "key_order": self.order.astype(np.int32),
-        }
-
-    def joined(self, shown: Places) -> tuple["Distributions", Ints]:
-        """With those of one release more, and where these are."""
-        keys, at, order = enrolled(self.keys, keys_of(shown), self.order)
-        new = np.flatnonzero(at >= len(self.keys))
-        first = np.unique(at[new], return_index=True)[1]
-        return Distributions(together(self.places, some_of(shown, new[first])), keys, order), at
 
 
 def _stays() -> Stays:
