@@ -92,8 +92,8 @@ class Ceiling:
         allowed = f"more than the {spare:,} that may be left out" if spare else "and none may be left out"
         return NotMetError(
             f"The values of {len(rows):,} people would be more likely than {self.limit:g} (first rows: {first}), "
-            f"{allowed}; no other places were found for all of them. Nothing was published. Allow a larger share of rows "
-            "to be left out (`suppress`), or raise the ceiling."
+            f"{allowed}; no other places were found for all of them. Nothing was published. Allow a larger share of "
+            "rows to be left out (`suppress`), or raise the ceiling."
         )
 
     def _outcome(self, view: View, formed: Formed) -> "Outcome":
