@@ -55,7 +55,7 @@ def anonymize(
         return _continue(job, chosen, memory or {})
     if memory:
         raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
-    requirement.refuse_impossible(table.whole(), suppressing=chosen.suppresses and suppress > 0)
+    chosen.refuse_impossible(requirement, table, suppress)
     draft = chosen.run(job)
     progress(1.0)
     release = make_release(table, draft, requirement, method, rng)

@@ -86,6 +86,21 @@ def test_a_changed_group_has_the_proportion_of_a_group_that_looked_alike() -> No
     assert release.draft.notes["changed"] == 2
 
 
+def test_a_table_with_too_many_of_a_value_is_masked_if_enough_groups_look_alike() -> None:
+    """Algorithm 1 asks for groups to look like, not that the table itself meets the requirement: it changes values."""
+    schema = Schema.of_columns(quasi=["a"], sensitive=["s"])
+    frame = pl.DataFrame({"a": [1, 1, 2, 2, 3, 3], "s": ["HIV", "HIV", "HIV", "flu", "HIV", "flu"]})
+    release = ri.anonymize(frame, schema, "k=2 & simple-l=2:HIV", method="mask", seed=0)
+    published = Counter(release.tables["release"].select("a", "s").rows())
+    assert set(published.values()) == {1}
+    assert len(published) == 6
+    assert release.draft.notes["changed"] == 1
+    findings = attack([release], schema, only="mechanism")
+    assert findings["mechanism"].status != Status.NOT_RUN
+    with pytest.raises(RequirementError, match="No release of this table can meet k=7"):
+        ri.anonymize(frame, schema, "k=7 & simple-l=2:HIV", method="mask")
+
+
 def test_nothing_is_changed_where_nothing_breaks() -> None:
     frame = hospital().with_columns(ill=pl.Series(["HIV", "flu", "cold"] * 100))
     release = ri.anonymize(frame, SCHEMA, "k=60 & simple-l=2:HIV", method="mask", seed=0)

@@ -120,6 +120,29 @@ def test_mondrian_is_attacked_at_any_size() -> None:
     assert found.people >= simple.people > 0
 
 
+def test_where_mondrian_refused_nothing_every_world_is_left() -> None:
+    frame = pl.DataFrame({"age": [20, 20, 50, 50], "ill": ["HIV", "flu", "HIV", "flu"]})
+    schema = ri.Schema.of_columns(quasi=["age"], sensitive=["ill"])
+    release = ri.anonymize(frame, schema, "simple-l=2", method="mondrian", seed=0)
+    found = ri.attack([release], schema, only="mechanism")["mechanism"]
+    assert found.status == Status.FAILED
+    assert found.details["worlds"] == by_running(release).worlds == 4
+    assert found.worst == 0.5
+    assert "refused nothing" in found.sentence
+    assert "0 of 0" not in str(found.details["case"])
+
+
+@given(tables())
+@settings(deadline=None, max_examples=30)
+def test_worlds_are_counted_up_to_a_number(table: pl.DataFrame) -> None:
+    release = released(table, "mondrian")
+    if release is None:
+        return
+    possible = possible_worlds(release)
+    assert possible.number_up_to(10**9) == possible.number
+    assert possible.number_up_to(3) == min(possible.number, 3)
+
+
 def bold() -> pl.DataFrame:
     return pl.DataFrame(
         {"place": ["a1", "a1", "a2", "a2", "a2", "a2", "b1", "b1"], "age": [30] * 8, "ill": ["HIV"] * 2 + ["flu"] * 6}

@@ -72,11 +72,20 @@ class Algorithm:
     """Whether it follows people through a series, and so needs identifiers and its memory."""
     carries: bool = False
     """Whether its option `after` may be what a ledger carried on of the earlier releases (a Past) instead of them."""
+    changes_values: bool = False
+    """Whether it publishes sensitive values that nobody has, so that the table itself need not meet what it asks."""
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None
     """Checks what it promises beyond the requirement, from the published tables; raises InternalError.
 
     May return a memory of this release, for a ledger to keep.
     """
+
+    def refuse_impossible(self, requirement: Requirement, table: Table, suppress: float = 0.0) -> None:
+        """Stop before work starts if it can make no release of this table that meets a requirement."""
+        requirement.fits(table.domain)
+        for part in requirement.parts():
+            if not (self.changes_values and part.sensitive):
+                part.refuse_impossible(table.whole(), suppressing=self.suppresses and suppress > 0)
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The given options checked, with defaults for the others."""
@@ -100,12 +109,15 @@ def algorithm(
     suppresses: bool = False,
     remembers: bool = False,
     carries: bool = False,
+    changes_values: bool = False,
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
 
     def keep(run: Callable[[Job], Draft]) -> Callable[[Job], Draft]:
-        _REGISTRY[name] = Algorithm(name, run, summary, dict(options or {}), suppresses, remembers, carries, recheck)
+        _REGISTRY[name] = Algorithm(
+            name, run, summary, dict(options or {}), suppresses, remembers, carries, changes_values, recheck
+        )
         return run
 
     return keep

@@ -33,8 +33,9 @@ class Parts:
     known: Bools
     """Person to whether enough worlds were kept to say anything."""
     worlds: int
-    """Worlds of all components together."""
+    """Worlds of all components together; where nothing was refused, all that the release allows."""
     tried: int
+    """None where nothing was refused: then every world leads to the release."""
     kept: int
 
 
@@ -51,6 +52,9 @@ def by_components(
     rng = rng or np.random.default_rng(0)
     posterior = _shares(possible)
     support, known = np.full(len(possible.groups), -1), np.ones(len(possible.groups), np.bool_)
+    if not refusals:
+        progress(1.0)
+        return Parts(posterior, support, known, possible.number_up_to(10**300), 0, 0)
     worlds = tried = kept = 0
     parts = _components(possible, refusals)
     for number, (people, own) in enumerate(parts):
@@ -82,8 +86,6 @@ def _shares(possible: Possible) -> Floats:
 
 def _components(possible: Possible, refusals: Sequence[Refusal]) -> list[tuple[Ints, list[Refusal]]]:
     """The people of groups that refusals tie together, and those refusals, with people numbered within them."""
-    if not refusals:
-        return []
     total = int(possible.groups.max()) + 1
     touched = [np.unique(possible.groups[refusal.people]) for refusal in refusals]
     first = np.concatenate([np.full(len(groups), groups[0]) for groups in touched])

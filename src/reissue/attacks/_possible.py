@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import factorial, prod
+from math import factorial, lgamma, log, prod
 
 import numpy as np
 from scipy.special import ndtri
@@ -41,7 +41,9 @@ class Possible:
 
     @cached_property
     def _members(self) -> list[Ints]:
-        return [np.flatnonzero(self.groups == group) for group in range(int(self.groups.max(initial=-1)) + 1)]
+        order = np.argsort(self.groups, kind="stable")
+        starts = np.searchsorted(self.groups[order], np.arange(int(self.groups.max(initial=-1)) + 1))
+        return np.split(order, starts)[1:]
 
     @cached_property
     def number(self) -> int:
@@ -49,6 +51,16 @@ class Possible:
         if self.free:
             return int(int(np.count_nonzero(self.domain.totals)) ** int((self.groups >= 0).sum()))
         return prod([_orders(self.values[members]) for members in self._members])
+
+    def number_up_to(self, most: int) -> int:
+        """How many worlds there are, or `most` if there are more; without counting numbers of a million digits."""
+        found = 1
+        for members in self._members:
+            _, number = np.unique(self.values[members], return_counts=True)
+            if lgamma(len(members) + 1) - sum(lgamma(count + 1) for count in number.tolist()) > log(most) + 1:
+                return most
+            found = min(found * _orders(self.values[members]), most)
+        return found
 
     def every(self) -> Iterator[tuple[Codes, Floats]]:
         """All worlds in batches (worlds x people), with their prior weights."""

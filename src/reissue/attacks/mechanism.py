@@ -64,8 +64,6 @@ _LEAST = 200
 """With fewer runs there is no point in starting."""
 RANDOM = frozenset({"mask", "anatomy", "invariance", "equivalence", "distinct"})
 """Methods whose drafts depend on random numbers."""
-CHANGING = frozenset({"mask"})
-"""Methods that publish values which nobody has."""
 Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
 
 
@@ -119,7 +117,7 @@ def possible_worlds(release: Release, *, free: bool | None = None) -> Possible:
     published = table.sensitive if draft.sensitive is None else draft.sensitive
     kept = draft.groups >= 0
     domain = Domain(np.bincount(published[kept], minlength=table.domain.size), table.domain.taxonomy)
-    free = release.method in CHANGING if free is None else free
+    free = find(release.method).changes_values if free is None else free
     return Possible(draft.groups.astype(np.int64), published, domain, free)
 
 
@@ -180,7 +178,7 @@ def _same_drafts(
         seed = rng.integers(2**63) if name in RANDOM else 0
         job = Job(table, release.requirement, np.random.default_rng(seed), options=settled)
         try:
-            release.requirement.refuse_impossible(table.whole())
+            method.refuse_impossible(release.requirement, table)
             return signature(table, method.run(job))
         except (InputError, NotMetError):
             return None
@@ -271,7 +269,8 @@ class _Outcome:
 
     def case(self, number: int) -> dict[str, Any]:
         """Its worst case; `number` is that of the release."""
-        worlds = f"{self.parts.kept:,} of {self.parts.tried:,}"
+        tried = self.parts.tried
+        worlds = f"{self.parts.kept:,} of {tried:,}" if tried else "all that it allows, for nothing was refused"
         return tell(number, self.source, self.believed, self.shares, self.known, self.asked, self.limit, worlds)
 
     def reason(self) -> str:
@@ -284,6 +283,8 @@ class _Outcome:
     def sentence(self) -> str:
         """In plain words."""
         left = f"Of {self.parts.tried:,} worlds that were tried {self.parts.kept:,} lead to this very release"
+        if not self.parts.tried:
+            left = "The algorithm refused nothing on its way, so every world that the release allows leads to it"
         surest = f"{self.posterior:.3g}" + (f" ± {self.error:.2g}" if self.error else "")
         if self.people:
             return (
