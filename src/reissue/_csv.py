@@ -26,9 +26,9 @@ _CHUNK = 2**22
 
 
 def read_csv(
-    path: Path, delimiter: str, *, packed: bool, text: Sequence[str] = (), only: Sequence[str] = ()
+    path: Path, delimiter: str, *, packed: bool, text: Sequence[str] | None = (), only: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """A CSV file as a frame; `text` columns keep their characters. If all columns of `only` are there, just these."""
+    """A CSV file; `text` columns (None: all) keep their characters. If all of `only` are there, just they."""
     if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
         raise DataError("The delimiter must be one single ASCII character, such as , or ;")
     header = _header(path, delimiter, packed)
@@ -38,7 +38,7 @@ def read_csv(
     wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
     lazy = _scan(path, delimiter, dict.fromkeys(names, pl.String))
     facts = _facts(lazy, wanted, names[-1])
-    types = _types(lazy, facts, [name for name in wanted if name not in text])
+    types = {} if text is None else _types(lazy, facts, [name for name in wanted if name not in text])
     frame = _scan(path, delimiter, dict.fromkeys(names, pl.String) | types).select(wanted).collect()
     if len(names) > 1 and facts["last"]:
         frame = frame.head(frame.height - _blank_end(path, delimiter, packed, len(names), frame.height))

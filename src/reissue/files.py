@@ -35,9 +35,9 @@ FORMATS = (".csv", ".csv.gz", ".parquet")
 
 
 def read_file(
-    path: str | Path, *, text: Sequence[str] = (), delimiter: str = ",", only: Sequence[str] = ()
+    path: str | Path, *, text: Sequence[str] | None = (), delimiter: str = ",", only: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Read a table; columns named in `text` keep their characters (a zip code its leading zero).
+    """Read a table; columns named in `text`, or all if it is None, keep their characters (a zip code its leading zero).
 
     If all columns named in `only` are there, the others are left unread.
     """

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import polars as pl
@@ -12,10 +13,32 @@ from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.table import Table
 
-__all__ = ["GROUP", "Boxes", "Counterfeits", "Draft", "Release"]
+__all__ = ["COUNT", "COUNTERFEITS", "GROUP", "Boxes", "Counterfeits", "Draft", "Form", "Release"]
 
 GROUP = "group"
-"""The column that joins the two tables of a bucketized release."""
+"""The column that numbers groups, and joins the two tables of a bucketized release."""
+COUNT = "count"
+"""The column of a bucketized release's second table that says how often a value occurs in its group."""
+COUNTERFEITS = "counterfeits"
+"""The table, and its column, that says how many records of a group are nobody's."""
+
+
+class Form(Enum):
+    """How a release is published."""
+
+    GENERALIZED = "generalized"
+    """One table; rows with the same quasi-identifiers are a group."""
+    NUMBERED = "numbered"
+    """The same with numbered groups, because two of them may look the same and must not be taken for one."""
+    PERMUTED = "permuted"
+    """One table with numbered groups whose rows keep quasi-identifiers of their own; values are permuted in a group."""
+    TWO_TABLES = "two tables"
+    """Quasi-identifiers in one table, the values of each group counted in another, joined by the group's number."""
+
+    @property
+    def boxes(self) -> bool:
+        """Whether all rows of a group look the same; else each row keeps quasi-identifiers of its own."""
+        return self in {Form.GENERALIZED, Form.NUMBERED}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +62,15 @@ class Draft:
     """Private: what the method must remember for the next release."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What the method wants to tell: levels, cuts, rounds."""
+
+    @property
+    def form(self) -> Form:
+        """How it is published."""
+        if self.bucketized:
+            return Form.TWO_TABLES
+        if self.permuted:
+            return Form.PERMUTED
+        return Form.NUMBERED if self.numbered else Form.GENERALIZED
 
 
 @dataclass(frozen=True, eq=False)

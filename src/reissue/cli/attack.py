@@ -109,7 +109,6 @@ def attack(
     """Say what published tables give away together, attacking them the way someone who holds them would."""
     from dataclasses import replace
 
-    from reissue._given import order_hint, releases_among
     from reissue.attack import attack as run
     from reissue.attacks import registered
     from reissue.cli._findings import show_findings
@@ -117,6 +116,7 @@ def attack(
     from reissue.files import refuse_existing
     from reissue.findings import Verdict
     from reissue.guess import Told
+    from reissue.published import order_hint, releases_among
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
     separator, tables = delimiter_of(delimiter), releases_among(published)

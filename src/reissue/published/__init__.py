@@ -1,0 +1,19 @@
+"""Published tables, ours or anyone's, read into one type that says what form they have."""
+
+from reissue.published._histogram import Histogram
+from reissue.published._tables import Tables, read_tables
+from reissue.published.given import order_hint, releases_among
+from reissue.published.release import Looks, PublishedRelease, read_published
+from reissue.release import Form
+
+__all__ = [
+    "Form",
+    "Histogram",
+    "Looks",
+    "PublishedRelease",
+    "Tables",
+    "order_hint",
+    "read_published",
+    "read_tables",
+    "releases_among",
+]

@@ -1,0 +1,230 @@
+"""PublishedRelease: one release as a reader of its tables sees it, whoever published it and in whatever form.
+
+A group is what a reader cannot tell apart: rows with the same quasi-identifiers, or, where the release numbers its
+groups, rows with the same number. A column `group` numbers groups if the schema does not name it and it holds the
+numbers 1, 2, ... (or 0, 1, ...) without a gap, as our own releases do; any other column of that name is taken for data
+that the schema leaves out. In two tables it joins them, whatever it holds.
+
+Everything is counted when it is asked for, once. O(rows), one sort.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Ints
+from reissue.errors import DataError, SchemaError, nearest_column
+from reissue.published._histogram import Histogram, count_values, joined_texts
+from reissue.published._tables import Tables, read_tables
+from reissue.release import COUNT, COUNTERFEITS, GROUP, Form, Release
+from reissue.schema import Schema
+
+__all__ = ["Looks", "PublishedRelease", "read_published"]
+
+_GROUP, _ROWS, _LOOK = "\0group", "\0rows", "\0look"
+"""Names that no column of a user has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """The different published combinations of quasi-identifiers in each group, sorted by group."""
+
+    group: Ints
+    texts: pl.DataFrame
+    """One row for each, one column of texts for each quasi-identifier."""
+    rows: Ints
+    """How many published rows look so."""
+    of_row: Ints
+    """Published row to its look."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRelease:
+    """One release as it went out. Groups are numbered 0, 1, ... here, in the order of their published numbers."""
+
+    tables: Tables
+    schema: Schema
+    form: Form
+
+    @property
+    def source(self) -> Release | None:
+        """Of our own release: what stays with the holder, who attacks with all that an adversary could know."""
+        return self.tables.source
+
+    @property
+    def main(self) -> pl.DataFrame:
+        """The table that has the quasi-identifiers."""
+        return self.tables.main
+
+    @property
+    def values(self) -> pl.DataFrame:
+        """The table that has the sensitive values: the same, or the second of two."""
+        return self.tables.values
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that tell the groups of the main table apart."""
+        return self.schema.quasi if self.form == Form.GENERALIZED else (GROUP,)
+
+    @property
+    def generalized(self) -> pl.DataFrame | None:
+        """The one table whose equal rows are groups, with all columns of the schema; None in any other form."""
+        if self.form != Form.GENERALIZED:
+            return None
+        self.require(*self.schema.quasi, *self.schema.sensitive)
+        return self.main
+
+    def require(self, *columns: str) -> None:
+        """Stop if the published tables lack columns that the schema names."""
+        known = [*self.main.columns, *self.values.columns]
+        absent = [name for name in columns if name not in known]
+        if absent:
+            hint = nearest_column(absent[0], known)
+            raise SchemaError(f"A release lacks columns that the schema names: {', '.join(absent)}.{hint}")
+
+    # --- groups ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def group(self) -> Ints:
+        """Row of the main table to its group."""
+        if self.form == Form.GENERALIZED:
+            return self.looks.of_row
+        return self._places(self.main)
+
+    @cached_property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(self.group.max(initial=-1)) + 1
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Rows of each group, counterfeits too."""
+        return np.bincount(self.group, minlength=self.groups)
+
+    @cached_property
+    def looks(self) -> Looks:
+        """The published combinations of quasi-identifiers in each group: one a group, if the form has boxes."""
+        self.require(*self.schema.quasi)
+        columns = list(self.schema.quasi)
+        rows = self.main.select(pl.col(columns).cast(pl.String))
+        keys = columns
+        if self.form != Form.GENERALIZED:
+            rows, keys = rows.with_columns(pl.Series(_GROUP, self._places(self.main))), [_GROUP, *columns]
+        found = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_ROWS)).sort(keys)
+        found = found.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_LOOK))
+        of_row = rows.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")[_LOOK].to_numpy()
+        group = found[_LOOK if self.form == Form.GENERALIZED else _GROUP].to_numpy()
+        return Looks(group, found.select(columns), found[_ROWS].to_numpy(), of_row)
+
+    def box(self, group: int) -> dict[str, str | None]:
+        """The quasi-identifiers of a group as published; nothing where its rows look different."""
+        mine = np.flatnonzero(self.looks.group == group)
+        return self.looks.texts.row(int(mine[0]), named=True) if len(mine) == 1 else {}
+
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def value_group(self) -> Ints:
+        """Row of the values' table to its group."""
+        return self._places(self.values) if self.tables.apart else self.group
+
+    @cached_property
+    def weights(self) -> Ints:
+        """Row of the values' table to how many records it stands for."""
+        if not self.tables.apart or COUNT not in self.values.columns:
+            return np.ones(self.values.height, np.int64)
+        counted = self.values[COUNT].cast(pl.Int64, strict=False)
+        if counted.null_count() or bool((counted < 0).any()):
+            raise DataError(f"The column '{COUNT}' of the second table must hold whole numbers.")
+        return counted.to_numpy()
+
+    @cached_property
+    def histogram(self) -> Histogram:
+        """How often each sensitive value occurs in each group, counterfeits too."""
+        self.require(*self.schema.sensitive)
+        texts = joined_texts(self.values, self.schema.sensitive)
+        found = count_values(self.value_group, texts, self.weights)
+        sizes = np.bincount(found.group, found.count, self.groups)
+        if len(sizes) > self.groups or (sizes != self.sizes).any():
+            raise DataError("The two tables do not belong together: the sizes of their groups differ.")
+        return found
+
+    @cached_property
+    def counterfeits(self) -> Ints:
+        """How many records of each group are declared to be nobody's."""
+        counted = self.tables.counterfeits
+        if counted is None:
+            return np.zeros(self.groups, np.int64)
+        number = counted[COUNTERFEITS].cast(pl.Int64, strict=False)
+        place = self._looking(counted) if self.form == Form.GENERALIZED else self._places(counted)
+        total = np.bincount(place, number.fill_null(-1).to_numpy(), self.groups).astype(np.int64)
+        if number.null_count() or (number < 0).any() or (total > self.sizes).any():
+            raise DataError("The table of counterfeits does not belong to the release: its numbers do not fit.")
+        return total
+
+    def _looking(self, counted: pl.DataFrame) -> Ints:
+        """The groups of a table that shows their quasi-identifiers instead of numbers."""
+        columns = [name for name in self.schema.quasi if name in counted.columns]
+        shown = self.looks.texts.with_columns(pl.Series(_GROUP, self.looks.group))
+        texts = counted.select(pl.col(columns).cast(pl.String))
+        if len(columns) == len(self.schema.quasi):
+            found = texts.join(shown, on=columns, how="left", nulls_equal=True, maintain_order="left")[_GROUP]
+            if not found.null_count():
+                return found.to_numpy()
+        raise DataError("The table of counterfeits names groups that were not published.")
+
+    @cached_property
+    def _labels(self) -> pl.Series:
+        """The published numbers of the groups, in order: as texts, since tables may hold them in any type."""
+        texts = _label(self.main[GROUP]).unique().drop_nulls().to_frame()
+        return texts.sort(pl.col(GROUP).cast(pl.Float64, strict=False), GROUP).to_series()
+
+    def _places(self, table: pl.DataFrame) -> Ints:
+        """The groups of a table's rows by their published numbers."""
+        places = _label(table[GROUP]).cast(pl.Enum(self._labels), strict=False).to_physical().cast(pl.Int64)
+        if places.null_count():
+            raise DataError(f"{places.null_count()} rows have a '{GROUP}' that the other table lacks, or none at all.")
+        return places.to_numpy()
+
+
+def read_published(data: Any, schema: Schema, *, delimiter: str = ",", as_text: bool = True) -> PublishedRelease:
+    """Read a release: what `read_tables` takes, or tables that were read before."""
+    if isinstance(data, PublishedRelease):
+        return data
+    tables = read_tables(data, schema, delimiter=delimiter, as_text=as_text)
+    return PublishedRelease(tables, schema, _form(tables, schema))
+
+
+def _form(tables: Tables, schema: Schema) -> Form:
+    if tables.source is not None:
+        return tables.source.draft.form
+    if tables.apart:
+        if not all(GROUP in frame.columns for frame in (tables.main, tables.values)):
+            raise SchemaError(f"Both tables of a release in two need the column '{GROUP}', which joins them.")
+        return Form.TWO_TABLES
+    main = tables.main
+    if GROUP not in main.columns or GROUP in schema.columns or not _numbers_groups(main[GROUP]):
+        return Form.GENERALIZED
+    quasi = [name for name in schema.quasi if name in main.columns]
+    alike = main.select(GROUP, *quasi).n_unique() == main[GROUP].n_unique()
+    return Form.NUMBERED if alike else Form.PERMUTED
+
+
+def _numbers_groups(column: pl.Series) -> bool:
+    """Whether a column holds the numbers 0, 1, ... or 1, 2, ... without a gap."""
+    number = _label(column).cast(pl.Int64, strict=False)
+    low, high = number.min(), number.max()
+    if number.null_count() or not (isinstance(low, int) and isinstance(high, int)):
+        return False
+    return low in {0, 1} and high - low + 1 == number.n_unique()
+
+
+def _label(column: pl.Series) -> pl.Series:
+    """Group numbers as texts; a frame may hold whole numbers as floats."""
+    if column.dtype.is_float() and column.is_finite().all():
+        whole = column.cast(pl.Int64, strict=False)
+        column = whole if (whole == column).all() else column
+    return column.cast(pl.String)
