@@ -195,12 +195,12 @@ def test_values_are_permuted_inside_groups() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"bucketized": True}, {"permuted": True}, {"numbered": True}])
 def test_counterfeits_are_counted(options: dict[str, Any]) -> None:
-    table = Table.read(PEOPLE, SCHEMA)
+    table = Table.read(PEOPLE.with_columns(note=pl.Series(["early", "late"] * 6)), SCHEMA)
     fakes = Counterfeits(np.array([0, 0, 2], np.int32), table.codes[:, [0, 1, 8]], np.array([0, 1, 1], np.int32))
     release = release_of(table, counterfeits=fakes, **options)
     main = next(iter(release.tables.values()))
     assert main.height == 15
-    assert main["note"].null_count() == 3
+    assert main["note"].null_count() == 0
     assert release.counterfeits == 3
     counted = release.tables["counterfeits"]
     assert sorted(counted["counterfeits"]) == [1, 2]

@@ -3,17 +3,16 @@
 A release is re-checked from its published columns, by other code than the algorithm's, before anyone gets to see it.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from reissue._arrays import Codes
+from reissue._counterfeits import counterfeit_cells
 from reissue.cells import distinct_keys
 from reissue.check import meets
 from reissue.errors import InternalError, SchemaError
-from reissue.release import GROUP, Boxes, Draft, Release
+from reissue.release import GROUP, Boxes, Counterfeits, Draft, Release
 from reissue.requirements import Requirement
 from reissue.table import Table
 
@@ -84,7 +83,7 @@ def _generalized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Genera
     if draft.counterfeits is None:
         return {"release": whole}
     fakes = [names.gather(pl.Series(of_group[draft.counterfeits.groups])) for names, of_group in texts]
-    added, marks = _fakes(table, draft, fakes), pl.DataFrame(fakes)
+    added, marks = _fakes(table, draft, draft.counterfeits, fakes, rng), pl.DataFrame(fakes)
     if draft.numbered:
         marks = number.gather(draft.counterfeits.groups).to_frame()
         added = added.insert_column(0, marks[GROUP])
@@ -103,7 +102,8 @@ def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generat
     if draft.counterfeits is not None:
         fakes = draft.counterfeits
         joined = pl.Series(GROUP, number[fakes.groups], dtype=pl.Int64)
-        whole = _mixed(whole, _fakes(table, draft, _exact(table, fakes.codes)).insert_column(0, joined), rng)
+        added = _fakes(table, draft, fakes, _exact(table, fakes.codes), rng)
+        whole = _mixed(whole, added.insert_column(0, joined), rng)
         tables["counterfeits"] = joined.to_frame().group_by(GROUP).len("counterfeits").sort(GROUP)
     sensitive = list(table.schema.sensitive)
     if draft.permuted:
@@ -160,12 +160,11 @@ def _published(table: Table, draft: Draft, order: Codes, quasi: list[pl.Series])
     return pl.DataFrame([columns[name] if name in columns else table.frame[name].gather(order) for name in names])
 
 
-def _fakes(table: Table, draft: Draft, quasi: list[pl.Series]) -> pl.DataFrame:
-    """The counterfeits as published rows; a kept column is missing there."""
-    codes: Codes = np.empty(0, np.int32) if draft.counterfeits is None else draft.counterfeits.sensitive
-    columns: Mapping[str, pl.Series] = {**{c.name: c for c in quasi}, **_named(table.decode(codes))}
-    kept = {name: pl.Series(name, [None] * len(codes), dtype=table.frame.schema[name]) for name in table.schema.kept}
-    columns = {**columns, **kept}
+def _fakes(
+    table: Table, draft: Draft, fakes: Counterfeits, quasi: list[pl.Series], rng: np.random.Generator
+) -> pl.DataFrame:
+    """The counterfeits as published rows, in the columns of the real ones."""
+    columns = {column.name: column for column in quasi} | counterfeit_cells(table, draft, fakes, rng)
     return pl.DataFrame([columns[name] for name in table.frame.columns if name in columns])
 
 

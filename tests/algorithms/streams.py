@@ -1,17 +1,18 @@
 """Small random streams of people who come, leave and come back, with values that last."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from reissue import anonymize
-from reissue.release import Release
+from reissue.release import GROUP, Release
 from reissue.schema import Schema
 
-__all__ = ["SCHEMA", "publish", "stream"]
+__all__ = ["SCHEMA", "drafted", "publish", "published", "stream"]
 
-SCHEMA = Schema.of_columns(quasi=["q", "r"], sensitive=["s"], identifier="id", keep=["who"])
+SCHEMA = Schema.of_columns(quasi=["q", "r"], sensitive=["s"], identifier="id")
 
 
 def stream(
@@ -45,7 +46,7 @@ def stream(
 def _frame(rows: list[tuple[int, int, str, int]]) -> pl.DataFrame:
     columns = zip(*rows, strict=True)
     number, q, r, s = (list(column) for column in columns)
-    return pl.DataFrame({"id": number, "who": number, "q": q, "r": r, "s": [f"v{value}" for value in s]})
+    return pl.DataFrame({"id": number, "q": q, "r": r, "s": [f"v{value}" for value in s]})
 
 
 def publish(frames: list[pl.DataFrame], method: str, requirement: str, seed: int = 5, **options: Any) -> list[Release]:
@@ -56,3 +57,46 @@ def publish(frames: list[pl.DataFrame], method: str, requirement: str, seed: int
         options = {"ineligible": "counterfeits", **options}
         releases.append(anonymize(frame, SCHEMA, requirement, method=method, memory=memory, seed=seed, **options))
     return releases
+
+
+Group = tuple[Any, ...]
+"""Counts of the quasi-identifiers and of the values of a group, and its number of counterfeits."""
+
+
+def _group(quasi: list[Any], values: list[Any], fakes: int) -> Group:
+    return (frozenset(Counter(quasi).items()), frozenset(Counter(values).items()), fakes)
+
+
+def drafted(release: Release, frame: pl.DataFrame, *, exact: bool) -> Counter[Group]:
+    """The groups that must go out, by what is private: who stands where, and which counterfeits stand with them."""
+    table, draft, fakes = release.table, release.draft, release.draft.counterfeits
+    found: Counter[Group] = Counter()
+    for group in range(release.groups):
+        rows = frame.select("q", "r", "s").filter(pl.Series(draft.groups == group)).rows()
+        chosen = [] if fakes is None else (fakes.groups == group).nonzero()[0].tolist()
+        if fakes is not None:
+            values = table.decode(fakes.sensitive)["s"].to_list()
+            q, r = (coding.decode(codes).to_list() for coding, codes in zip(table.codings, fakes.codes, strict=True))
+            rows += [(q[one], r[one], values[one]) for one in chosen]
+        texts = [
+            taxonomy.text(release.boxes.lo[place, [group]], release.boxes.hi[place, [group]])[0]
+            for place, taxonomy in enumerate(table.taxonomies)
+        ]
+        quasi = [row[:2] if exact else tuple(texts) for row in rows]
+        found[_group(quasi, [row[2] for row in rows], len(chosen))] += 1
+    return found
+
+
+def published(release: Release) -> Counter[Group]:
+    """The groups as everyone can read them."""
+    tables = release.frames
+    quasi = next(iter(tables.values()))
+    values = tables.get("sensitive", quasi.group_by(GROUP, *(["s"] if "s" in quasi.columns else [])).len("count"))
+    counted = tables.get("counterfeits", pl.DataFrame({GROUP: [], "counterfeits": []}))
+    fakes = dict(counted.select(GROUP, "counterfeits").rows())
+    found: Counter[Group] = Counter()
+    for (number,), rows in quasi.group_by(GROUP):
+        own = values.filter(pl.col(GROUP) == number).select("s", "count").rows()
+        shown = [value for value, count in own for _ in range(count)]
+        found[_group(rows.select("q", "r").rows(), shown, fakes.get(number, 0))] += 1
+    return found

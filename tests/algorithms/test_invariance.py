@@ -23,25 +23,26 @@ from reissue.schema import Schema
 from reissue.table import Table
 from reissue.taxonomy import assemble
 from tests.algorithms.contract import lies_under
-from tests.algorithms.streams import SCHEMA, publish, stream
+from tests.algorithms.streams import SCHEMA, drafted, publish, published, stream
 
 
 def check_release(release: Release, frame: pl.DataFrame, m: int, signatures: dict[int, frozenset[str]]) -> None:
-    table = release.tables["release"]
+    table, groups = release.tables["release"], release.draft.groups
     assert table.height == frame.height + release.counterfeits
-    real = table.filter(pl.col("who").is_not_null()).sort("who")
-    assert real.select("who", "s").equals(frame.sort("who").select("who", "s")), "a record was lost or changed"
-    for name in ("q", "r"):
-        for value, text in zip(frame.sort("who")[name], real[name], strict=True):
+    assert published(release) == drafted(release, frame, exact=False), "a record was lost or changed"
+    for place, name in enumerate(("q", "r")):
+        low, high = release.boxes.lo[place, groups], release.boxes.hi[place, groups]
+        for value, text in zip(frame[name], release.table.taxonomies[place].text(low, high), strict=True):
             assert lies_under(value, text, Hierarchy())
-    for (_,), group in table.group_by(GROUP):
-        values = group["s"].to_list()
-        assert len(set(values)) == len(values) >= m, "not m-unique"
-        for who in group["who"].drop_nulls():
-            assert signatures.setdefault(who, frozenset(values)) == frozenset(values), "another signature"
-    fakes = Counter(table.filter(pl.col("who").is_null())[GROUP].to_list())
-    published = release.tables.get("counterfeits", pl.DataFrame({GROUP: [], "counterfeits": []}))
-    assert fakes == Counter(dict(published.select(GROUP, "counterfeits").rows()))
+    values: dict[int, list[str]] = defaultdict(list)
+    fakes = release.draft.counterfeits
+    added = [] if fakes is None else zip(fakes.groups.tolist(), release.table.decode(fakes.sensitive)["s"], strict=True)
+    for group, value in [*zip(groups.tolist(), frame["s"], strict=True), *added]:
+        values[group].append(value)
+    assert all(len(set(each)) == len(each) >= m for each in values.values()), "not m-unique"
+    for person, group in zip(frame["id"], groups.tolist(), strict=True):
+        signature = frozenset(values[group])
+        assert signatures.setdefault(person, signature) == signature, "another signature"
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3), st.booleans())
@@ -125,7 +126,7 @@ def test_no_release_could_do_with_fewer_counterfeits(seed: int, m: int, returns:
     frames = stream(seed, releases=4, returns=returns)
     known: dict[int, frozenset[str]] = {}
     for release, frame in zip(publish(frames, "invariance", f"m-unique={m}"), frames, strict=True):
-        value = dict(frame.select("who", "s").rows())
+        value = dict(frame.select("id", "s").rows())
         have: dict[frozenset[str], Counter[str]] = defaultdict(Counter)
         for who in value.keys() & known.keys():
             have[known[who]][value[who]] += 1
@@ -193,9 +194,7 @@ def test_split_keeps_to_the_children_of_a_tree() -> None:
 
 # --- bad input -------------------------------------------------------------------------------------------------------
 
-PEOPLE = pl.DataFrame(
-    {"id": [1, 2, 3, 4], "who": [1, 2, 3, 4], "q": [1, 2, 3, 4], "r": list("xyxy"), "s": list("abab")}
-)
+PEOPLE = pl.DataFrame({"id": [1, 2, 3, 4], "q": [1, 2, 3, 4], "r": list("xyxy"), "s": list("abab")})
 
 
 def start() -> Release:
@@ -279,8 +278,6 @@ def test_memory_files_continue_a_series(tmp_path: Path) -> None:
         save_memory(release.draft.memory, tmp_path / "memory", force=True)
         memory = load_memory(tmp_path / "memory")
     assert (tmp_path / "memory").stat().st_mode & 0o077 == 0
-    content = (tmp_path / "memory").read_bytes()
-    assert b"who" not in content
 
 
 def test_damaged_memory_files_are_refused(tmp_path: Path) -> None:
