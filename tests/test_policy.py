@@ -23,7 +23,7 @@ def test_a_requirement_is_enough() -> None:
     assert str(read.require) == "k=5"
     assert (read.method, dict(read.options), read.suppress, read.counterfeits) == ("pool", {}, 0.0, None)
     assert (read.attacks, dict(read.ceilings), read.not_run) == (None, {}, False)
-    assert (read.exact, read.look_back, read.collude) == (False, None, None)
+    assert (read.exact, read.look_back, read.collude, read.alone) == (False, None, None, False)
 
 
 def test_everything_can_be_said() -> None:
@@ -65,6 +65,8 @@ def test_what_not_run_means(word: str, meaning: Any) -> None:
         ('require = "k=5"\nceilings = { updates = 0 }', "a number above 0"),
         ('require = "k=5"\nceilings = { updates = "x" }', "a number above 0"),
         ('require = "k=5"\nceilings = 3', "a table of attacks"),
+        ('require = "k=5"\nalone = "yes"', "true or false"),
+        ('require = "k=5"\nalone = true\nattacks = ["correspondence"]', "Leave one of the two out"),
         ('require = "k=5"\nnot_run = "perhaps"', '"refuse", "allow", or a list'),
         ('require = "k=5"\nnot_run = ["update"]', "Did you mean 'updates'"),
         ('require = "k=5"\nexact = 1', "true or false"),

@@ -29,8 +29,8 @@ METHODS: Mapping[str, tuple[list[pl.DataFrame], Mapping[str, Any]]] = {
     "mondrian": (MONTHS, {**POOL, "method": "mondrian", "suppress": 0.05}),
     "topdown": (MONTHS, {**POOL, "method": "topdown"}),
     "anatomy": (MONTHS, {**POOL, "method": "anatomy", "require": "simple-l=2"}),
-    "mask": (MONTHS, {"method": "mask", "require": "k=5 & simple-l=2", "attacks": ["minimality"]}),
-    "providers": (MONTHS, {"method": "providers", "require": "k=4", "attacks": ["coalition"]}),
+    "mask": (MONTHS, {"method": "mask", "require": "k=5 & simple-l=2", "attacks": ["minimality"], "alone": True}),
+    "providers": (MONTHS, {"method": "providers", "require": "k=4", "attacks": ["coalition"], "alone": True}),
     "correspondence": (GROWING, {"method": "correspondence", "require": "k=5", "attacks": ["correspondence"]}),
     "invariance": (MONTHS, INVARIANCE),
     "distinct": (MONTHS, {"method": "distinct", "require": "m-unique=3", "attacks": ["updates"]}),
@@ -188,8 +188,63 @@ def test_what_was_not_run_blocks_unless_the_policy_says_otherwise(place: Path, t
         publish(MONTHS[0], ledger)
         with pytest.raises(RefusedError, match="The policy asks for this attack"):
             publish(MONTHS[1], ledger)
-        ledger.amend(schema({**policy, "not_run": ["correspondence"]}))
+        more = {"attacks": ["correspondence", "updates"], "ceilings": {"updates": 1.0}}
+        ledger.amend(schema({**policy, **more, "not_run": ["correspondence"]}))
         publish(MONTHS[1], ledger)
+
+
+@pytest.mark.parametrize(
+    "blind",
+    [
+        {"attacks": []},
+        {"attacks": ["minimality"]},
+        {"attacks": ["correspondence"], "not_run": "allow"},
+        {"attacks": ["correspondence"], "not_run": ["correspondence"]},
+        {"attacks": ["correspondence"], "not_run": "allow", "look_back": 1},
+        {"attacks": ["correspondence"], "not_run": "allow", "collude": [["a", "b"]]},
+    ],
+)
+def test_a_release_that_nothing_was_compared_with_is_refused(blind: dict[str, Any], place: Path) -> None:
+    """Twelve people of one age, then one more: the difference of the two is the newcomer's value."""
+    values = ["flu", "asthma", "gout"] * 4 + ["HIV"]
+    people = pl.DataFrame({"p": range(13), "age": [40] * 13, "ill": values})
+    plan = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="p")
+    plan = replace(plan, policy={"require": "k=5 & l=2", "method": "anatomy", **blind})
+    if "minimality" in blind["attacks"]:
+        plan = replace(plan, policy={**plan.policy, "method": "mondrian"})
+    else:
+        plan = replace(plan, policy={**plan.policy, "require": "simple-l=2"})
+    with Ledger.create(place, plan) as ledger:
+        publish(people.head(12), ledger, recipients=["a"])
+        before = ledger.entries()
+        with pytest.raises(RefusedError, match="No attack compared it with release 1") as refused:
+            publish(people, ledger, recipients=["b"])
+        assert "'correspondence', 'updates', 'equivalence'" in refused.value.report.advice[0]
+        assert "alone = true" in refused.value.report.advice[0]
+        assert ledger.entries() == before
+
+
+def test_an_older_release_is_compared_though_the_last_ones_are_others(place: Path) -> None:
+    """Looking back one release is one that the recipient holds, not just the last one."""
+    policy = {**POOL, "collude": [], "look_back": 1}
+    with Ledger.create(place, schema(policy)) as ledger:
+        publish(MONTHS[0], ledger, recipients=["ministry"])
+        publish(MONTHS[1], ledger, recipients=["institute"])
+        made = publish_next(MONTHS[2], ledger, recipients=["ministry"])
+        assert made.findings["updates"].releases == (1, 3)
+
+
+def test_releases_that_never_meet_go_out_with_a_warning(place: Path) -> None:
+    policy = {"require": "k=5", "attacks": [], "alone": True}
+    with Ledger.create(place, schema(policy)) as ledger:
+        for month in MONTHS[:2]:
+            made = publish_next(month, ledger)
+            assert "nobody ever holds two releases" in made.warnings[0]
+            assert ledger.release(made.number).content["warnings"] == list(made.warnings)
+        assert publish_next(MONTHS[1], ledger).warnings == made.warnings
+        ledger.amend(schema({**policy, "alone": False}))
+        with pytest.raises(RefusedError, match="No attack compared it with releases 1 and 2"):
+            publish(MONTHS[2], ledger)
 
 
 def test_too_many_counterfeits_are_refused(place: Path) -> None:
@@ -288,8 +343,9 @@ def test_a_private_copy_is_adopted_without_its_names(place: Path) -> None:
 def test_looking_back_is_bounded_where_the_policy_says_so(place: Path) -> None:
     with Ledger.create(place, schema({**INVARIANCE, "look_back": 1})) as ledger:
         for month in MONTHS[:3]:
-            publish(month, ledger)
+            made = publish_next(month, ledger)
         assert ledger.release(3).content["findings"]["findings"][0]["releases"] == [2, 3]
+        assert "release 1 may be unseen" in made.warnings[0]
 
 
 @pytest.mark.parametrize("policy", [INVARIANCE, {**POOL, "risk": 0.05, "ceilings": {}}, {**POOL, "ceilings": {}}])

@@ -8,10 +8,8 @@ from reissue.errors import RequirementError, SchemaError, nearest
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 
-__all__ = ["COMPARING", "Policy"]
+__all__ = ["Policy"]
 
-COMPARING = ("correspondence", "equivalence")
-"""Attacks that compare releases: with a first release there is nothing for them to do."""
 DEFAULT_METHOD = "pool"
 _KEYS = (
     "require",
@@ -26,6 +24,7 @@ _KEYS = (
     "exact",
     "look_back",
     "collude",
+    "alone",
 )
 
 
@@ -55,6 +54,8 @@ class Policy:
     """How many earlier releases attacks look at; None for all of them."""
     collude: tuple[tuple[str, ...], ...] | None = None
     """The groups of recipients who may put their releases together; None for all recipients."""
+    alone: bool = False
+    """Whether nobody ever holds two releases: then they are not compared, and every publication warns of it."""
 
     @classmethod
     def of(cls, schema: Schema) -> "Policy":
@@ -74,19 +75,21 @@ class Policy:
         method = _typed(section, "method", str, DEFAULT_METHOD, 'the name of a method, such as "pool"')
         options = _typed(section, "options", dict, {}, "a table of the method's options, such as { e = 5 }")
         find(method).settle(options)
+        attacks = _attacks(section)
         return cls(
             require=require,
             method=method,
             options=dict(options),
             suppress=_share(section, "suppress", 0.0, below=True) or 0.0,
             counterfeits=_share(section, "counterfeits", None),
-            attacks=_attacks(section),
+            attacks=attacks,
             ceilings=_ceilings(section),
             risk=_risk(section),
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
             look_back=_look_back(section),
             collude=_collude(section),
+            alone=_alone(section, attacks),
         )
 
 
@@ -165,6 +168,19 @@ def _collude(section: Mapping[str, Any]) -> tuple[tuple[str, ...], ...] | None:
             '[policy] `collude` must be "all", or a list of groups of recipients, such as [["ministry", "institute"]].'
         )
     return tuple(tuple(group) for group in value)
+
+
+def _alone(section: Mapping[str, Any], attacks: Sequence[str] | None) -> bool:
+    from reissue.attacks import find
+
+    alone: bool = _typed(section, "alone", bool, default=False, what="true or false")
+    comparing = [name for name in attacks or () if find(name).fewest > 1]
+    if alone and comparing:
+        raise SchemaError(
+            f"[policy] `alone` says that nobody holds two releases, and `attacks` asks for '{comparing[0]}', which "
+            "compares them. Leave one of the two out."
+        )
+    return alone
 
 
 def _names(group: Any) -> bool:

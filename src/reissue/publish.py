@@ -45,6 +45,8 @@ class Publication:
     """Whether it is in the ledger: not after a dry run."""
     again: bool = False
     """Whether it had been published before, from the same table."""
+    warnings: tuple[str, ...] = ()
+    """What whoever sends it out should know."""
 
 
 def publish(
@@ -91,13 +93,14 @@ def publish_next(
             return situation.same(release)
         together = situation.attack(release, lambda done: progress((1 + done) / 2))
         findings = together.findings
-        problems = problems_of(release, findings, situation.policy)
+        problems = problems_of(release, findings, situation.policy, together.uncompared)
         if problems:
             raise refusal(situation.number, problems, findings, situation.policy, release)
         if writer is not None:
             writer.remove_all_but(needed_files(entries))
             writer.append("release", situation.record(release, together, writer))
-    return Publication(release, situation.number, findings, recorded=writer is not None)
+    recorded = writer is not None
+    return Publication(release, situation.number, findings, recorded=recorded, warnings=situation.warnings)
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,13 @@ class _Situation:
     @property
     def number(self) -> int:
         return len(self.earlier) + 1
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever sends the release out should know."""
+        from reissue.ledger._refusal import warnings_of
+
+        return tuple(warnings_of(self.policy, [one.number for one in self.earlier]))
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
@@ -262,6 +272,7 @@ class _Situation:
             "suppressed": release.suppressed,
             "tables": list(release.tables),
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "warnings": list(self.warnings),
         }
 
     def same(self, release: Release) -> Publication:
@@ -280,7 +291,8 @@ class _Situation:
         found = [
             Finding(**{**one, "releases": tuple(one["releases"])}) for one in again.content["findings"]["findings"]
         ]
-        return Publication(release, self.number, Findings(tuple(found)), recorded=True, again=True)
+        warnings = tuple(again.content.get("warnings", ()))
+        return Publication(release, self.number, Findings(tuple(found)), recorded=True, again=True, warnings=warnings)
 
 
 def _day(dated: date | str | None) -> str | None:

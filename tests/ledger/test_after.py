@@ -113,7 +113,7 @@ def test_earlier_releases_are_not_read_again(place: Path) -> None:
 @pytest.mark.parametrize("harm", ["damaged", "removed"])
 def test_what_was_lost_is_made_again(harm: str, place: Path) -> None:
     months = tables(2)
-    with Ledger.create(place, plan(attacks=[])) as ledger:
+    with Ledger.create(place, plan(attacks=[], alone=True)) as ledger:
         earlier = [publish(table, ledger).tables["release"] for table in months[:3]]
         path = place / "files" / ledger.release(3).files["past"]
         path.unlink() if harm == "removed" else path.write_bytes(path.read_bytes()[:-20] + b"x" * 20)
@@ -127,7 +127,7 @@ def test_another_method_begins_anew(place: Path) -> None:
     with Ledger.create(place, plan()) as ledger:
         for table in months[:2]:
             publish(table, ledger)
-        ledger.amend(plan(method="invariance", require="m-unique=2", attacks=[]))
+        ledger.amend(plan(method="invariance", require="m-unique=2", attacks=[], alone=True))
         assert publish(months[2], ledger).method == "invariance"
         assert ledger.verify() == []
 
@@ -153,7 +153,8 @@ def test_ranges_that_cross_as_texts_only(place: Path) -> None:
     ages = [rng.choice([21, 22, 23, 24, 28, 29, 30, 33, 34]) for _ in range(400)]
     whole = pl.DataFrame({"id": range(400), "age": ages, "s": [rng.choice("xyz") for _ in ages]})
     columns = {name: role for name, role in PLAN.columns.items() if name != "zip"}
-    policy = {**POLICY, "require": "k=20", "not_run": ["correspondence"]}
+    compared = {"attacks": ["correspondence", "updates"], "ceilings": {"updates": 1.0}}
+    policy = {**POLICY, **compared, "require": "k=20", "not_run": ["correspondence"]}
     first = Schema(columns, {"age": Hierarchy("ranges", ranges=(5,))}, policy=policy)
     other = Schema(columns, {"age": Hierarchy("ranges", ranges=(7,))}, policy=policy)
     earlier: list[pl.DataFrame] = []

@@ -107,6 +107,8 @@ class Attack:
     """Whether it takes a coalition's own records into account itself; they are taken out for all others."""
     alone: bool = False
     """Whether it judges every release by itself: what else was published does not matter to it."""
+    fewest: int = 1
+    """How many releases it needs: with fewer there is nothing for it to do."""
     carried: Carried | None = None
     """How it carries on from release to release, if it does; else it begins anew with all of them."""
     needs: str = ""
@@ -115,6 +117,11 @@ class Attack:
     """What such an adversary has and does, for people who read no papers."""
     prevention: tuple[str, ...] = ()
     """What would prevent it, in plain sentences."""
+
+    @property
+    def compares(self) -> bool:
+        """Whether it looks at releases together, where there are several."""
+        return not self.alone
 
     def __call__(self, series: Series, knowledge: Knowledge) -> Finding:
         """Run it on the releases that the adversary holds."""
@@ -147,6 +154,7 @@ def attack(
     *,
     insiders: bool = False,
     alone: bool = False,
+    fewest: int = 1,
     carried: Carried | None = None,
     needs: str = "",
     story: str = "",
@@ -158,7 +166,7 @@ def attack(
     """
 
     def keep(run: Run) -> Run:
-        _REGISTRY[name] = Attack(name, run, summary, insiders, alone, carried, needs, story, tuple(prevention))
+        _REGISTRY[name] = Attack(name, run, summary, insiders, alone, fewest, carried, needs, story, tuple(prevention))
         return run
 
     return keep

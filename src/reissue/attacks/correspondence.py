@@ -37,6 +37,7 @@ __all__ = ["correspondence", "crack_sizes"]
 @attack(
     NAME,
     "Rules out records that have no partner in another release of a growing table.",
+    fewest=2,
     carried=Carried(take, judge),
     needs="at least two releases of a table that only grows, with quasi-identifiers and sensitive values in one table",
     story=(

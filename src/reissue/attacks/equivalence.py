@@ -119,6 +119,7 @@ def _judge(state: State, series: Series) -> Finding:
 @attack(
     NAME,
     "Subtracts groups of the same values from each other: who has the same value as whom.",
+    fewest=2,
     needs=(
         "at least two releases, values that do not change, and to know who is in each release: our own, files that "
         "kept the identifier, or `--knows members=FOLDER`"

@@ -28,7 +28,7 @@ def show_findings(findings: "Findings") -> None:
     """The table, the sentences, the verdict; the worst first."""
     from rich.console import Console
 
-    from reissue.policy import COMPARING
+    from reissue.attacks import registered
 
     ran = [one for one in findings if one.reason is None]
     if ran and Console().width >= _NARROW:
@@ -37,7 +37,9 @@ def show_findings(findings: "Findings") -> None:
         _render.show_table(["attack", "outcome", "people exposed", "worst", "limit"], rows)
     show_ran(findings)
     show_not_run(findings)
-    waiting = [one.attack for one in findings if one.reason is not None and one.attack in COMPARING]
+    known = registered()
+    fewest = {one.attack: known[one.attack].fewest for one in findings if one.attack in known}
+    waiting = [one.attack for one in findings if one.reason is not None and fewest.get(one.attack, 1) > 1]
     if len(findings.releases) == 1 and waiting:
         _render.say(f"There is one release only: {' and '.join(waiting)} could only be run on two or more.")
     _render.say("", _VERDICTS[findings.verdict], style="bold")

@@ -26,6 +26,7 @@ __all__ = [
     "show_table",
     "show_usage_error",
     "show_values",
+    "warn",
     "watching",
 ]
 
@@ -38,6 +39,11 @@ def say(*lines: str, error: bool = False, style: str = "") -> None:
     console = Console(stderr=error, highlight=False)
     for line in lines:
         console.print(Text(line, style=style), soft_wrap=not console.is_terminal)
+
+
+def warn(*lines: str) -> None:
+    """What somebody should know before going on."""
+    say(*(f"Warning: {line}" for line in lines), style="yellow")
 
 
 def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:

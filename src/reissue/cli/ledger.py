@@ -74,6 +74,7 @@ def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = Fa
     found = [[f["attack"], f["status"].replace("_", " "), f["sentence"]] for f in content["findings"]["findings"]]
     if found:
         _render.show_table(["attack", "outcome", "in words"], found)
+    _render.warn(*content.get("warnings", ()))
 
 
 @books.command()

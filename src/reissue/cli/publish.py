@@ -153,7 +153,14 @@ def _write_page(made: "Publication", path: Path) -> Path:
     from reissue.utility import measure
 
     title = f"Release {made.number}, attacked together with all earlier ones"
-    return write_report(made.findings, path, title=title, utility={"this release": [measure(made.release)]}, force=True)
+    utility = {"this release": [measure(made.release)]}
+    return write_report(made.findings, path, title=title, utility=utility, warnings=made.warnings, force=True)
+
+
+def _with_earlier(made: "Publication") -> str:
+    """Whether releases were compared: not where the policy says that they never meet."""
+    several = any(len(one.releases) > 1 and one.reason is None for one in made.findings)
+    return " together with earlier releases" if several else ""
 
 
 def _show(made: "Publication", paths: list[str], head: str, page: Path | None, *, as_json: bool) -> None:
@@ -171,6 +178,7 @@ def _show(made: "Publication", paths: list[str], head: str, page: Path | None, *
                 "groups": release.groups,
                 "counterfeits": release.counterfeits,
                 **made.findings.as_dict(),
+                "warnings": list(made.warnings),
                 "files": paths,
                 "head": head,
                 **({} if page is None else {"report": page}),
@@ -185,8 +193,9 @@ def _show(made: "Publication", paths: list[str], head: str, page: Path | None, *
     _render.say(
         f"Release {made.number}: {_render.plural(published, 'row')} in {_render.plural(release.groups, 'group')}, "
         f"{_render.plural(release.suppressed, 'row')} left out, {_render.plural(release.counterfeits, 'counterfeit')}.",
-        f"It meets {release.requirement}, and withstands the policy's attacks with all earlier releases.",
+        f"It meets {release.requirement}, and withstands the policy's attacks{_with_earlier(made)}.",
     )
+    _render.warn(*made.warnings)
     if made.again:
         _render.say("This table had been published before: it is the same release, not another one.")
     if paths:

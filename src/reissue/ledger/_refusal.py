@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from reissue import algorithms
+from reissue.attacks import find, registered
 from reissue.errors import RiskError
 from reissue.findings import Finding, Findings, Status
-from reissue.policy import COMPARING, Policy
+from reissue.policy import Policy
 from reissue.release import Release
 from reissue.requirements import KAnonymity, MUnique
 
-__all__ = ["RefusedError", "Report", "problems_of", "refusal"]
+__all__ = ["RefusedError", "Report", "problems_of", "refusal", "warnings_of"]
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,20 @@ def _ended(finding: Finding) -> str:
 
 
 def _single(finding: Finding) -> bool:
-    """Whether it would have compared releases, for somebody who holds only one."""
-    return finding.attack in COMPARING and len(finding.releases) == 1
+    """Whether it needs several releases, and somebody holds only one."""
+    return len(finding.releases) == 1 and find(finding.attack).fewest > 1
 
 
-def problems_of(release: Release, findings: Findings, policy: Policy) -> list[str]:
-    """All that stands against a release."""
+def problems_of(
+    release: Release, findings: Findings, policy: Policy, uncompared: Sequence[Sequence[int]] = ()
+) -> list[str]:
+    """All that stands against a release; `uncompared` are earlier ones held with it that no attack compared it with."""
     problems = [f"{one.attack}: {one.sentence}" for one in findings.of(Status.SUCCEEDED)]
     if policy.not_run is not True:
         fine = set(policy.not_run or ())
         missing = [one for one in findings.of(Status.NOT_RUN) if one.attack not in fine and not _single(one)]
         problems += [f"{one.attack}: {one.sentence} The policy asks for this attack." for one in missing]
+    problems += [_UNCOMPARED.format(releases=_listed(numbers)) for numbers in uncompared]
     rows = release.table.rows - release.suppressed
     if policy.counterfeits is not None and release.counterfeits > policy.counterfeits * rows:
         problems.append(
@@ -74,11 +78,53 @@ def problems_of(release: Release, findings: Findings, policy: Policy) -> list[st
     return problems
 
 
+def warnings_of(policy: Policy, earlier: Sequence[int]) -> list[str]:
+    """What the policy leaves unseen, to be said at every publication; `earlier` are the numbers of earlier releases."""
+    if policy.alone:
+        return [_ALONE]
+    unseen = () if policy.look_back is None else earlier[: -policy.look_back]
+    if unseen:
+        return [f"The policy looks back {policy.look_back:,} releases (`look_back`): {_listed(unseen)} may be unseen."]
+    return []
+
+
+_ALONE = (
+    "The policy says that nobody ever holds two releases of this series (`alone`): they were not compared. Whoever "
+    "puts two of them together may learn what neither shows."
+)
+_UNCOMPARED = (
+    "No attack compared it with {releases}, which the same people hold. The difference of two releases may show what "
+    "each of them hides."
+)
+
+
+_COMPARE = (
+    "An attack that compares releases and can run on them, under `attacks` in the policy: one of {attacks}. Only where "
+    "nobody ever holds two releases: `alone = true` in the policy."
+)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Release 1; releases 1 and 2; releases 1 to 12."""
+    if len(numbers) == 1:
+        return f"release {numbers[0]}"
+    between = " and " if len(numbers) == 2 else " to "
+    if len(numbers) == numbers[-1] - numbers[0] + 1:
+        return f"releases {numbers[0]}{between}{numbers[-1]}"
+    return f"releases {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
 def refusal(
     number: int, problems: Sequence[str], findings: Findings, policy: Policy, release: Release | None
 ) -> RefusedError:
     """What says no, with advice that fits."""
-    advice = _advice(findings, policy, release, {problem.partition(":")[0] for problem in problems})
+    others = [problem for problem in problems if not problem.startswith(_UNCOMPARED.partition("{")[0])]
+    advice = []
+    if len(others) < len(problems):
+        comparing = [f"'{name}'" for name, attack in registered().items() if attack.compares]
+        advice.append(_COMPARE.format(attacks=", ".join(comparing)))
+    if others:
+        advice += _advice(findings, policy, release, {problem.partition(":")[0] for problem in others})
     return RefusedError(Report(number, tuple(problems), tuple(advice), findings))
 
 

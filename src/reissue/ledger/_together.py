@@ -47,6 +47,8 @@ class Together:
     findings: Findings
     states: Mapping[str, State]
     """Attack to its state after this release; of attacks that saw all earlier releases."""
+    uncompared: tuple[tuple[int, ...], ...] = ()
+    """Numbers of earlier releases that somebody holds with this one, and that no attack compared it with."""
 
 
 def attack_together(
@@ -63,13 +65,17 @@ def attack_together(
     asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).alone]
     asked += [(name, some) for some in groups for name in names if not find(name).alone]
     candidate = _Candidate(ledger, tuple(earlier), release, policy)
-    findings = []
+    findings, compared = [], set()
     for turn, (name, some) in enumerate(asked):
         share = _part(progress, turn, len(asked))
-        findings.append(candidate.finding(find(name), some, share))
+        found = candidate.finding(find(name), some, share)
+        findings.append(found)
+        if find(name).compares and found.status != Status.NOT_RUN:
+            compared.add(_numbers(some))
         share(1.0)
     order = {name: place for place, name in enumerate(names)}
-    return Together(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states)
+    missing = tuple(numbers for numbers in map(_numbers, groups) if numbers and numbers not in compared)
+    return Together(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
 
 
 def state_mark(schema_text: str) -> str:
@@ -168,16 +174,19 @@ class _Candidate:
 def held_together(earlier: Sequence[Recorded], recipients: Sequence[str], policy: Policy) -> list[tuple[Recorded, ...]]:
     """The earlier releases that someone who gets the next one may hold, for each group of colluding recipients.
 
-    A release without recipients is public: everyone holds it. Groups that hold less than another are left out.
+    A release without recipients is public: everyone holds it. Groups that hold less than another are left out. Of what
+    a group holds only the last `look_back` are looked at. Where the policy says `alone`, nobody holds an earlier one.
     """
-    window = tuple(earlier if policy.look_back is None else earlier[-policy.look_back :])
+    if policy.alone:
+        return [()]
+    last = slice(None) if policy.look_back is None else slice(-policy.look_back, None)
     if policy.collude is None:
-        return [window]
+        return [tuple(earlier[last])]
     everyone = {name for one in earlier for name in one.recipients} | set(recipients)
     groups = [set(group) for group in policy.collude] + [{name} for name in sorted(everyone)]
     reached = [group for group in groups if not recipients or group & set(recipients)] or [set()]
     held = {
-        tuple(one for one in window if not one.recipients or group & set(one.recipients))
+        tuple(one for one in earlier if not one.recipients or group & set(one.recipients))[last]
         for group in map(frozenset, reached)
     }
     return [

@@ -37,10 +37,11 @@ def write_report(
     title: str | None = None,
     utility: Costs | None = None,
     refusal: "Report | None" = None,
+    warnings: Sequence[str] = (),
     force: bool = False,
 ) -> Path:
     """Write the report as one HTML file; an existing file is replaced only by force."""
-    page = report_html(findings, title=title, utility=utility, refusal=refusal)
+    page = report_html(findings, title=title, utility=utility, refusal=refusal, warnings=warnings)
     write_text(page, Path(path), force=force)
     return Path(path)
 
@@ -51,6 +52,7 @@ def report_html(
     title: str | None = None,
     utility: Costs | None = None,
     refusal: "Report | None" = None,
+    warnings: Sequence[str] = (),
 ) -> str:
     """The report as text. `refusal` is the report of a publication that was refused, whose advice comes first."""
     from reissue import __version__
@@ -66,6 +68,7 @@ def report_html(
         verdict=_words.verdict(findings, None if refusal is None else refusal.release),
         figures=_words.figures(findings),
         refusal=refusal,
+        warnings=warnings,
         timeline=risk_over_time(findings),
         todo=_todo(sections, refusal),
         ran=[section for section in sections if section.finding.status != Status.NOT_RUN],
