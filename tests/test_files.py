@@ -178,7 +178,7 @@ def test_missing_values_of_a_single_column(tmp_path: Path) -> None:
     assert read_file(tmp_path / "out.csv").equals(frame)
 
 
-CELLS = st.text("=+-@'\t\r\n ＝1a,\"", max_size=5) | st.none()
+CELLS = st.text("=+-@'\t\r\n ＝1a,\".\u200b\x1b", max_size=5) | st.none()
 
 
 @settings(deadline=None, max_examples=200)
@@ -190,20 +190,18 @@ def test_no_cell_runs_and_every_cell_comes_back(
     frame = pl.DataFrame({name: pl.Series(cells, dtype=pl.String), "y": ["q"] * len(cells)})
     write_file(frame, path)
     for cell in [*pl.read_csv(path, infer_schema=False).columns, *disarm(frame).to_series(0).drop_nulls()]:
-        bare = cell.strip(" ")
-        assert not bare.startswith(("=", "@", "\t", "\r", "\n", "＝"))
-        assert not bare.startswith(("+", "-")) or _is_number(cell)
+        bare = cell.strip(" \u200b\x1b")
+        assert not bare.startswith(("\t", "\r", "\n"))
+        bare = bare.strip()
+        assert not bare.startswith(("=", "@", "＝")) or len(bare) == 1
+        assert not bare.startswith(("+", "-")) or set(bare) <= set("+-") or _is_number(bare)
     again = read_file(path, text=(name,))
     assert again.columns == frame.columns
     assert again[name].to_list() == cells
 
 
 def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return text[0] in "+-" and set(text[1:]) <= set("0123456789., ") and any(sign.isdigit() for sign in text)
 
 
 @pytest.mark.parametrize("kind", [pl.String, pl.Categorical, pl.Enum(["=1", "-5", "a", "'=1"])])
@@ -215,8 +213,24 @@ def test_formulas_in_columns_of_every_kind(tmp_path: Path, kind: Any) -> None:
 
 
 def test_what_is_no_formula_stays() -> None:
-    frame = pl.DataFrame({"a": ["-5", "+1.5", "-1e3", "x=1", "[-5, 3]", "'quoted'", ""], "b": [-1] * 7})
+    cells = ["-5", "+1.5", "-1e3", "x=1", "[-5, 3]", "'quoted'", "", "-", "--", "+", "=", "@", "- ", " -", "-1,234.50"]
+    cells += ["-5%", "- 5", "-.5", "+1E-05", "'-", "'-5", "-\u200b", "\u200b-", "a-b", "–", "—", "\u2212x"]
+    frame = pl.DataFrame({"a": cells, "b": [-1] * len(cells)})
     assert disarm(frame).equals(frame)
+
+
+RUN = ["=1+1", "==", "-1+cmd|' /C calc'!A0", "+A1", "-A1", "-x", "@SUM(1)", "+1-2", "-5 EUR", "-2024-01-31", "=-", "@x"]
+RUN += ["\t1", "\r-", "\n", "+-1", "＝1", "－A1", "-inf", "-5\n=1"]
+
+
+@pytest.mark.parametrize(
+    "before", ["", " ", "\u200b", "\ufeff", "\u2060", "\0", "\x1b", "\xa0", "\xad", "\u3164\u200b"]
+)
+def test_what_a_spreadsheet_runs_is_guarded_behind_invisible_characters_too(tmp_path: Path, before: str) -> None:
+    frame = pl.DataFrame({"a": [before + cell for cell in RUN]})
+    assert disarm(frame)["a"].to_list() == ["'" + cell for cell in frame["a"]]
+    write_file(frame, tmp_path / "out.csv")
+    assert read_file(tmp_path / "out.csv").equals(frame)
 
 
 def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:

@@ -16,12 +16,14 @@ import polars as pl
 
 from reissue.errors import DataError
 
-__all__ = ["ARMED", "disarm", "read_csv"]
+__all__ = ["disarm", "read_csv"]
 
-_SIGNS = r"\s*[=+\-@\t\r\n＝＋－＠]"
-_FORMULA = rf"^'*{_SIGNS}"
-ARMED = rf"^'('*{_SIGNS})"
-"""A text that `disarm` put an apostrophe before; the group is the text as it was."""
+_UNSEEN = r"\p{Cc}\p{Cf}\p{Z}\u{34F}\u{115F}\u{1160}\u{180B}-\u{180F}\u{2800}\u{3164}\u{FE00}-\u{FE0F}\u{FFA0}"
+"""Characters that a reader does not see, and that some spreadsheet may skip: control, zero-width, blank."""
+_SIGN = rf"^'*[{_UNSEEN}]*[=+\-@\t\r\n＝＋－＠]"
+_NUMBER = r"[+\-] ?[0-9.,]*[0-9][0-9.,]*(?:[eE][+\-]?[0-9]+)?%?"
+_HARMLESS = rf"^'*[{_UNSEEN}&&[^\t\r\n]]*(?:[+\-＋－]+|[=@＝＠]|{_NUMBER})[{_UNSEEN}]*$"
+"""Signs with nothing to compute, and plain numbers."""
 _CHUNK = 2**22
 
 
@@ -32,7 +34,7 @@ def read_csv(
     if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
         raise DataError("The delimiter must be one single ASCII character, such as , or ;")
     header = _header(path, delimiter, packed)
-    names = pl.Series(header, dtype=pl.String).str.replace(ARMED, "${1}").to_list()
+    names = pl.select(_rearmed(pl.lit(pl.Series(header, dtype=pl.String)))).to_series().to_list()
     if len(set(names)) < len(names):
         raise DataError(f"'{path}' has column names that occur more than once. Every column needs one of its own.")
     wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
@@ -43,7 +45,7 @@ def read_csv(
     if len(names) > 1 and facts["last"]:
         frame = frame.head(frame.height - _blank_end(path, delimiter, packed, len(names), frame.height))
     quoted = [name for name in wanted if facts[f"quoted {name}"]]
-    return frame.with_columns(pl.col(name).str.replace(ARMED, "${1}") for name in quoted)
+    return frame.with_columns(_rearmed(pl.col(name)) for name in quoted)
 
 
 def _scan(path: Path, delimiter: str, types: Mapping[str, Any]) -> pl.LazyFrame:
@@ -153,5 +155,17 @@ def _disarmed(column: pl.Series) -> pl.Series:
         column = column.cast(pl.String)
     if column.dtype != pl.String:
         return column
-    formula = column.str.contains(_FORMULA) & column.cast(pl.Float64, strict=False).is_null()
-    return pl.select(pl.when(formula).then("'" + column).otherwise(column)).to_series() if formula.any() else column
+    if not column.str.contains(_SIGN).any():
+        return column
+    cell = pl.lit(column)
+    return pl.select(pl.when(_runs(cell)).then("'" + cell).otherwise(cell)).to_series().alias(column.name)
+
+
+def _rearmed(cell: pl.Expr) -> pl.Expr:
+    """Text as it was before `disarm`."""
+    return pl.when(cell.str.starts_with("'") & _runs(cell)).then(cell.str.strip_prefix("'")).otherwise(cell)
+
+
+def _runs(cell: pl.Expr) -> pl.Expr:
+    """Whether a spreadsheet may run a text; apostrophes before it change nothing, so that every text comes back."""
+    return cell.str.contains(_SIGN) & ~cell.str.contains(_HARMLESS)
