@@ -6,9 +6,8 @@ spreadsheet would run as formulas get an apostrophe in front, which reading take
 
 import csv
 import os
-import tempfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -16,15 +15,19 @@ from typing import Literal
 import polars as pl
 
 from reissue._csv import disarm, read_csv
+from reissue.data.staging import Staging
 from reissue.errors import DataError, InputError
 
 __all__ = [
     "FORMATS",
+    "LEDGER_FILE",
+    "SECOND_TABLES",
     "disarm",
     "read_file",
     "refuse_existing",
+    "refuse_folder",
     "second_path",
-    "write_contents",
+    "stage_tables",
     "write_file",
     "write_files",
     "write_private",
@@ -32,6 +35,10 @@ __all__ = [
 ]
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
+SECOND_TABLES = ("sensitive", "counterfeits")
+"""Tables that may lie beside the first one of a release; see `second_path`."""
+LEDGER_FILE = "ledger.sqlite"
+"""The database of a ledger that lies in a folder."""
 
 
 def read_file(
@@ -94,10 +101,32 @@ def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> Non
         _format(path)
     if path.is_dir():
         raise InputError(f"'{path}' is a folder. Choose another name.")
-    if path.exists() and not force:
-        raise InputError(f"'{path}' exists already. Choose another name, or --force to replace it.")
-    if not path.parent.is_dir():
-        raise InputError(f"The folder '{path.parent}' does not exist.")
+    if _is_of_a_ledger(path):
+        raise InputError(f"'{path}' belongs to a ledger, and is never replaced. Choose another name.")
+    if os.path.lexists(path):
+        if path.is_symlink() or not path.is_file():
+            raise InputError(f"'{path}' is a link or a device, no regular file. Choose another name.")
+        if not force:
+            raise InputError(f"'{path}' exists already. Choose another name, or --force to replace it.")
+    refuse_folder(path.parent)
+
+
+def refuse_folder(folder: Path) -> None:
+    """Stop before work starts if nothing can be written into a folder."""
+    if not folder.is_dir():
+        raise InputError(f"The folder '{folder}' does not exist.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"The folder '{folder}' cannot be written (permissions?).")
+
+
+def _is_of_a_ledger(path: Path) -> bool:
+    """Whether a file is a ledger's database, one of its files, its key or the key's head."""
+    place = Path(os.path.realpath(path))
+    if place.name.startswith(LEDGER_FILE) and (place.parent / LEDGER_FILE).exists():
+        return True
+    if any(folder.name == "files" and (folder.parent / LEDGER_FILE).exists() for folder in place.parents):
+        return True
+    return place.suffix.lower() in {".key", ".head"} and place.exists()
 
 
 def write_file(frame: pl.DataFrame, path: str | Path, *, force: bool = False) -> None:
@@ -109,56 +138,38 @@ def write_files(tables: Sequence[tuple[pl.DataFrame, str | Path]], *, force: boo
     """Write several tables, each whole, or none of them."""
     for _, path in tables:
         refuse_existing(path, force=force)
-    jobs = [(Path(path), partial(_write, frame, kind=_format(Path(path)))) for frame, path in tables]
-    _write_whole(jobs)
+    with Staging() as staging:
+        stage_tables(staging, tables, force=force)
+        staging.place()
+
+
+def stage_tables(staging: Staging, tables: Sequence[tuple[pl.DataFrame, str | Path]], *, force: bool = False) -> None:
+    """Write tables beside their places, to be placed with other files."""
+    for frame, path in tables:
+        place = Path(path)
+        try:
+            staging.add(place, partial(_write, frame, kind=_format(place)), replaces=force)
+        except pl.exceptions.PolarsError:
+            raise InputError(
+                f"'{place}' cannot be written: a column has a type that the format lacks, such as lists. Try .parquet, "
+                "or leave the column out."
+            ) from None
 
 
 def write_text(text: str, path: str | Path, *, force: bool = False) -> None:
     """Write a text file whole or not at all."""
     refuse_existing(path, force=force, table=False)
-    _write_whole([(Path(path), lambda beside: beside.write_text(text, encoding="utf-8"))])
-
-
-def write_contents(contents: Sequence[tuple[bytes, str | Path]], *, force: bool = False) -> None:
-    """Write files whose bytes are given, each whole, or none of them."""
-    for _, path in contents:
-        refuse_existing(path, force=force)
-    _write_whole([(Path(path), partial(_put, content)) for content, path in contents])
-
-
-def _put(content: bytes, path: Path) -> None:
-    path.write_bytes(content)
+    with Staging() as staging:
+        staging.add_bytes(Path(path), text.encode(), replaces=force)
+        staging.place()
 
 
 def write_private(content: bytes, path: str | Path, *, force: bool = False) -> None:
     """Write a file that only its owner can read, whole or not at all."""
     refuse_existing(path, force=force, table=False)
-    _write_whole([(Path(path), lambda beside: beside.write_bytes(content))], mode=0o600)
-
-
-def _write_whole(jobs: Sequence[tuple[Path, Callable[[Path], object]]], mode: int = 0o644) -> None:
-    """Write everything beside its place, then move it there."""
-    written: list[Path] = []
-    place = jobs[0][0]
-    try:
-        for place, write in jobs:
-            handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-            os.close(handle)
-            written.append(Path(name))
-            write(written[-1])
-            written[-1].chmod(mode)
-        for beside, (place, _) in zip(written, jobs, strict=True):
-            beside.replace(place)
-    except OSError as problem:
-        raise InputError(f"'{place}' cannot be written: {problem.strerror or 'input/output error'}.") from None
-    except pl.exceptions.PolarsError:
-        raise InputError(
-            f"'{place}' cannot be written: a column has a type that the format lacks, such as lists. Try .parquet, or "
-            "leave the column out."
-        ) from None
-    finally:
-        for beside in written:
-            beside.unlink(missing_ok=True)
+    with Staging() as staging:
+        staging.add_bytes(Path(path), content, replaces=force, private=True)
+        staging.place()
 
 
 def _write(frame: pl.DataFrame, path: Path, kind: str) -> None:

@@ -30,7 +30,7 @@ from reissue.hierarchies import Coding, prepare
 from reissue.schema import Role, Schema
 from reissue.table import Table
 
-__all__ = ["Entry", "Memory", "enter", "fingerprint", "keep", "load_memory", "save_memory"]
+__all__ = ["Entry", "Memory", "enter", "fingerprint", "keep", "load_memory", "pack_memory", "save_memory"]
 
 VERSION = 1
 CODES = "codes"
@@ -174,6 +174,11 @@ _FRAMES = ("values", "rows")
 def save_memory(memory: Memory, path: str | Path, *, force: bool = False) -> None:
     """Write a memory file, whole or not at all, readable by its owner only."""
     refuse_existing(path, force=force, table=False)
+    write_private(pack_memory(memory), path, force=force)
+
+
+def pack_memory(memory: Memory) -> bytes:
+    """A memory as the content of its file."""
     state = memory["state"]
     arrays = {f"state.{name}": value for name, value in state.items() if isinstance(value, np.ndarray)}
     numbers = {name: value for name, value in state.items() if not isinstance(value, np.ndarray)}
@@ -186,7 +191,7 @@ def save_memory(memory: Memory, path: str | Path, *, force: bool = False) -> Non
             arrays[f"frame.{name}"] = np.frombuffer(written.getvalue(), np.uint8)
     packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **arrays)
-    write_private(packed.getvalue(), path, force=force)
+    return packed.getvalue()
 
 
 def load_memory(path: str | Path) -> Memory:

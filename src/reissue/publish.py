@@ -78,29 +78,39 @@ def publish_next(
     recipients: Sequence[str] = (),
     dated: date | str | None = None,
     delimiter: str = ",",
+    schema: Schema | None = None,
+    before_record: Callable[[Publication], object] = lambda _: None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Publication:
-    """The same, with the release's number and findings."""
+    """The same, with the release's number and findings.
+
+    `schema` is recorded with the release, by a ledger that has none so far. `before_record` gets what will be recorded:
+    if it raises, nothing is.
+    """
     from reissue.ledger._refusal import problems_of, refusal
     from reissue.ledger.ledger import needed_files
 
     request = _Request(tuple(sorted(set(recipients))), _day(dated), seed)
-    with _turn(ledger, dry_run=dry_run) as (entries, writer):
+    with _turn(ledger, schema, dry_run=dry_run) as (entries, writer):
         situation = _Situation.of(ledger, entries, _read(data, ledger, entries, delimiter), request)
         situation.check()
         release = situation.anonymize(lambda done: progress(done / 2))
         if situation.again is not None:
-            return situation.same(release)
+            same = situation.same(release)
+            before_record(same)
+            return same
         together = situation.attack(release, lambda done: progress((1 + done) / 2))
         findings = together.findings
         problems = problems_of(release, findings, situation.policy, together.uncompared)
         if problems:
             raise refusal(situation.number, problems, findings, situation.policy, release)
+        recorded = writer is not None
+        made = Publication(release, situation.number, findings, recorded=recorded, warnings=situation.warnings)
+        before_record(made)
         if writer is not None:
             writer.remove_all_but(needed_files(entries))
             writer.append("release", situation.record(release, together, writer))
-    recorded = writer is not None
-    return Publication(release, situation.number, findings, recorded=recorded, warnings=situation.warnings)
+    return made
 
 
 @dataclass(frozen=True)
@@ -113,13 +123,15 @@ class _Request:
 
 
 @contextmanager
-def _turn(ledger: "Ledger", *, dry_run: bool) -> "Iterator[tuple[list[Entry], Writer | None]]":
+def _turn(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> "Iterator[tuple[list[Entry], Writer | None]]":
     """The entries as they stand: as the only publisher, or as somebody who only looks."""
     _ = ledger.key
     if dry_run:
         yield ledger.entries(), None
         return
     with ledger.store.writing() as writer:
+        if schema is not None:
+            ledger.amend_by(writer, schema)
         yield list(writer.entries), writer
 
 

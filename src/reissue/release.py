@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.files import second_path, write_files
+from reissue.data.staging import Staging
+from reissue.files import second_path, stage_tables, write_files
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.table import Table
@@ -164,7 +165,16 @@ class Release:
 
     def write(self, path: str, *, force: bool = False) -> list[str]:
         """Write the published tables; a second table goes beside the first. Returns the paths."""
-        frames = list(self.tables.items())
-        paths = [path] + [second_path(path, name) for name, _ in frames[1:]]
-        write_files([(frame, target) for (_, frame), target in zip(frames, paths, strict=True)], force=force)
-        return paths
+        places = self.places(path)
+        write_files(list(zip(self.tables.values(), places, strict=True)), force=force)
+        return places
+
+    def stage(self, staging: Staging, path: str, *, force: bool = False) -> list[str]:
+        """The same beside their places, to be placed with other files."""
+        places = self.places(path)
+        stage_tables(staging, list(zip(self.tables.values(), places, strict=True)), force=force)
+        return places
+
+    def places(self, path: str) -> list[str]:
+        """Where each table goes."""
+        return [path, *(second_path(path, name) for name in list(self.tables)[1:])]

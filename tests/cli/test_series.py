@@ -65,11 +65,16 @@ def test_another_series_memory_is_refused(reissue: Reissue, tmp_path: Path) -> N
         (("months", *WORK, "--require", "simple-l=2"), "not both"),
         (("months", *WORK, "--out", "months"), "not that of the data"),
         (("months", *WORK, "--out", "nowhere/out"), "does not exist"),
-        (("next.csv", *WORK, "--memory", "schema.toml"), "not a memory file"),
+        (("next.csv", *WORK, "--memory", "schema.toml"), "replace the schema itself"),
+        (("next.csv", *WORK, "--memory", "notes.txt"), "not a memory file"),
+        (("next.csv", *WORK, "--memory", "x.csv", "--out", "x.csv"), "the same file"),
+        (("next.csv", *WORK, "--memory", "x.counterfeits.csv", "--out", "x.csv"), "the same file"),
+        (("next.csv", *WORK, "--memory", "x.sensitive.csv", "--out", "x.csv"), "the same file"),
         (("next.csv", *WORK, "--memory", "memory", "--out", "next.csv", "--force"), "replace the data itself"),
     ],
 )
-def test_what_cannot_be_is_refused(reissue: Reissue, arguments: tuple[str, ...], message: str) -> None:
+def test_what_cannot_be_is_refused(reissue: Reissue, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
     outcome = reissue("anonymize", *arguments)
     assert (outcome.code, message in outcome.err) == (2, True), outcome.err
 

@@ -1,11 +1,13 @@
 """`reissue anonymize` for methods that follow people: one snapshot, or a folder of them, with a memory file."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reissue.cli import _render
+from reissue.data.outputs import Input, Output, Outputs, schema_inputs, table_inputs
 from reissue.errors import InputError
+from reissue.files import second_path
 
 if TYPE_CHECKING:
     from reissue.release import Release
@@ -40,6 +42,7 @@ def publish_series(
     schema: "Schema",
     requirement: "Requirement",
     *,
+    schema_file: Path,
     method: str,
     options: Mapping[str, Any],
     seed: int | None,
@@ -50,49 +53,49 @@ def publish_series(
     as_json: bool,
 ) -> None:
     """Make the next releases of a series; everything is made before anything is written, the memory last."""
-    from reissue.files import refuse_existing
-    from reissue.memory import load_memory, save_memory
+    from reissue.data.staging import Staging
+    from reissue.memory import load_memory, pack_memory
     from reissue.series import anonymize_series, snapshots
     from reissue.table import Table
 
     files = snapshots(data) if data.is_dir() else [data]
     if memory is None and not data.is_dir():
         raise InputError(f"The method '{method}' follows people from release to release: give --memory FILE to keep.")
-    targets = _targets(files, data, out, force=force)
-    if memory is not None:
-        refuse_existing(memory, force=True, table=False)
+    outputs = _outputs(files, data, out, memory, force=force, inputs=schema_inputs(schema_file, schema))
+    targets = [file.path for file in outputs.files if file.table]
     past = load_memory(memory) if memory is not None and memory.exists() else None
     tables = [Table.read(file, schema, delimiter=delimiter) for file in files]
     with _render.watching("Anonymizing") as progress:
         releases = anonymize_series(
             tables, schema, requirement, method=method, memory=past, seed=seed, progress=progress, **options
         )
-    for target in targets:
-        target.parent.mkdir(exist_ok=True)
-    written = [release.write(str(target), force=force) for release, target in zip(releases, targets, strict=True)]
-    if memory is not None:
-        save_memory(releases[-1].draft.memory, memory, force=True)
+    with Staging() as staging:
+        if outputs.folder is not None:
+            staging.add_folder(outputs.folder)
+        pairs = zip(releases, targets, strict=True)
+        written = [release.stage(staging, str(target), force=force) for release, target in pairs]
+        if memory is not None:
+            staging.add_bytes(memory, pack_memory(releases[-1].draft.memory), replaces=True, private=True)
+        staging.place()
     _show(releases, written, memory, as_json=as_json)
 
 
-def _targets(files: list[Path], data: Path, out: Path | None, *, force: bool) -> list[Path]:
-    """Where each release goes: beside a single file; in a folder of their own otherwise."""
-    from reissue.files import refuse_existing, second_path
-
+def _outputs(
+    files: list[Path], data: Path, out: Path | None, memory: Path | None, *, force: bool, inputs: Iterable[Input]
+) -> Outputs:
+    """Where each release goes, and the memory: beside a single file; in a folder of their own otherwise."""
+    kept = [] if memory is None else [Output("--memory", memory, continues=True)]
+    read = (*table_inputs("the data", [data]), *inputs)
     if not data.is_dir():
         target = out or Path(second_path(data, "release"))
-        if target.exists() and data.exists() and target.samefile(data):
-            raise InputError("The output would replace the data itself. Choose another name with --out.")
-        refuse_existing(target, force=force)
-        return [target]
+        return Outputs((Output("--out", target, table=True), *kept), read, force=force)
     folder = out or data.with_name(f"{data.name}.release")
     if folder.exists() and (not folder.is_dir() or folder.samefile(data)):
         raise InputError("--out must be a folder, and not that of the data.")
     if folder.exists() and any(folder.iterdir()) and not force:
         raise InputError(f"The folder '{folder}' is not empty. Choose another name, or --force to replace files in it.")
-    if not folder.parent.is_dir():
-        raise InputError(f"The folder '{folder.parent}' does not exist.")
-    return [folder / file.name for file in files]
+    targets = [Output("--out", folder / file.name, table=True) for file in files]
+    return Outputs((*targets, *kept), read, force=force, folder=folder)
 
 
 def _show(releases: "list[Release]", written: list[list[str]], memory: Path | None, *, as_json: bool) -> None:

@@ -101,6 +101,7 @@ def anonymize(
     from reissue.anonymize import DEFAULT_METHOD
     from reissue.anonymize import anonymize as make
     from reissue.cli._series import publish_series, requirement_of
+    from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
     from reissue.files import second_path
     from reissue.schema import Schema
     from reissue.utility import measure
@@ -120,6 +121,7 @@ def anonymize(
             data,
             plan,
             requirement,
+            schema_file=schema,
             method=method,
             options=options,
             seed=seed,
@@ -133,7 +135,11 @@ def anonymize(
     if memory is not None or (data.is_dir() and plan.provider is None):
         raise InputError(f"The method '{method}' makes releases one at a time: give one file, and no --memory.")
     target = out or Path(second_path(data.with_name(f"{data.name}.csv") if data.is_dir() else data, "release"))
-    _refuse_target(target, data, force=force)
+    Outputs(
+        (Output("--out", target, table=True),),
+        (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *table_inputs("--after", after or [])),
+        force=force,
+    )
     table = _read(data, plan, delimiter_of(delimiter), show_values=show_values)
     with _render.watching("Anonymizing") as progress:
         release = make(
@@ -149,15 +155,6 @@ def anonymize(
         utility = measure(release)
     paths = release.write(str(target), force=force)
     _show(release, utility, paths, as_json=as_json)
-
-
-def _refuse_target(target: Path, data: Path, *, force: bool) -> None:
-    """The output must be free, and never the data itself."""
-    from reissue.files import refuse_existing
-
-    if target.exists() and data.exists() and target.samefile(data):
-        raise InputError("The output would replace the data itself. Choose another name with --out.")
-    refuse_existing(target, force=force)
 
 
 def _read(data: Path, schema: "Schema", delimiter: str, *, show_values: bool) -> "Table":

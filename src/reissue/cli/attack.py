@@ -113,7 +113,7 @@ def attack(
     from reissue.attacks import registered
     from reissue.cli._findings import show_findings
     from reissue.cli._knows import insiders, knowledge_of
-    from reissue.files import refuse_existing
+    from reissue.data.staging import Staging
     from reissue.findings import Verdict
     from reissue.guess import Told
     from reissue.published import order_hint, releases_among
@@ -122,13 +122,12 @@ def attack(
     separator, tables = delimiter_of(delimiter), releases_among(published)
     more = [f"population={people}"] * (people is not None) + [f"members={members}"] * (members is not None)
     knowledge = insiders(knowledge_of([*(knows or []), *more]), m, coalition)
-    for place in filter(None, (report, save_schema)):
-        refuse_existing(place, force=force, table=False)
+    _plan_outputs(report, save_schema, [*published, originals], schema, knowledge, force=force)
     told = Told(sensitive, _names(quasi), identifier, None if schema is not None else providers)
     guessed = _schema(schema, told, tables, knowledge, separator)
     plan = guessed.schema if providers is None else guessed.schema.with_roles({providers: "provider"})
-    if save_schema is not None:
-        _save(guessed, save_schema, force=force)
+    if save_schema is not None and not guessed.assumed:
+        raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
     hints = [*guessed.assumed, *filter(None, [order_hint(tables)])]
     if not as_json:
         _show_hints(hints)
@@ -146,10 +145,14 @@ def attack(
             progress=progress,
         )
     findings = replace(findings, assumptions=tuple(hints))
-    if report is not None:
-        from reissue.report import write_report
+    with Staging() as staging:
+        if report is not None:
+            from reissue.report import report_html
 
-        write_report(findings, report, utility=costs, force=force)
+            staging.add_bytes(report, report_html(findings, utility=costs).encode(), replaces=force)
+        if save_schema is not None:
+            staging.add_bytes(save_schema, _commented(guessed).encode(), replaces=force)
+        staging.place()
     if as_json:
         _render.show_json(findings.as_dict())
     else:
@@ -177,13 +180,30 @@ def _schema(path: Path | None, told: "Told", tables: list[Path], knowledge: "Kno
     return Guessed(Schema.load(path))
 
 
-def _save(guessed: "Guessed", path: Path, *, force: bool) -> None:
-    from reissue.files import write_text
+def _plan_outputs(
+    report: Path | None,
+    save_schema: Path | None,
+    tables: list[Path | None],
+    schema: Path | None,
+    knowledge: "Knowledge",
+    *,
+    force: bool,
+) -> None:
+    """Refuse, before anything is read, what could not be written at the end."""
+    from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
+    from reissue.schema import Schema
 
-    if not guessed.assumed:
-        raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
-    comments = "".join(f"# {sentence}\n" for sentence in guessed.assumed)
-    write_text(f"{comments}\n{guessed.schema.dumps()}", path, force=force)
+    files = [Output("--report", report)] if report is not None else []
+    files += [Output("--save-schema", save_schema)] if save_schema is not None else []
+    people = [Path(one) for one in (knowledge.population, *(knowledge.members or ())) if isinstance(one, str | Path)]
+    named = schema_inputs(schema, None if schema is None else Schema.load(schema))
+    read = (*table_inputs("a published table", tables), *table_inputs("a table of people", people), *named)
+    Outputs(tuple(files), read, force=force)
+
+
+def _commented(guessed: "Guessed") -> str:
+    """A guessed schema with what was assumed as comments."""
+    return "".join(f"# {sentence}\n" for sentence in guessed.assumed) + f"\n{guessed.schema.dumps()}"
 
 
 def _show_hints(hints: list[str]) -> None:

@@ -29,10 +29,11 @@ def init(
     as_json: JsonOption = False,
 ) -> None:
     """Look at a table and write a commented schema for you to correct; with answers a policy too."""
-    from reissue.files import refuse_existing, write_text
+    from reissue.data.outputs import Output, Outputs, table_inputs
+    from reissue.files import write_text
     from reissue.propose import as_toml, describe, propose_file
 
-    refuse_existing(out, force=force, table=False)
+    Outputs((Output("--out", out),), tuple(table_inputs("the data", [data])), force=force)
     frame, guesses = propose_file(data, delimiter=delimiter_of(delimiter))
     title = f"Schema for {data.name} ({_render.plural(frame.height, 'row')}), proposed by `reissue init`."
     policy = _policy(answer or [], ask=not as_json)

@@ -86,8 +86,10 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write a release again, byte for byte as it was."""
+    from reissue.data.outputs import Output, Outputs, ledger_inputs
     from reissue.ledger import Ledger
 
+    Outputs((Output("--out", out, table=True),), tuple(ledger_inputs(ledger, None)), force=force)
     with Ledger.open(ledger) as book:
         paths = book.export(number, out, force=force)
     if as_json:

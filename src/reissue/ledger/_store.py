@@ -20,11 +20,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from reissue.errors import DataError, InputError
+from reissue.files import LEDGER_FILE
 from reissue.ledger._chain import Entry, content_name, entry_after
 
 __all__ = ["Store", "Writer", "is_url"]
 
-_FILE = "ledger.sqlite"
 _FILES = "files"
 _LOCK = 7_315_118_250_001
 """The number of the advisory lock in PostgreSQL: any, but always the same."""
@@ -99,7 +99,7 @@ class Store:
 
     @classmethod
     def _sqlite(cls, place: Path, *, make: bool) -> "Store":
-        file = place / _FILE
+        file = place / LEDGER_FILE
         if not make and not file.is_file():
             raise InputError(f"There is no ledger at '{place}'. `reissue publish --schema FILE.toml` begins one.")
         if make and (place.is_file() or not place.absolute().parent.is_dir()):

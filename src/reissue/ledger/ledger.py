@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
+from reissue.data.staging import Staging
 from reissue.errors import DataError, InputError, SchemaError
-from reissue.files import disarm, second_path, write_contents
+from reissue.files import disarm, refuse_existing, second_path
 from reissue.ledger._chain import Entry, broken, content_name
 from reissue.ledger._key import Key, find_key
 from reissue.ledger._pack import pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
@@ -26,7 +27,7 @@ from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.attacks import Published
-    from reissue.ledger._store import Store
+    from reissue.ledger._store import Store, Writer
 
 __all__ = ["Ledger", "Recorded", "csv_bytes"]
 
@@ -203,10 +204,19 @@ class Ledger:
 
     def export(self, number: int, path: str | Path, *, force: bool = False) -> list[str]:
         """Write a release again, byte for byte as it was; a second table goes beside the first. Returns the paths."""
+        with Staging() as staging:
+            places = self.stage(number, path, staging, force=force)
+            staging.place()
+        return places
+
+    def stage(self, number: int, path: str | Path, staging: Staging, *, force: bool = False) -> list[str]:
+        """The same beside their places, to be placed with other files."""
         release = self.release(number)
         places = [str(path), *(second_path(path, name) for name in release.tables[1:])]
-        contents = [self._bytes(release, name, place) for name, place in zip(release.tables, places, strict=True)]
-        write_contents(list(zip(contents, places, strict=True)), force=force)
+        for place in places:
+            refuse_existing(place, force=force)
+        for name, place in zip(release.tables, places, strict=True):
+            staging.add_bytes(Path(place), self._bytes(release, name, place), replaces=force)
         return places
 
     def _bytes(self, release: Recorded, table: str, path: str) -> bytes:
@@ -229,18 +239,22 @@ class Ledger:
 
     def amend(self, schema: Schema) -> bool:
         """Record a changed policy or taxonomy for the releases to come; False if nothing has changed."""
-        Policy.of(schema)
         with self.store.writing() as writer:
-            if fingerprint(schema) != writer.entries[0].content["series"]:
-                raise SchemaError(
-                    "The identifier, quasi-identifiers and sensitive columns of a series stay what they are: people "
-                    "could not be followed otherwise. Begin a new ledger for other columns."
-                )
-            text, files = pack_schema(schema, writer.keep)
-            last = next(entry for entry in reversed(writer.entries) if entry.kind in {"begin", "schema"})
-            if last.content["schema"] == text:
-                return False
-            writer.append("schema", {"schema": text, "files": files})
+            return self.amend_by(writer, schema)
+
+    def amend_by(self, writer: "Writer", schema: Schema) -> bool:
+        """The same, to be committed together with what else a writer adds."""
+        Policy.of(schema)
+        if fingerprint(schema) != writer.entries[0].content["series"]:
+            raise SchemaError(
+                "The identifier, quasi-identifiers and sensitive columns of a series stay what they are: people "
+                "could not be followed otherwise. Begin a new ledger for other columns."
+            )
+        text, files = pack_schema(schema, writer.keep)
+        last = next(entry for entry in reversed(writer.entries) if entry.kind in {"begin", "schema"})
+        if last.content["schema"] == text:
+            return False
+        writer.append("schema", {"schema": text, "files": files})
         return True
 
     def differs(self, schema: Schema) -> bool:

@@ -5,12 +5,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from reissue.files import second_path
+from reissue.files import SECOND_TABLES, second_path
 
 __all__ = ["order_hint", "releases_among"]
 
-_BESIDE = ("sensitive", "counterfeits")
-"""Tables that lie beside the first one of a release; see `second_path`."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2]|q[1-4])?(?:[-_.]?([0-2]\d|3[01]))?(?!\d)")
 _NAME = re.compile(rf"(?<![a-z])({'|'.join(_MONTHS)})[a-z]*")
@@ -19,7 +17,7 @@ _NUMBER = re.compile(r"\d+")
 
 def releases_among(paths: Sequence[Path]) -> list[Path]:
     """The paths without those of second tables, which are read with the first one: a pattern names them too."""
-    beside = {Path(second_path(path, name)) for path in paths if not path.is_dir() for name in _BESIDE}
+    beside = {Path(second_path(path, name)) for path in paths if not path.is_dir() for name in SECOND_TABLES}
     return [path for path in paths if path not in beside]
 
 

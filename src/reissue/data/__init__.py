@@ -1,0 +1,1 @@
+"""Tables and files: what comes in, and what goes out whole or not at all."""

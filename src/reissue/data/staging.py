@@ -1,0 +1,212 @@
+"""Files that are written beside their places, and take them together once all are whole.
+
+Nothing is half-written and nothing replaced unasked. Files are on disk (fsync, the folder too) when they are in place.
+What a killed run left beside a place is removed by the next one that writes there: its name tells machine and process.
+"""
+
+import errno
+import hashlib
+import os
+import platform
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from reissue.errors import InputError
+
+__all__ = ["Staging", "scratch_folder", "sweep"]
+
+_PREFIX = ".reissue-"
+_SCRATCH = "reissue-"
+_FORGOTTEN = 24 * 60 * 60
+"""Seconds after which a temporary file of another machine is nobody's any more."""
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EACCES}
+
+
+@dataclass(frozen=True)
+class _File:
+    """One file that waits beside its place."""
+
+    beside: Path
+    place: Path
+    replaces: bool
+    """Whether it may replace what is in its place."""
+
+
+@dataclass(eq=False)
+class Staging:
+    """Files on their way: `add` writes them beside their places, `place` moves all of them there, or none."""
+
+    _files: list[_File] = field(default_factory=list)
+    _folders: list[Path] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove what was not placed."""
+        for file in self._files:
+            with suppress(OSError):
+                file.beside.unlink(missing_ok=True)
+        for folder in reversed(self._folders):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def add_folder(self, folder: Path) -> None:
+        """Make a folder if it is not there; it goes away again if nothing is placed in it."""
+        with _explained(folder):
+            if not folder.is_dir():
+                folder.mkdir()
+                self._folders.append(folder)
+
+    def add(
+        self, place: Path, write: Callable[[Path], object], *, replaces: bool = False, private: bool = False
+    ) -> None:
+        """Let `write` fill a file beside its place. Permissions follow the umask; a `private` one is its owner's."""
+        with _explained(place):
+            sweep(place.parent)
+            beside = place.with_name(_name(_PREFIX))
+            os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if private else 0o666))
+            self._files.append(_File(beside, place, replaces))
+            write(beside)
+            _sync(beside)
+
+    def add_bytes(self, place: Path, content: bytes, *, replaces: bool = False, private: bool = False) -> None:
+        """The same with the content given."""
+        self.add(place, lambda beside: beside.write_bytes(content), replaces=replaces, private=private)
+
+    def place(self) -> None:
+        """Move all files to their places, in the order given; if one fails, those before it are taken back."""
+        moved: list[tuple[Path, Path | None]] = []
+        try:
+            for file in self._files:
+                with _explained(file.place):
+                    moved.append((file.place, _move(file)))
+            for folder in {file.place.parent for file in self._files}:
+                with _explained(folder):
+                    _sync_folder(folder)
+        except BaseException:
+            for place, before in reversed(moved):
+                _restore(place, before)
+            raise
+        self._files.clear()
+        for _, before in moved:
+            if before is not None:
+                before.unlink(missing_ok=True)
+
+
+def _move(file: _File) -> Path | None:
+    """Move a file to its place; where what was there before is kept until all have moved."""
+    if file.replaces:
+        before = file.place.with_name(_name(_PREFIX)) if os.path.lexists(file.place) else None
+        if before is not None:
+            try:
+                os.link(file.place, before)
+            except OSError:  # a file system without links: it is replaced all the same, and cannot be taken back
+                before = None
+        file.beside.replace(file.place)
+        return before
+    try:
+        os.link(file.beside, file.place)
+    except OSError as problem:
+        if problem.errno not in _NO_LINKS or os.path.lexists(file.place):
+            raise
+        file.beside.rename(file.place)
+    else:
+        file.beside.unlink()
+    return None
+
+
+def _restore(place: Path, before: Path | None) -> None:
+    with suppress(OSError):
+        if before is None:
+            place.unlink()
+        else:
+            before.replace(place)
+
+
+@contextmanager
+def _explained(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError:
+        raise InputError(f"'{place}' exists already. Choose another name, or --force to replace it.") from None
+    except OSError as problem:
+        raise InputError(f"'{place}' cannot be written: {problem.strerror or 'input/output error'}.") from None
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Some file systems have no fsync for folders; there a rename is as lasting as it gets."""
+    try:
+        _sync(folder)
+    except OSError as problem:
+        if problem.errno not in {errno.EINVAL, errno.ENOTSUP, errno.EACCES}:
+            raise
+
+
+# --- what killed runs leave ------------------------------------------------------------------------------------------
+
+
+def _machine() -> str:
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+
+
+def _name(prefix: str) -> str:
+    return f"{prefix}{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+
+
+def sweep(folder: Path, prefix: str = _PREFIX) -> None:
+    """Remove temporary files and folders of ours whose process has ended; of other machines those of the day before."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name.startswith(prefix) and path.name.endswith(".tmp") and _is_left(path, prefix):
+                with suppress(OSError):
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _is_left(path: Path, prefix: str) -> bool:
+    parts = path.name.removeprefix(prefix).removesuffix(".tmp").split("-")
+    if len(parts) != 3 or not parts[1].isdecimal():
+        return False
+    if parts[0] != _machine():
+        with suppress(OSError):
+            return time.time() - path.lstat().st_mtime > _FORGOTTEN
+        return False
+    return not _is_alive(int(parts[1]))
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder that only its owner can enter and that goes away at the end; those of killed runs go away too."""
+    place = Path(tempfile.gettempdir())
+    sweep(place, _SCRATCH)
+    folder = place / _name(_SCRATCH)
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
