@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Codes, Ints
+from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms._came import Cells, came_after
 from reissue.algorithms._earlier import Arrived, Chained, covers_of
 from reissue.attacks import CannotRunError, Published
@@ -23,7 +23,7 @@ from reissue.schema import Schema
 from reissue.table import Table
 from reissue.taxonomy import ROOT
 
-__all__ = ["History", "read_history", "recheck", "refusal"]
+__all__ = ["History", "never_published", "read_history", "recheck", "refusal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +44,46 @@ class History:
 def read_history(table: Table, after: Past | Sequence[Any]) -> History:
     """What earlier releases hold against a table, in the table's own codings."""
     past = _read_past(after, table.schema, table.codings)
+    own, common = _values(table, past)
+    cells = _cells(table, common[table.sensitive], len(own))
+    if past is None:
+        return History(cells, own, past, *_nothing(table, len(own)))
+    columns = _placed(past.quasi, table)
+    arrived = came_after(past, columns, cells, len(own), table.sizes)
+    return History(cells, own, past, _chained(past, columns, table, len(own)), arrived)
+
+
+def never_published(table: Table, after: Past | Sequence[Any]) -> Bools:
+    """The rows that no record of any earlier release can be: none has their value in a group that holds them.
+
+    Only these may be left out of a growing table. To everyone else they arrive when they are first published; were a
+    record left out that had been published, it would seem to have left.
+    """
+    past = _read_past(after, table.schema, table.codings)
+    new = np.ones(table.rows, np.bool_)
+    if past is None:
+        return new
+    own, common = _values(table, past)
+    columns, shown = _placed(past.quasi, table), past.shown
+    covers = covers_of(columns, shown.nodes, past.release, past.releases, table.sizes)
+    sizes = [*table.sizes, len(own)]
+    for release in range(past.releases):
+        view = past.view(release)
+        boxes = [column.lo[row][view.group] for column, row in zip(columns, view.nodes, strict=True)]
+        mine = [cover.lo[cover.which[release]][codes] for cover, codes in zip(covers, table.codes, strict=True)]
+        value = np.append(view.value, common[table.sensitive])
+        keys, _ = pack([*(np.append(a, b) for a, b in zip(boxes, mine, strict=True)), value], sizes)
+        new &= ~np.isin(keys[len(view.value) :], keys[: len(view.value)])
+    return new
+
+
+def _values(table: Table, past: Past | None) -> tuple[Ints, Ints]:
+    """Sensitive value in common codes with the earlier releases to the table's own code, and the other way round."""
     codes = np.flatnonzero(table.domain.totals).astype(np.int32)
     values, number = all_values(() if past is None else past.values, _tops(table, codes), table.schema.sensitive)
     own, common = np.zeros(len(values), np.int64), np.zeros(table.domain.size, np.int64)
     own[number], common[codes] = codes, number
-    cells = _cells(table, common[table.sensitive], len(values))
-    if past is None:
-        return History(cells, own, past, *_nothing(table, len(values)))
-    columns = _placed(past.quasi, table)
-    arrived = came_after(past, columns, cells, len(values), table.sizes)
-    return History(cells, own, past, _chained(past, columns, table, len(values)), arrived)
+    return own, common
 
 
 def _read_past(after: Past | Sequence[Any], schema: Schema, codings: Sequence[Coding]) -> Past | None:

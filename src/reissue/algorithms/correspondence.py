@@ -20,7 +20,8 @@ import numpy as np
 from reissue._arrays import Codes, Ints
 from reissue.algorithms._base import Job, Option, algorithm
 from reissue.algorithms._earlier import Node, Trial
-from reissue.algorithms._history import History, read_history, recheck, refusal
+from reissue.algorithms._history import History, never_published, read_history, recheck, refusal
+from reissue.algorithms._leaving_out import blocking, surplus, without_outliers
 from reissue.algorithms._pools import Pool, counted
 from reissue.attacks._pairs import Histograms, common, pieces, ranges
 from reissue.attacks._past import Past, state_of
@@ -37,11 +38,29 @@ __all__ = ["correspondence"]
     "correspondence",
     "The next release of a table that only grows: safe together with all earlier ones (global cuts, top-down).",
     options={"after": Option((), "The earlier releases, in order: files or dataframes as they were published.")},
+    suppresses=True,
     carries=True,
     recheck=lambda release, options: _checked(release, _listed(options["after"])),
 )
 def correspondence(job: Job) -> Draft:
-    """Specialize from the root while every target of every arrival time has enough records left."""
+    """Specialize from the root while every target of every arrival time has enough records left.
+
+    Rows to spare are those that keep a node from being specialized, and of these only rows that cannot have been
+    published before: whoever is left out arrives, to everyone else, when first published.
+    """
+    if not job.spare:
+        return _specialized(job)
+    new = never_published(job.table, _listed(job.options["after"]))
+    return without_outliers(
+        job,
+        _specialized,
+        lambda table, draft, kept: blocking(table, draft, new[kept], job.requirement.least),
+        lambda: surplus(job) if new.all() else np.flatnonzero(new),
+    )
+
+
+def _specialized(job: Job) -> Draft:
+    """All rows of a job's table."""
     after = _listed(job.options["after"])
     if not job.requirement.holds(job.table.whole())[0]:
         raise RequirementError(

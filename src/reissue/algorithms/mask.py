@@ -45,6 +45,7 @@ UNDER = ("pool", "mondrian", "topdown", "incognito")
         "m": Option(default=None, help="Nobody is linked to a sensitive value with more than 1/m; else from simple-l."),
         "values": Option(default="", help="With m: the sensitive values or {sets, of them}; by default every value."),
     },
+    suppresses=True,
     changes_values=True,
 )
 def mask(job: Job) -> Draft:

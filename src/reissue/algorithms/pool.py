@@ -4,7 +4,7 @@ From one group that holds all rows, every group is tried on each attribute: a ca
 node, a number is split at its median. Children that meet the requirement stand on their own; the others are pooled,
 and a pool that fails borrows rows from the largest child until both hold. The attribute with the greatest loss
 reduction is taken; children go on, and the pool goes on with that attribute left as it is. Every group is published as
-its tight box.
+its tight box. Rows to spare are those at the end of a box that all others of its group would be better off without.
 
 All groups of a round are worked on at once, in flat arrays: O(rounds x attributes x rows). There are about as many
 rounds as all taxonomies together have levels (for a number: binary digits).
@@ -19,6 +19,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms._base import Job, algorithm
 from reissue.algorithms._frontier import Frontier, Layout, Ranks, compact, work_off
+from reissue.algorithms._leaving_out import edges, surplus, without_outliers
 from reissue.cells import Counts
 from reissue.release import Draft
 from reissue.requirements import Requirement
@@ -29,11 +30,20 @@ __all__ = ["pool"]
 _LEAST_GAIN = 1e-9
 
 
-@algorithm("pool", "Local recoding that splits where it saves most and pools what is left over: the least loss.")
+@algorithm(
+    "pool",
+    "Local recoding that splits where it saves most and pools what is left over: the least loss.",
+    suppresses=True,
+)
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
     attributes = [_Attribute.of(taxonomy) for taxonomy in job.table.taxonomies]
-    return work_off(job, lambda frontier: _advance(frontier, attributes, job.requirement))
+    return without_outliers(
+        job,
+        lambda some: work_off(some, lambda frontier: _advance(frontier, attributes, job.requirement)),
+        edges,
+        lambda: surplus(job),
+    )
 
 
 @dataclass(frozen=True, eq=False)
