@@ -237,7 +237,7 @@ def test_more_rows_than_there_were() -> None:
 @pytest.mark.parametrize(
     ("published", "kind", "expected"),
     [
-        (FRAME.drop("age"), SchemaError, "'age'"),
+        (FRAME.drop("age"), SchemaError, "lacks columns that the schema names: age"),
         (FRAME.rename({"age": "agee"}), SchemaError, "Did you mean 'agee'?"),
         (FRAME.with_columns(job=pl.lit("zebra")), TaxonomyError, "8 published values"),
         ([], DataError, "one published table"),

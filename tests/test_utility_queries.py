@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reissue.errors import InputError
 from reissue.hierarchies import Hierarchy
+from reissue.published import read_published
 from reissue.recode import make_release
 from reissue.release import Draft
 from reissue.requirements import KAnonymity
@@ -68,7 +69,7 @@ def test_counts_and_estimates_are_those_by_hand(
     columns = [*table.codes, *([table.sensitive] if secret else [])]
     every = [*quasi, *([secret] if secret else [])]
     counted = true_counts(columns, every)
-    guessed = estimates(from_tables(table, release.tables), quasi, secret)
+    guessed = estimates(from_tables(table, read_published(release, table.schema)), quasi, secret)
     for query in range(11):
         rows = [
             all(int(c[row]) in wanted(p, query) for c, p in zip(columns, every, strict=True))
@@ -120,7 +121,9 @@ def test_a_query_by_hand() -> None:
     age = Predicates(everyone, np.array([0]), np.array([3]), None, 5)
     flu = Predicates(everyone, np.array([1]), np.array([1]), None, 2)
     assert true_counts([table.codes[0], table.sensitive], [age, flu]).tolist() == [4]
-    assert estimates(from_tables(table, release.tables), [age], flu).tolist() == pytest.approx([10 * 4 / 10 * 0.5])
+    assert estimates(from_tables(table, read_published(release, table.schema)), [age], flu).tolist() == pytest.approx(
+        [10 * 4 / 10 * 0.5]
+    )
 
 
 def test_errors_are_relative_to_the_true_count_and_bounded() -> None:
@@ -128,9 +131,12 @@ def test_errors_are_relative_to_the_true_count_and_bounded() -> None:
     table = Table.read(frame, Schema.of_columns(quasi=["age"], taxonomies={"age": Hierarchy(ranges=(1000.0,))}))
     release = make_release(table, Draft(np.zeros(100, np.int32)), KAnonymity(1), "test", np.random.default_rng(0))
     workload = Workload(200, (1, 1), width=0.5, bound=0.5)
-    found = query_error(from_tables(table, release.tables), workload)
+    found = query_error(from_tables(table, read_published(release, table.schema)), workload)
     quasi, _ = draw(workload, table.taxonomies, None)
-    true, guessed = true_counts(list(table.codes), quasi), estimates(from_tables(table, release.tables), quasi, None)
+    true, guessed = (
+        true_counts(list(table.codes), quasi),
+        estimates(from_tables(table, read_published(release, table.schema)), quasi, None),
+    )
     errors = [abs(guess - count) / max(count, 50) for guess, count in zip(guessed, true, strict=True)]
     assert found.mean == pytest.approx(np.mean(errors))
     assert found.median == pytest.approx(np.median(errors))

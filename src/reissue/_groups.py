@@ -1,10 +1,10 @@
 """Published tables back into groups and counts, with Polars, sharing nothing with the algorithms' own counting.
 
-Rows that show the same quasi-identifier values are one group. Every column becomes small integers, the columns of a row
+What a group is, the reader of published tables says. Every column becomes small integers, the columns of a row
 one integer, and sorted integers become runs: group, sensitive value, how many rows. All checks work on those runs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,14 +14,12 @@ import polars as pl
 from reissue.cells import Domain
 from reissue.errors import TaxonomyError
 from reissue.hierarchies import Coding, Hierarchy, prepare, unrounded
-from reissue.release import GROUP
+from reissue.published import Form, PublishedRelease
 from reissue.schema import Schema
 from reissue.taxonomy import Taxonomy
 
-__all__ = ["COUNT", "Groups", "read_groups", "same_sizes"]
+__all__ = ["Groups", "read_groups"]
 
-COUNT = "count"
-"""The column of a bucketized release's second table that says how often a value occurs in its group."""
 _LIMIT = 2**62
 
 
@@ -92,37 +90,23 @@ class Groups:
 
 
 def read_groups(
-    tables: Mapping[str, pl.DataFrame],
-    schema: Schema,
-    *,
-    secrets: Sequence[Coding] = (),
-    sensitive: bool = True,
-    by: str | None = None,
+    published: PublishedRelease, *, secrets: Sequence[Coding] = (), sensitive: bool = True, by: str | None = None
 ) -> Groups:
-    """Count published tables: one, grouped by its quasi-identifiers or `by` a column that numbers the groups, or two.
+    """Count published tables by group and sensitive value; `by` names another column that numbers the groups.
 
     `secrets` are the holder's codings of the sensitive columns; without them the published values make their own.
     Sensitive values are left alone if nobody asks for them.
     """
-    single = "release" in tables
-    rows = tables["release" if single else "sensitive"]
-    key, bound = _key(rows, ([by] if by else list(schema.quasi)) if single else [GROUP])
-    weights = None if single or COUNT not in rows.columns else rows[COUNT].cast(pl.Int64)
+    rows, schema = published.values, published.schema
+    if by is not None or published.form == Form.GENERALIZED:
+        key, bound = _key(rows, list(schema.quasi) if by is None else [by])
+    else:
+        key, bound = pl.Series(published.value_group), published.groups
+    weights = pl.Series(published.weights) if published.tables.apart else None
     values, domain = _values(rows, weights, schema, secrets) if sensitive and schema.sensitive else _nothing(rows)
     if bound * domain.size > _LIMIT:
         key = key.rank("dense").cast(pl.Int64)
     return Groups(_runs(key * domain.size + values, domain.size, weights), domain)
-
-
-def same_sizes(tables: Mapping[str, pl.DataFrame]) -> bool:
-    """Whether the two tables of a bucketized release tell the same number of rows for every group."""
-    if "release" in tables:
-        return True
-    counted = tables["sensitive"]
-    number = pl.col(COUNT).sum() if COUNT in counted.columns else pl.len()
-    left = tables["quasi"].group_by(GROUP).agg(pl.len().cast(pl.Int64).alias("rows"))
-    right = counted.group_by(GROUP).agg(number.cast(pl.Int64).alias("rows"))
-    return left.sort(GROUP).equals(right.cast(left.schema).sort(GROUP))
 
 
 def _number(column: pl.Series) -> tuple[pl.Series, int]:

@@ -8,22 +8,32 @@ Rows are grouped once (one integer per row, sorted); everything else is read fro
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import polars as pl
 
-from reissue._groups import COUNT, Groups, read_groups, same_sizes
+from reissue._groups import Groups, read_groups
 from reissue._measures import distance, effective, judge, largest_share, spread, tail_ratio, worst_odds
 from reissue.errors import DataError, NotMetError, SchemaError, nearest, nearest_column
 from reissue.hierarchies import Coding
-from reissue.release import GROUP, Release
+from reissue.published import Form, PublishedRelease, read_published
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
-from reissue.table import to_polars
 
 __all__ = ["Check", "Measure", "Verdict", "check", "meets"]
+
+
+_TAKEN = {
+    Form.GENERALIZED: "; the worst group decides.",
+    Form.NUMBERED: ", as the column 'group' numbers them; the worst group decides.",
+    Form.PERMUTED: (
+        ", as the column 'group' numbers them; the worst group decides. Rows of a group show quasi-identifiers of "
+        "their own: this holds only if the sensitive values were put into random order inside each group."
+    ),
+    Form.TWO_TABLES: ", as the column 'group' of both tables numbers them; the worst group decides.",
+}
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,13 @@ class Check:
     groups: int
     measures: tuple[Measure, ...]
     verdicts: tuple[Verdict, ...] = ()
+    form: Form = Form.GENERALIZED
+    """How the table was taken to be published."""
+
+    @property
+    def first(self) -> str:
+        """How much there is, and what was taken for a group."""
+        return f"{self.rows:,} rows in {self.groups:,} groups{_TAKEN[self.form]}"
 
     @property
     def met(self) -> bool:
@@ -79,8 +96,7 @@ class Check:
 
     def __str__(self) -> str:
         """Everything in words, one sentence a line."""
-        first = f"{self.rows:,} rows in {self.groups:,} groups."
-        return "\n".join([first, *(m.sentence for m in self.measures), *(v.sentence for v in self.verdicts)])
+        return "\n".join([self.first, *(m.sentence for m in self.measures), *(v.sentence for v in self.verdicts)])
 
     def _repr_html_(self) -> str:
         """For a notebook."""
@@ -90,7 +106,7 @@ class Check:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "met": self.met}
+        return {**asdict(self), "form": self.form.value, "met": self.met}
 
     def raise_if_not_met(self) -> None:
         """Turn a requirement that is not met into an error."""
@@ -99,18 +115,16 @@ class Check:
             raise NotMetError("What was published does not do. " + " ".join(failed))
 
 
-def meets(
-    tables: Mapping[str, pl.DataFrame], schema: Schema, requirement: Requirement, secrets: Sequence[Coding] = ()
-) -> bool:
-    """Whether the tables of a release meet a requirement, counted from their published columns.
+def meets(published: Any, schema: Schema, requirement: Requirement, secrets: Sequence[Coding] = ()) -> bool:
+    """Whether a release meets a requirement, counted from its published columns.
 
     `secrets` are the holder's codings of the sensitive columns. Distances are measured from the distribution in the
     published table, which is all that its readers see.
     """
-    if not same_sizes(tables):
+    release = read_published(published, schema, as_text=False)
+    if not release.consistent:
         return False
-    by = _number_column(tables, schema)
-    groups = read_groups(tables, schema, secrets=secrets, sensitive=requirement.sensitive, by=by)
+    groups = read_groups(release, secrets=secrets, sensitive=requirement.sensitive)
     return all(judge(part, groups).all() for part in requirement.parts())
 
 
@@ -125,68 +139,44 @@ def check(
     """What published columns satisfy: k, every kind of l, t, shares; and whether they meet a requirement.
 
     `published` is a dataframe, a path or a Release; a bucketized release is a pair of tables, or a mapping with
-    "quasi" and "sensitive". Rows with the same quasi-identifiers are a group, or, where one table has exact ones and a
-    column that numbers the groups, rows with the same number: `by` names it. The schema needs only name the columns
-    (`Schema.of_columns`); with a taxonomy of the sensitive column, distances that use it are measured too.
+    "quasi" and "sensitive". Rows with the same quasi-identifiers are a group, or, where the release numbers its groups
+    as ours do (the column `group`), rows with the same number; `by` names another column that does. The schema needs
+    only name the columns (`Schema.of_columns`); with a taxonomy of the sensitive column, distances that use it are
+    measured too.
     """
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
-    tables = _tables(published, schema, delimiter)
-    by = _number_column(tables, schema) if isinstance(published, Release) else by
-    _refuse(tables, schema, by)
+    if not schema.quasi:
+        raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
+    release = read_published(published, schema, delimiter=delimiter, as_text=False)
+    _refuse(release, by)
     if requirement is not None and requirement.sensitive and not schema.sensitive:
         raise SchemaError(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
         )
-    groups = read_groups(tables, schema, by=by)
+    groups = read_groups(release, by=by)
     if requirement is not None:
         requirement.fits(groups.domain)
     parts = () if requirement is None else requirement.parts()
-    measures = _measures(groups, schema) if schema.sensitive else (_k(groups),)
+    form = release.form if by is None else Form.PERMUTED
+    measures = _measures(groups, schema, form) if schema.sensitive else (_k(groups, form),)
     rows = int(groups.size.sum())
-    return Check(rows, groups.total, measures, tuple(_verdict(part, groups) for part in parts))
+    return Check(rows, groups.total, measures, tuple(_verdict(part, groups) for part in parts), form)
 
 
-def _number_column(tables: Mapping[str, pl.DataFrame], schema: Schema) -> str | None:
-    """The column by which we number the groups of a permuted release, if this is one."""
-    permuted = "release" in tables and GROUP in tables["release"].columns and GROUP not in schema.columns
-    return GROUP if permuted else None
-
-
-def _tables(published: Any, schema: Schema, delimiter: str) -> dict[str, pl.DataFrame]:
-    """The published tables by name."""
-    if isinstance(published, Release):
-        published = published.tables
-    if isinstance(published, tuple | list):
-        names = {1: ("release",), 2: ("quasi", "sensitive")}.get(len(published), ())
-        published = dict(zip(names, published, strict=False))
-    if not isinstance(published, Mapping):
-        published = {"release": published}
-    names = ("release",) if "release" in published else ("quasi", "sensitive")
-    if not all(name in published for name in names):
-        raise DataError('Give one published table, or two under the names "quasi" and "sensitive".')
-    return {name: to_polars(published[name], schema, delimiter=delimiter)[0] for name in names}
-
-
-def _refuse(tables: Mapping[str, pl.DataFrame], schema: Schema, by: str | None) -> None:
+def _refuse(release: PublishedRelease, by: str | None) -> None:
     """Stop at tables that cannot be counted."""
-    if not schema.quasi:
-        raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
-    needed = {
-        "release": (*schema.quasi, *schema.sensitive, *([by] if by else [])),
-        "quasi": (GROUP, *schema.quasi),
-        "sensitive": (GROUP, *schema.sensitive),
-    }
-    for name, frame in tables.items():
-        absent = [column for column in needed[name] if column not in frame.columns]
+    for frame, needed in (
+        (release.main, (*release.schema.quasi, *([by] if by else []))),
+        (release.values, release.schema.sensitive),
+    ):
+        absent = [column for column in needed if column not in frame.columns]
         if absent:
             raise SchemaError(
                 f"The published table lacks columns: {', '.join(absent)}." + nearest_column(absent[0], frame.columns)
             )
         if not frame.height:
             raise DataError("The published table has no rows.")
-        if name == "sensitive" and COUNT in frame.columns and not frame[COUNT].dtype.is_integer():
-            raise DataError(f"The column '{COUNT}' of the second table must hold whole numbers.")
-    if not same_sizes(tables):
+    if not release.consistent:
         raise DataError("The two tables do not belong together: the sizes of their groups differ.")
 
 
@@ -199,9 +189,9 @@ def _verdict(requirement: Requirement, groups: Groups) -> Verdict:
 # --- measures in words -----------------------------------------------------------------------------------------------
 
 
-def _measures(groups: Groups, schema: Schema) -> tuple[Measure, ...]:
+def _measures(groups: Groups, schema: Schema, form: Form) -> tuple[Measure, ...]:
     taxonomy = groups.domain.taxonomy
-    found = [_k(groups), _l(groups), _entropy(groups), _recursive(groups, 2), _recursive(groups, 3)]
+    found = [_k(groups, form), _l(groups), _entropy(groups), _recursive(groups, 2), _recursive(groups, 3)]
     found += [_simple(groups), _confidence(groups), _alpha_k(groups), _t(groups, "equal")]
     if taxonomy is not None and taxonomy.ordered:
         found += [_t(groups, "ordered"), _k_e(groups)]
@@ -219,12 +209,12 @@ def _most(values: pl.Series) -> float:
     return float(values.max())  # type: ignore[arg-type]
 
 
-def _k(groups: Groups) -> Measure:
-    k = int(_least(groups.size))
+def _k(groups: Groups, form: Form) -> Measure:
+    k, shared = int(_least(groups.size)), "quasi-identifiers" if form.boxes else "group"
     if k == 1:
         alone = int((groups.size == 1).sum())
-        return Measure("k", 1, f"{alone:,} records are alone with their quasi-identifiers (k = 1).")
-    return Measure("k", k, f"Every record shares its quasi-identifiers with at least {k - 1:,} others (k = {k:,}).")
+        return Measure("k", 1, f"{alone:,} records are alone with their {shared} (k = 1).")
+    return Measure("k", k, f"Every record shares its {shared} with at least {k - 1:,} others (k = {k:,}).")
 
 
 def _l(groups: Groups) -> Measure:

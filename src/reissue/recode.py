@@ -26,7 +26,7 @@ def make_release(
     boxes = boxes_of(table, draft)
     tables = tables_of(table, draft, boxes, rng)
     release = Release(tables, table, draft, boxes, requirement, method)
-    if not meets(tables, table.schema, requirement, table.secrets):
+    if not meets(release, table.schema, requirement, table.secrets):
         raise InternalError(
             f"The release that '{method}' made does not meet {requirement} when counted again from its published "
             "columns. Nothing was published. Please report this."

@@ -32,7 +32,7 @@ def test_json_has_measures_and_verdicts(reissue: Reissue) -> None:
     outcome = reissue("check", "patients.csv", *CHECK, "--require", "k=5", "--json")
     assert outcome.code == 1
     answer = outcome.json
-    assert set(answer) == {"rows", "groups", "measures", "verdicts", "met"}
+    assert set(answer) == {"rows", "groups", "measures", "verdicts", "form", "met"}
     assert answer["met"] is False
     assert answer["rows"] == 600
     assert answer["verdicts"][0]["requirement"] == "k=5"
@@ -44,7 +44,10 @@ def test_the_two_tables_of_a_release_belong_together(reissue: Reissue, tmp_path:
     assert made.json["files"] == ["out.csv", "out.sensitive.csv"]
     both = reissue("check", "out.csv", "out.sensitive.csv", *CHECK, "--require", "l=3")
     assert both.code == 0, both.err
+    assert reissue("check", "out.csv", *CHECK, "--require", "l=3").out == both.out
+    (tmp_path / "out.sensitive.csv").rename(tmp_path / "elsewhere.csv")
     assert reissue("check", "out.csv", *CHECK).code == 2
+    assert reissue("check", "out.csv", "elsewhere.csv", *CHECK, "--require", "l=3").out == both.out
     assert reissue("check", "out.csv", "out.sensitive.csv", "out.csv", *CHECK).code == 2
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from reissue._groups import Groups, read_groups
 from reissue.cells import Counts, Domain
 from reissue.hierarchies import Hierarchy
+from reissue.published import read_published
 from reissue.schema import Schema
 from reissue.table import Table
 from reissue.taxonomy import Taxonomy
@@ -68,7 +69,7 @@ class Sample:
 
     @cached_property
     def published(self) -> Groups:
-        return read_groups({"release": self.frame}, self.schema, secrets=self.table.secrets)
+        return read_groups(read_published({"release": self.frame}, self.schema), secrets=self.table.secrets)
 
 
 def samples(kind: str | None = None, *, most: int = 14, missing: bool = True) -> st.SearchStrategy[Sample]:

@@ -10,6 +10,7 @@ from reissue._groups import Groups, read_groups
 from reissue._measures import distance, judge
 from reissue.cells import Counts
 from reissue.hierarchies import Hierarchy
+from reissue.published import read_published
 from reissue.requirements import Personalized, parse
 from reissue.schema import Schema
 from reissue.table import Table
@@ -36,7 +37,7 @@ def table(groups: list[list[Any]], tree: dict[str, Any] | None = None) -> tuple[
     schema = Schema.of_columns(quasi=["g"], sensitive=["s"], taxonomies=trees)
     coded = Table.read(frame, schema)
     counts = Counts(frame["g"].to_numpy().astype(np.int32), coded.sensitive, coded.domain)
-    return counts, read_groups({"release": frame}, schema)
+    return counts, read_groups(read_published({"release": frame}, schema))
 
 
 def met(text: str, groups: list[list[Any]], tree: dict[str, Any] | None = None) -> list[bool]:

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue._disclosure import worst_odds
-from reissue._groups import read_groups
+from reissue._groups import Groups, read_groups
 from reissue._measures import judge
 from reissue.cells import Counts, Domain
+from reissue.published import read_published
 from reissue.requirements import CKSafety
 from reissue.schema import Schema
 from tests.requirements.definitions import disclosure
@@ -28,16 +29,17 @@ def counted(groups: list[list[int]]) -> Counts:
     return Counts(number, codes, Domain(np.bincount(codes, minlength=int(codes.max()) + 1)))
 
 
-def published(groups: list[list[int]]) -> pl.DataFrame:
-    return pl.DataFrame(
+def published(groups: list[list[int]]) -> Groups:
+    frame = pl.DataFrame(
         {"g": [g for g, group in enumerate(groups) for _ in group], "s": [value for group in groups for value in group]}
     )
+    return read_groups(read_published(frame, SCHEMA))
 
 
 @settings(max_examples=60, deadline=None)
 @given(groups=st.one_of(GROUPS, MORE_GROUPS), k=st.integers(0, 2))
 def test_the_check_finds_the_true_maximum_over_all_groups(groups: list[list[int]], k: int) -> None:
-    odds = worst_odds(read_groups({"release": published(groups)}, SCHEMA), k)
+    odds = worst_odds(published(groups), k)
     assert np.allclose(1 / (1 + odds), [float(worst) for worst in disclosure(groups, k)], atol=1e-12)
 
 
@@ -49,7 +51,7 @@ def test_what_holds_group_by_group_is_safe_as_a_whole(groups: list[list[int]], k
     assert safe or not held
     if k <= 1:
         assert safe == held
-    assert bool(judge(CKSafety(c, k), read_groups({"release": published(groups)}, SCHEMA)).all()) == safe
+    assert bool(judge(CKSafety(c, k), published(groups)).all()) == safe
 
 
 @settings(max_examples=150, deadline=None)
@@ -64,7 +66,7 @@ def test_accepted_groups_pass_the_exact_check_whatever_stands_beside_them(
     held = CKSafety(c, k).holds(counted(groups)).tolist()
     kept = [group for group, met in zip(groups, held, strict=True) if met]
     if kept:
-        assert judge(CKSafety(c, k), read_groups({"release": published(kept)}, SCHEMA)).all()
+        assert judge(CKSafety(c, k), published(kept)).all()
         assert CKSafety(c, k).holds(counted([[value for group in kept for value in group]])).all()
 
 
@@ -72,8 +74,8 @@ def test_groups_that_are_safe_alone_need_not_be_safe_together() -> None:
     """Facts about a second group help: each group alone stays at 0.8 or below, both together do not."""
     one = [0] * 100 + list(range(1, 101))
     other = [0] * 80 + [1] * 80 + list(range(2, 42))
-    alone = [1 / (1 + worst_odds(read_groups({"release": published([g])}, SCHEMA), 2)[0]) for g in (one, other)]
-    together = 1 / (1 + worst_odds(read_groups({"release": published([one, other])}, SCHEMA), 2))
+    alone = [1 / (1 + worst_odds(published([g]), 2)[0]) for g in (one, other)]
+    together = 1 / (1 + worst_odds(published([one, other]), 2))
     assert max(alone) < 0.81 < max(together)
     assert not CKSafety(0.81, 2).holds(counted([one, other])).all()
 

@@ -66,7 +66,7 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: st
 
 def show_check(outcome: "Check") -> None:
     """What a published table satisfies, and the verdicts on what was asked for."""
-    say(f"{plural(outcome.rows, 'row')} in {plural(outcome.groups, 'group')}; the worst group decides.")
+    say(outcome.first)
     rows = [
         [measure.name, "-" if measure.value is None else f"{measure.value:.4g}", measure.sentence]
         for measure in outcome.measures

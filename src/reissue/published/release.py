@@ -8,6 +8,7 @@ that the schema leaves out. In two tables it joins them, whatever it holds.
 Everything is counted when it is asked for, once. O(rows), one sort.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +25,7 @@ from reissue.schema import Schema
 
 __all__ = ["Looks", "PublishedRelease", "read_published"]
 
-_GROUP, _ROWS, _LOOK = "\0group", "\0rows", "\0look"
+_GROUP, _ROWS, _LOOK, _FIRST = "\0group", "\0rows", "\0look", "\0first"
 """Names that no column of a user has."""
 
 
@@ -37,6 +38,8 @@ class Looks:
     """One row for each, one column of texts for each quasi-identifier."""
     rows: Ints
     """How many published rows look so."""
+    first: Ints
+    """One of those rows."""
     of_row: Ints
     """Published row to its look."""
 
@@ -79,7 +82,7 @@ class PublishedRelease:
 
     def require(self, *columns: str) -> None:
         """Stop if the published tables lack columns that the schema names."""
-        known = [*self.main.columns, *self.values.columns]
+        known = list(dict.fromkeys([*self.main.columns, *self.values.columns]))
         absent = [name for name in columns if name not in known]
         if absent:
             hint = nearest_column(absent[0], known)
@@ -109,15 +112,19 @@ class PublishedRelease:
         """The published combinations of quasi-identifiers in each group: one a group, if the form has boxes."""
         self.require(*self.schema.quasi)
         columns = list(self.schema.quasi)
-        rows = self.main.select(pl.col(columns).cast(pl.String))
-        keys = columns
+        rows, keys = _texts(self.main, columns), columns
         if self.form != Form.GENERALIZED:
             rows, keys = rows.with_columns(pl.Series(_GROUP, self._places(self.main))), [_GROUP, *columns]
-        found = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_ROWS)).sort(keys)
+        found = (
+            rows.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_FIRST))
+            .group_by(keys)
+            .agg(pl.len().cast(pl.Int64).alias(_ROWS), pl.col(_FIRST).min())
+            .sort(keys)
+        )
         found = found.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_LOOK))
         of_row = rows.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")[_LOOK].to_numpy()
         group = found[_LOOK if self.form == Form.GENERALIZED else _GROUP].to_numpy()
-        return Looks(group, found.select(columns), found[_ROWS].to_numpy(), of_row)
+        return Looks(group, found.select(columns), found[_ROWS].to_numpy(), found[_FIRST].to_numpy(), of_row)
 
     def box(self, group: int) -> dict[str, str | None]:
         """The quasi-identifiers of a group as published; nothing where its rows look different."""
@@ -136,21 +143,25 @@ class PublishedRelease:
         """Row of the values' table to how many records it stands for."""
         if not self.tables.apart or COUNT not in self.values.columns:
             return np.ones(self.values.height, np.int64)
-        counted = self.values[COUNT].cast(pl.Int64, strict=False)
-        if counted.null_count() or bool((counted < 0).any()):
+        counted = _label(self.values[COUNT])
+        if counted.null_count() or not counted.dtype.is_integer() or bool((counted < 0).any()):
             raise DataError(f"The column '{COUNT}' of the second table must hold whole numbers.")
         return counted.to_numpy()
+
+    @cached_property
+    def consistent(self) -> bool:
+        """Whether two tables tell the same number of records for every group; one always does."""
+        counted = np.bincount(self.value_group, self.weights, self.groups) if self.tables.apart else self.sizes
+        return bool((counted == self.sizes).all())
 
     @cached_property
     def histogram(self) -> Histogram:
         """How often each sensitive value occurs in each group, counterfeits too."""
         self.require(*self.schema.sensitive)
         texts = joined_texts(self.values, self.schema.sensitive)
-        found = count_values(self.value_group, texts, self.weights)
-        sizes = np.bincount(found.group, found.count, self.groups)
-        if len(sizes) > self.groups or (sizes != self.sizes).any():
+        if not self.consistent:
             raise DataError("The two tables do not belong together: the sizes of their groups differ.")
-        return found
+        return count_values(self.value_group, texts, self.weights)
 
     @cached_property
     def counterfeits(self) -> Ints:
@@ -158,7 +169,7 @@ class PublishedRelease:
         counted = self.tables.counterfeits
         if counted is None:
             return np.zeros(self.groups, np.int64)
-        number = counted[COUNTERFEITS].cast(pl.Int64, strict=False)
+        number = _label(counted[COUNTERFEITS]).cast(pl.Int64, strict=False)
         place = self._looking(counted) if self.form == Form.GENERALIZED else self._places(counted)
         total = np.bincount(place, number.fill_null(-1).to_numpy(), self.groups).astype(np.int64)
         if number.null_count() or (number < 0).any() or (total > self.sizes).any():
@@ -169,7 +180,7 @@ class PublishedRelease:
         """The groups of a table that shows their quasi-identifiers instead of numbers."""
         columns = [name for name in self.schema.quasi if name in counted.columns]
         shown = self.looks.texts.with_columns(pl.Series(_GROUP, self.looks.group))
-        texts = counted.select(pl.col(columns).cast(pl.String))
+        texts = _texts(counted, columns)
         if len(columns) == len(self.schema.quasi):
             found = texts.join(shown, on=columns, how="left", nulls_equal=True, maintain_order="left")[_GROUP]
             if not found.null_count():
@@ -178,13 +189,14 @@ class PublishedRelease:
 
     @cached_property
     def _labels(self) -> pl.Series:
-        """The published numbers of the groups, in order: as texts, since tables may hold them in any type."""
-        texts = _label(self.main[GROUP]).unique().drop_nulls().to_frame()
-        return texts.sort(pl.col(GROUP).cast(pl.Float64, strict=False), GROUP).to_series()
+        """What the groups are called in the published tables, in order."""
+        return _label(self.main[GROUP]).unique().drop_nulls().sort()
 
     def _places(self, table: pl.DataFrame) -> Ints:
-        """The groups of a table's rows by their published numbers."""
-        places = _label(table[GROUP]).cast(pl.Enum(self._labels), strict=False).to_physical().cast(pl.Int64)
+        """The groups of a table's rows by what they are called."""
+        known = pl.DataFrame({_GROUP: self._labels}).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_LOOK))
+        called = _label(table[GROUP]).cast(self._labels.dtype, strict=False).alias(_GROUP).to_frame()
+        places = called.join(known, on=_GROUP, how="left", maintain_order="left")[_LOOK]
         if places.null_count():
             raise DataError(f"{places.null_count()} rows have a '{GROUP}' that the other table lacks, or none at all.")
         return places.to_numpy()
@@ -215,16 +227,25 @@ def _form(tables: Tables, schema: Schema) -> Form:
 
 def _numbers_groups(column: pl.Series) -> bool:
     """Whether a column holds the numbers 0, 1, ... or 1, 2, ... without a gap."""
-    number = _label(column).cast(pl.Int64, strict=False)
+    number = _label(column)
     low, high = number.min(), number.max()
     if number.null_count() or not (isinstance(low, int) and isinstance(high, int)):
         return False
     return low in {0, 1} and high - low + 1 == number.n_unique()
 
 
+def _texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Published columns as text; not-a-number is missing."""
+    real = [name for name in columns if frame.schema[name].is_float()]
+    return frame.select(columns).with_columns(pl.col(real).fill_nan(None)).cast(pl.String)
+
+
 def _label(column: pl.Series) -> pl.Series:
-    """Group numbers as texts; a frame may hold whole numbers as floats."""
-    if column.dtype.is_float() and column.is_finite().all():
-        whole = column.cast(pl.Int64, strict=False)
-        column = whole if (whole == column).all() else column
-    return column.cast(pl.String)
+    """What groups are called, or a count: whole numbers, whatever type holds them, else texts."""
+    if column.dtype.is_integer():
+        return column.cast(pl.Int64, strict=False)
+    text = column.cast(pl.String)
+    number = (column.fill_nan(None) if column.dtype.is_float() else text).cast(pl.Float64, strict=False)
+    whole = number.cast(pl.Int64, strict=False)
+    same = whole.null_count() == column.null_count() and (whole == number).drop_nulls().all()
+    return whole if same and column.null_count() < len(column) else text

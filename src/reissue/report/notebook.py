@@ -38,10 +38,9 @@ def release_html(release: Release) -> str:
 
 def check_html(check: Check) -> str:
     """What was measured, and the verdicts."""
-    first = f"{_words.plural(check.rows, 'row')} in {_words.plural(check.groups, 'group')}; the worst group decides."
     verdicts = [["met" if one.met else "NOT MET", "", one.sentence] for one in check.verdicts]
     measures = [[one.name, _words.number(one.value), one.sentence] for one in check.measures]
-    return _shown(first, ["measure", "value", "in words"], verdicts + measures)
+    return _shown(check.first, ["measure", "value", "in words"], verdicts + measures)
 
 
 def utility_html(utility: Utility) -> str:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from reissue.published import read_published
 from reissue.release import Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.table import Table
-from reissue.utility._published import Published, from_boxes, from_tables, tables_of
+from reissue.utility._published import Published, from_boxes, from_tables
 from reissue.utility.discernibility import discernibility
 from reissue.utility.groupsize import average_group_size
 from reissue.utility.loss import attribute_losses, information_loss, shares_of
@@ -109,7 +110,9 @@ def measure(
     parts = release.requirement.parts()
     k = max((part.k for part in parts if isinstance(part, KAnonymity)), default=None)
     plan = None if queries == 0 else settle(workload, queries, seed)
-    published = from_boxes(release) if plan is None else from_tables(release.table, release.tables)
+    published = (
+        from_boxes(release) if plan is None else from_tables(release.table, read_published(release, release.schema))
+    )
     return _utility(published, release.suppressed, release.counterfeits, k, weights, plan)
 
 
@@ -133,9 +136,8 @@ def compare(
     """
     plan = None if queries == 0 else settle(workload, queries, seed)
     table = original if isinstance(original, Table) else Table.read(original, schema, delimiter=delimiter)
-    tables = tables_of(published, table, delimiter)
-    view = from_tables(table, tables)
-    declared = int(tables["counterfeits"]["counterfeits"].sum()) if "counterfeits" in tables else 0
+    release = read_published(published, table.schema, delimiter=delimiter, as_text=False)
+    view, declared = from_tables(table, release), int(release.counterfeits.sum())
     real = view.total - declared
     added = declared + max(real - table.rows, 0)
     return _utility(view, max(table.rows - real, 0), added, k, weights, plan)
