@@ -135,17 +135,18 @@ class _Reader:
         return found[0][0], reach[-1], whole and all(exact for *_, exact in found)
 
 
-def parse_column(column: pl.Series, coding: Coding, *, partial: bool = False) -> Intervals:
+def parse_column(column: pl.Series, coding: Coding, *, partial: bool = False, strange: bool = False) -> Intervals:
     """A published column as intervals; a text that the taxonomy does not know is an error that counts rows.
 
     With `partial` the taxonomy has some people's values only: a range or a prefix with none of them is no error but an
-    empty interval, whose `hi` is below its `lo`. A name stays one, for nobody knows whom it includes.
+    empty interval, whose `hi` is below its `lo`. A name stays one, for nobody knows whom it includes; unless `strange`
+    says that whatever the taxonomy does not know is nobody's.
     """
     if column.dtype == pl.Datetime and coding.leaves.dtype == pl.Date:
         column = column.dt.date()
     texts, place = _texts(column)
     reader = _Reader(coding)
-    read = [reader.read(text) or (_EMPTY if partial and reader.speaks(text) else None) for text in texts]
+    read = [reader.read(text) or (_EMPTY if strange or (partial and reader.speaks(text)) else None) for text in texts]
     bad = np.array([interval is None for interval in read], np.bool_)
     if bad.any():
         rows = np.flatnonzero(bad[place])

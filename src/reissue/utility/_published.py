@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from reissue._arrays import Codes, Floats, Ints
+from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.cells import distinct_keys, pack, rank
 from reissue.hierarchies import prepare
 from reissue.notation import parse_column
@@ -72,25 +72,48 @@ def from_boxes(release: Release) -> Published:
 
 def from_tables(table: Table, published: PublishedRelease) -> Published:
     """What tables say, read from their texts."""
-    looks = published.looks
-    lo, hi = (ends[:, looks.first] for ends in _intervals(published.main, table))
+    looks, groups = published.looks, published.groups
+    lo, hi = (ends[:, looks.first] for ends in _intervals(published, table))
+    known: Bools = np.asarray((lo <= hi).all(axis=0))
     numbered = published.form != Form.GENERALIZED
-    box, first = _alike(lo, hi, table.sizes, looks.group if numbered else None)
-    # Without numbers, groups whose texts mean the same are one.
-    merged = np.arange(published.groups) if numbered else box
-    group = merged[looks.group[first]]
-    sizes, fakes = (np.bincount(merged, each).astype(np.int64) for each in (published.sizes, published.counterfeits))
-    count = np.bincount(box, looks.rows) * (1 - fakes / sizes)[group]
+    box, first = _alike(lo[:, known], hi[:, known], table.sizes, looks.group[known] if numbered else None)
+    merged = np.arange(groups)
+    if not numbered:
+        # Without numbers, groups whose texts mean the same are one.
+        merged[known], merged[~known] = box, len(first) + np.arange(int((~known).sum()))
+    sizes, fakes, strange = (
+        np.bincount(merged, each).astype(np.int64)
+        for each in (
+            published.sizes,
+            published.counterfeits,
+            np.bincount(looks.group[~known], looks.rows[~known], groups),
+        )
+    )
+    chosen = np.flatnonzero(known)[first]
+    group = merged[looks.group[chosen]]
+    share = 1 - np.maximum(fakes - strange, 0) / np.maximum(sizes - strange, 1)
+    count = np.bincount(box, looks.rows[known]) * share[group]
     shares = _shares(published, table, merged[published.value_group], len(sizes))
-    return Published(table, lo[:, first], hi[:, first], count, group, sizes, shares)
+    return Published(table, lo[:, chosen], hi[:, chosen], count, group, sizes, shares)
 
 
-def _intervals(frame: pl.DataFrame, table: Table) -> tuple[Codes, Codes]:
-    """Quasi-identifiers x rows: the published intervals."""
-    lo, hi = np.empty((2, len(table.codings), frame.height), np.int32)
-    for place, (name, coding) in enumerate(zip(table.schema.quasi, table.codings, strict=True)):
-        read = parse_column(frame[name], coding)
+def _intervals(published: PublishedRelease, table: Table) -> tuple[Codes, Codes]:
+    """Quasi-identifiers x rows: the published intervals; empty ones for rows of nobody in the original.
+
+    A counterfeit may show a value that only earlier tables have. So many rows as are declared to be nobody's, or as
+    there are more than people, may do so; any more, and the table is not of this original.
+    """
+    published.require(*table.schema.quasi)
+    main = published.main
+    lo, hi = np.empty((2, len(table.codings), main.height), np.int32)
+    columns = [(main[name], coding) for name, coding in zip(table.schema.quasi, table.codings, strict=True)]
+    for place, (column, coding) in enumerate(columns):
+        read = parse_column(column, coding, strange=True)
         lo[place], hi[place] = read.lo, read.hi
+    nobody = max(int(published.counterfeits.sum()), main.height - table.rows)
+    if int((lo > hi).any(axis=0).sum()) > nobody:
+        for column, coding in columns:
+            parse_column(column, coding)
     return lo, hi
 
 
