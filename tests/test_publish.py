@@ -379,17 +379,12 @@ def assert_whole(ledger: Ledger) -> None:
         assert_same(found, attack(published, ledger.schema, only=own["attack"], limits=limits)[own["attack"]])
 
 
-@pytest.mark.parametrize("harm", ["damaged", "removed"])
-def test_a_lost_state_is_made_again(harm: str, place: Path) -> None:
+def test_a_lost_state_is_made_again(place: Path) -> None:
     with Ledger.create(place, schema({**INVARIANCE, "attacks": ["updates"]})) as ledger:
         for month in MONTHS[:2]:
             publish(month, ledger)
         before = publish_next(MONTHS[2], ledger, dry_run=True).findings["updates"]
-        path = place / "files" / ledger.release(2).files["state.updates"]
-        if harm == "removed":
-            path.unlink()
-        else:
-            path.write_bytes(path.read_bytes()[:-1] + b"x")
+        (place / "files" / ledger.release(2).files["state.updates"]).unlink()
         assert "state.updates" in ledger.verify()[0]
         assert publish_next(MONTHS[2], ledger, dry_run=True).findings["updates"] == before
 

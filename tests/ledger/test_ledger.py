@@ -17,22 +17,8 @@ from reissue.publish import publish
 from reissue.schema import Schema
 from tests.ledger.conftest import KEY, Begin
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
+from tests.ledger.tamper import run, unguard
 from tests.silence import refused
-
-
-def run(ledger: Ledger, statement: str) -> None:
-    """Change the database behind the ledger's back."""
-    with ledger.store.engine.connect() as connection:
-        connection.exec_driver_sql(statement)
-        connection.commit()
-
-
-def unguard(ledger: Ledger) -> None:
-    if ledger.store.embedded:
-        run(ledger, "DROP TRIGGER entry_UPDATE")
-        run(ledger, "DROP TRIGGER entry_DELETE")
-    else:
-        run(ledger, "DROP TRIGGER entry_guard ON entry")
 
 
 def test_a_series_is_recorded_and_recalled(begin: Begin, place: str, tmp_path: Path) -> None:
@@ -87,10 +73,11 @@ def test_verify_finds_any_changed_row(begin: Begin) -> None:
 
 
 def test_a_rewritten_entry_breaks_the_next_one() -> None:
-    first = entry_after(None, "begin", {"a": 1})
-    second = entry_after(first, "release", {"b": 2})
+    begun = {"format": 1, "check": "", "series": "", "schema": "", "files": {}}
+    first = entry_after(None, "begin", begun)
+    second = entry_after(first, "schema", {"schema": "", "files": {}})
     assert broken([first, second]) == []
-    other = entry_after(None, "begin", {"a": 2})
+    other = entry_after(None, "begin", {**begun, "schema": "x"})
     assert broken([other, second]) == ["Entry 2 does not follow from the entry before it."]
 
 
@@ -110,7 +97,7 @@ def test_verify_finds_any_changed_file(begin: Begin) -> None:
         content = path.read_bytes()
         path.write_bytes(content[:-1] + b"x")
         assert ledger.verify() == ["Entry 2: the file of table.release was changed."]
-        with pytest.raises(DataError, match="was changed in the ledger"):
+        with pytest.raises(DataError, match="was changed after it was written"):
             ledger.export(1, ledger.store.folder.parent / "out.csv")
         path.unlink()
     else:

@@ -21,9 +21,14 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from reissue.errors import DataError, InputError
 from reissue.files import LEDGER_FILE
-from reissue.ledger._chain import Entry, content_name, entry_after
+from reissue.ledger._chain import Entry, checked, content_name, entry_after, is_content
 
-__all__ = ["Store", "Writer", "is_url"]
+__all__ = ["MissingFileError", "Store", "Writer", "is_url"]
+
+
+class MissingFileError(DataError):
+    """A file that an entry names is not there."""
+
 
 _FILES = "files"
 _LOCK = 7_315_118_250_001
@@ -171,23 +176,39 @@ class Store:
         elif not connection.execute(sa.select(sa.func.pg_try_advisory_xact_lock(_LOCK))).scalar_one():
             raise _busy(self.name)
 
-    def entries(self) -> list[Entry]:
-        """All entries, in order."""
+    def found(self) -> list[Entry]:
+        """All entries, in order, as they lie there: for those who look for what is wrong with them."""
         with _explained(self.name), self.engine.connect() as connection:
             return _entries(connection)
 
+    def entries(self) -> list[Entry]:
+        """All entries, in order, each checked."""
+        return checked(self.found(), self.name)
+
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """The content of a file, checked: nothing is built on another one."""
+        content = self._content(name)
+        if content is None:
+            raise MissingFileError(
+                f"The ledger '{self.name}' lacks the file '{name}'. Restore it from a backup; `reissue ledger verify` "
+                "says all that is wrong."
+            )
+        if not is_content(content, name):
+            raise DataError(
+                f"The file '{name}' of the ledger '{self.name}' was changed after it was written. Nothing is published "
+                "on it. Restore it from a backup; `reissue ledger verify` says all that is wrong."
+            )
+        return content
+
+    def _content(self, name: str) -> bytes | None:
         if self.folder is not None:
             try:
                 return (self.folder / name).read_bytes()
             except OSError:
-                raise DataError(f"The ledger '{self.name}' lacks a file. `reissue ledger verify` says which.") from None
+                return None
         with _explained(self.name), self.engine.connect() as connection:
             found = connection.execute(sa.select(_CONTENTS.c.content).where(_CONTENTS.c.name == name)).scalar()
-        if found is None:
-            raise DataError(f"The ledger '{self.name}' lacks a file. `reissue ledger verify` says which.")
-        return bytes(found)
+        return None if found is None else bytes(found)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -198,7 +219,7 @@ class Store:
         """The only writer, until everything is committed at once at the end, or nothing if anything goes wrong."""
         with _explained(self.name), self.engine.connect() as connection, connection.begin():
             self._lock(connection)
-            yield Writer(self, connection, _entries(connection))
+            yield Writer(self, connection, checked(_entries(connection), self.name))
 
 
 @dataclass(eq=False)
@@ -216,7 +237,11 @@ class Writer:
         self.kept.add(name)
         if self.store.folder is not None:
             _write_durably(self.store.folder, name, content, self.store.name)
-        elif not self.connection.execute(sa.select(_CONTENTS.c.name).where(_CONTENTS.c.name == name)).scalar():
+            return name
+        row = _CONTENTS.c.name == name
+        there = self.connection.execute(sa.select(_CONTENTS.c.content).where(row)).scalar()
+        if there is None or bytes(there) != content:
+            self.connection.execute(_CONTENTS.delete().where(row))
             self.connection.execute(_CONTENTS.insert().values(name=name, content=content))
         return name
 
@@ -256,7 +281,7 @@ def _prepare(connection: Any, _: object) -> None:
 def _write_durably(folder: Path, name: str, content: bytes, ledger: str) -> None:
     """A file whole and on disk, or an error and no file."""
     place = folder / name
-    if place.is_file() and place.stat().st_size == len(content):
+    if place.is_file() and place.stat().st_size == len(content) and place.read_bytes() == content:
         return
     beside = None
     try:
@@ -288,7 +313,7 @@ def _busy(name: str) -> InputError:
 
 
 _FULL = ("full", "disk i/o", "no space")
-_DAMAGED = ("malformed", "not a database")
+_DAMAGED = ("malformed", "not a database", "no such table", "no such column", "could not decode")
 
 
 @contextmanager

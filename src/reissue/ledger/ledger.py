@@ -21,6 +21,7 @@ from reissue.files import disarm, refuse_existing, second_path
 from reissue.ledger._chain import Entry, broken, content_name
 from reissue.ledger._key import Key, find_key
 from reissue.ledger._pack import pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
+from reissue.ledger._shape import FORMAT, later_format
 from reissue.memory import Memory, fingerprint
 from reissue.policy import Policy
 from reissue.schema import Schema
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from reissue.ledger._store import Store, Writer
 
 __all__ = ["Ledger", "Recorded", "csv_bytes"]
-
-FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +78,13 @@ class Ledger:
         from reissue.ledger._store import Store
 
         ledger = cls(Store.open(place), _key_file(place, key))
-        if not ledger.entries():
+        entries = ledger.store.found()
+        if not entries:
             raise InputError(f"There is no ledger at '{ledger.name}'. `reissue publish --schema FILE.toml` begins one.")
+        if later_format(entries[0].said):
+            raise DataError(
+                f"The ledger '{ledger.name}' was written by a later version of Reissue. Update Reissue first."
+            )
         return ledger
 
     @classmethod
@@ -194,11 +198,7 @@ class Ledger:
         last = releases[-1] if releases else None
         if last is None or "memory" not in last.files:
             return {"series": fingerprint(schema), "method": method, "key": own}
-        file = last.files["memory"]
-        content = self.store.read(file)
-        if content_name(content, Path(file).suffix) != file:
-            raise DataError(f"The ledger '{self.store.name}' is damaged: what its method remembers is not as written.")
-        return unpack_memory(content, own)
+        return unpack_memory(self.store.read(last.files["memory"]), own)
 
     # --- what is done with it ----------------------------------------------------------------------------------------
 
@@ -225,8 +225,6 @@ class Ledger:
         if original and path.lower().endswith(original.partition(".")[1] + original.partition(".")[2]):
             return self.store.read(original)
         stored = self.store.read(release.files[f"table.{table}"])
-        if hashlib.sha256(stored).hexdigest() != release.files[f"table.{table}"].partition(".")[0]:
-            raise DataError(f"Release {release.number} was changed in the ledger '{self.name}'. It is not handed out.")
         if path.lower().endswith(".parquet"):
             return stored
         text = csv_bytes(unpack_frame(stored))
@@ -259,8 +257,6 @@ class Ledger:
 
     def differs(self, schema: Schema) -> bool:
         """Whether a schema, with its files and policy, is another one than the ledger's."""
-        from reissue.ledger._chain import content_name
-
         text, _ = pack_schema(schema, content_name)
         return self.schema.dumps() != Schema.loads(text, self.schema.folder).dumps()
 
@@ -269,12 +265,14 @@ class Ledger:
 
         `head` is the hash of an entry that was noted elsewhere: it must still be there.
         """
-        entries = self.entries()
+        entries = self.store.found()
         problems = broken(entries)
+        problems += [f"Entry {entry.number} {entry.problem}." for entry in entries if entry.problem]
         if head is not None and head not in {entry.hash for entry in entries}:
             problems.append("The entry with the given hash is not in the ledger: it was rewritten, or cut short.")
-        replaced = replaced_files(entries)
-        for entry in entries:
+        usable = [entry for entry in entries if not entry.problem]
+        replaced = replaced_files(usable)
+        for entry in usable:
             for what, name in entry.files.items():
                 problem = self._problem(name, gone_is_fine=name in replaced)
                 if problem:
@@ -282,15 +280,21 @@ class Ledger:
         return problems
 
     def _problem(self, name: str, *, gone_is_fine: bool) -> str:
+        from reissue.ledger._store import MissingFileError
+
         try:
-            content = self.store.read(name)
-        except DataError:
+            self.store.read(name)
+        except MissingFileError:
             return "" if gone_is_fine else "is missing"
-        return "" if hashlib.sha256(content).hexdigest() == name.partition(".")[0] else "was changed"
+        except DataError:
+            return "was changed"
+        return ""
 
     def _folder_with(self, names: Any) -> Path:
-        """A folder that holds files of the ledger, for those who read paths."""
+        """A folder that holds files of the ledger, each checked, for those who read paths."""
         if self.store.folder is not None:
+            for name in names:
+                self.store.read(name)
             return self.store.folder
         if self._scratch is None:
             self._scratch = TemporaryDirectory(prefix="reissue.")
