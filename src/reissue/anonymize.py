@@ -30,6 +30,7 @@ def anonymize(
     seed: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
     memory: Memory | None = None,
+    newcomers: bool = False,
     **options: Any,
 ) -> Release:
     """Make one release of a table that meets a requirement.
@@ -37,7 +38,8 @@ def anonymize(
     `data` is a dataframe, a path, or a Table. `suppress` is the share of rows that may be left out (methods that can
     do without leave nothing out). The same data, options and seed give the same release; whoever knows the seed can
     undo the shuffling of rows, so without one a secret is drawn and forgotten. Methods that follow people through a
-    series take the `memory` that the release before left in its draft, none for the first.
+    series take the `memory` that the release before left in its draft, none for the first; a table in which hardly
+    anybody of the release before returns is refused unless `newcomers` says that this is so.
     """
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     chosen = find(method)
@@ -52,7 +54,7 @@ def anonymize(
     rng = np.random.default_rng(seed)
     job = Job(table, requirement, rng, suppress, settled, progress)
     if chosen.remembers:
-        return _continue(job, chosen, memory or {})
+        return _continue(job, chosen, memory or {}, newcomers=newcomers)
     if memory:
         raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
     chosen.refuse_impossible(requirement, table, suppress)
@@ -63,9 +65,9 @@ def anonymize(
     return replace(release, draft=replace(release.draft, memory=kept)) if kept else release
 
 
-def _continue(job: Job, chosen: Algorithm, memory: Memory) -> Release:
+def _continue(job: Job, chosen: Algorithm, memory: Memory, *, newcomers: bool) -> Release:
     """The next release of a series; its draft carries the memory for the one after."""
-    entry = enter(job.table, memory, chosen.name)
+    entry = enter(job.table, memory, chosen.name, newcomers=newcomers)
     draft = chosen.run(replace(job, table=entry.table, memory=entry.state, people=entry.people, lasting=entry.lasting))
     job.progress(1.0)
     draft = replace(draft, memory=keep(entry, draft.memory, chosen.name))

@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
+from reissue._identifiers import identifier_texts, refuse_strangers
 from reissue._siphash import siphash
 from reissue.cells import Domain
 from reissue.errors import DataError, InputError, SchemaError
@@ -35,6 +36,8 @@ __all__ = ["Entry", "Memory", "enter", "fingerprint", "keep", "load_memory", "pa
 VERSION = 1
 CODES = "codes"
 """The key of a method's state that holds leaf codes (quasi-identifiers x records); they are kept as values."""
+_LIVE = "live_people"
+"""The key of a method's state that holds the numbers of the people in the last release."""
 Memory = Mapping[str, Any]
 
 
@@ -60,8 +63,8 @@ def fingerprint(schema: Schema) -> str:
     return hashlib.sha256(json.dumps(roles, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def enter(table: Table, memory: Memory, method: str) -> Entry:
-    """A table as the next one of a series; an empty memory begins one."""
+def enter(table: Table, memory: Memory, method: str, *, newcomers: bool = False) -> Entry:
+    """A table as the next one of a series; an empty memory begins one. `newcomers` lets hardly anybody return."""
     ids = table.ids
     if ids is None:
         raise SchemaError(f"The method '{method}' follows people, but the schema names no identifier column.")
@@ -75,7 +78,10 @@ def enter(table: Table, memory: Memory, method: str) -> Entry:
     state = dict(memory.get("state", {}))
     if "rows" in memory:
         state[CODES] = _codes(table.codings, memory["rows"])
-    return Entry(table, siphash(ids, key), lasting, state, values, key)
+    people = siphash(identifier_texts(ids), key)
+    if not newcomers and _LIVE in state:
+        refuse_strangers(state[_LIVE], people)
+    return Entry(table, people, lasting, state, values, key)
 
 
 def keep(entry: Entry, state: Mapping[str, Any], method: str) -> Memory:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from reissue._identifiers import identifier_kind, refuse_strangers
 from reissue.algorithms import find
 from reissue.anonymize import anonymize
 from reissue.errors import DataError, InputError, NotMetError
@@ -57,15 +58,24 @@ def publish(
     seed: int | None = None,
     recipients: Sequence[str] = (),
     dated: date | str | None = None,
+    newcomers: bool = False,
     delimiter: str = ",",
 ) -> Release:
     """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
 
     `data` is a dataframe, a path or a Table. A release that does not withstand is refused: RefusedError says what would
     have leaked and what would help. `dated` is the day that the table shows; an older table than the last is refused.
+    So is one in which hardly anybody of the last release returns, unless `newcomers` says that this is so.
     """
     return publish_next(
-        data, ledger, dry_run=dry_run, seed=seed, recipients=recipients, dated=dated, delimiter=delimiter
+        data,
+        ledger,
+        dry_run=dry_run,
+        seed=seed,
+        recipients=recipients,
+        dated=dated,
+        newcomers=newcomers,
+        delimiter=delimiter,
     ).release
 
 
@@ -77,6 +87,7 @@ def publish_next(
     seed: int | None = None,
     recipients: Sequence[str] = (),
     dated: date | str | None = None,
+    newcomers: bool = False,
     delimiter: str = ",",
     schema: Schema | None = None,
     before_record: Callable[[Publication], object] = lambda _: None,
@@ -90,9 +101,9 @@ def publish_next(
     from reissue.ledger._refusal import problems_of, refusal
     from reissue.ledger.ledger import needed_files
 
-    request = _Request(tuple(sorted(set(recipients))), _day(dated), seed)
+    request = _Request(tuple(sorted(set(recipients))), _day(dated), seed, newcomers)
     with _turn(ledger, schema, dry_run=dry_run) as (entries, writer):
-        situation = _Situation.of(ledger, entries, _read(data, ledger, entries, delimiter), request)
+        situation = _Situation.of(ledger, entries, *_read(data, ledger, entries, delimiter), request)
         situation.check()
         release = situation.anonymize(lambda done: progress(done / 2))
         if situation.again is not None:
@@ -120,6 +131,8 @@ class _Request:
     recipients: tuple[str, ...]
     dated: str | None
     seed: int | None
+    newcomers: bool
+    """Whether hardly anybody of the last release need return. No part of what makes a release."""
 
 
 @contextmanager
@@ -135,14 +148,15 @@ def _turn(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> "Iterato
         yield list(writer.entries), writer
 
 
-def _read(data: Any, ledger: "Ledger", entries: "Sequence[Entry]", delimiter: str) -> Table:
-    """The table, with pseudonyms instead of identifiers."""
+def _read(data: Any, ledger: "Ledger", entries: "Sequence[Entry]", delimiter: str) -> tuple[Table, str | None]:
+    """The table, with pseudonyms instead of identifiers, and the form that identifiers had."""
     schema = ledger.schema_of(entries)
     table = data if isinstance(data, Table) else Table.read(data, schema, delimiter=delimiter)
     table = replace(table, schema=schema)
     if table.ids is None:
-        return table
-    return replace(table, frame=table.frame.with_columns(ledger.key.pseudonyms(table.ids)))
+        return table, None
+    named = replace(table, frame=table.frame.with_columns(ledger.key.pseudonyms(table.ids)))
+    return named, identifier_kind(table.ids)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +167,8 @@ class _Situation:
     schema: Schema
     policy: "Policy"
     table: Table
+    identifiers: str | None
+    """The form that the table gives identifiers."""
     request: _Request
     mark: str
     """Tells this table and request from any other, to those who have the key."""
@@ -163,7 +179,9 @@ class _Situation:
     """The last release, if it was made from the same table and request."""
 
     @classmethod
-    def of(cls, ledger: "Ledger", entries: "Sequence[Entry]", table: Table, request: _Request) -> "_Situation":
+    def of(
+        cls, ledger: "Ledger", entries: "Sequence[Entry]", table: Table, identifiers: str | None, request: _Request
+    ) -> "_Situation":
         """What the ledger says about it."""
         from reissue.ledger._chain import canonical
         from reissue.ledger.ledger import csv_bytes, releases_of
@@ -177,7 +195,7 @@ class _Situation:
         again = last if last is not None and last.content["request"] == mark else None
         earlier = releases if again is None else releases[:-1]
         before = canonical({"csv": [one.content["csv"] for one in earlier[-1:]], "number": len(earlier)})
-        return cls(ledger, schema, Policy.of(schema), table, request, mark, before, earlier, again)
+        return cls(ledger, schema, Policy.of(schema), table, identifiers, request, mark, before, earlier, again)
 
     @property
     def number(self) -> int:
@@ -209,6 +227,20 @@ class _Situation:
                 f"The table is of {self.request.dated}, and a release of {max(dates)} has been published. The next one "
                 "must be later."
             )
+        if self.again is None and not self.request.newcomers:
+            self._refuse_strangers()
+
+    def _refuse_strangers(self) -> None:
+        """Refuse a table in which hardly anybody of the last release returns."""
+        from reissue.ledger._pack import unpack_people
+
+        last, ids = self.earlier[-1] if self.earlier else None, self.table.ids
+        if last is None or ids is None or "standing" not in last.files:
+            return
+        form, now = last.content.get("identifiers"), self.identifiers
+        changed = "" if form in {None, now} else f" (they were {form} and are {now})"
+        people = unpack_people(self.ledger.store.read(last.files["standing"]))
+        refuse_strangers(people.to_numpy(), ids.to_numpy(), changed)
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
         """The release, by the policy's method, knowing what went before."""
@@ -219,6 +251,7 @@ class _Situation:
         more: dict[str, Any] = dict(policy.options)
         if method.remembers:
             more["memory"] = self.ledger.memory(self.earlier, self.schema, policy.method)
+            more["newcomers"] = True  # `check` has looked at that
         elif "after" in method.options:
             more["after"] = after(self.ledger, self.earlier, self.schema, carries=method.carries)
         try:
@@ -273,6 +306,7 @@ class _Situation:
             "files": files,
             "findings": _json(together.findings.as_dict()),
             "groups": release.groups,
+            "identifiers": self.identifiers,
             "kinds": _kinds(self.table),
             "method": release.method,
             "promises": {"e": int(state["e"])} if "e" in state else {},

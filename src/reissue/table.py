@@ -10,6 +10,7 @@ import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue._frames import Back, from_frame
+from reissue._identifiers import identifier_texts
 from reissue.cells import Counts, Domain, pack
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
 from reissue.hierarchies import Coding, prepare, unrounded
@@ -182,7 +183,7 @@ def _one_kind_of_missing(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 def _check_ids(frame: pl.DataFrame, schema: Schema) -> None:
     if schema.identifier is None:
         return
-    ids = frame[schema.identifier]
+    ids = identifier_texts(frame[schema.identifier])
     if ids.null_count():
         raise DataError(f"The identifier '{schema.identifier}' is missing in {ids.null_count()} rows.")
     repeated = ids.is_duplicated()

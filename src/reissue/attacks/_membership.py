@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Ints
+from reissue._identifiers import identifier_texts
 from reissue.attacks._base import CannotRunError, Knowledge
 from reissue.attacks._containment import containment
 from reissue.attacks._hashing import mix
@@ -182,7 +183,7 @@ def _presences(release: Published, schema: Schema, members: Any) -> tuple[pl.Dat
             "or a table of people for each release (`Knowledge(members=...)`)."
         )
     known = rows.filter(pl.col(schema.identifier).is_not_null())
-    known = known.select(pl.col(schema.identifier).cast(pl.String).alias(_PERSON), GROUP)
+    known = known.select(identifier_texts(known[schema.identifier]).alias(_PERSON), GROUP)
     return _with_strangers(known, rows, schema), values
 
 
@@ -190,7 +191,7 @@ def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The holder's own release: everybody's group, and the counterfeits as people nobody knows."""
     table, draft = release.table, release.draft
     kept = np.flatnonzero(draft.groups >= 0)
-    ids = table.frame[table.schema.identifier or ""].cast(pl.String).gather(kept)
+    ids = identifier_texts(table.frame[table.schema.identifier or ""].gather(kept))
     groups = draft.groups[kept]
     codes = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
     names = pl.Series(_PERSON, [], dtype=pl.String)
@@ -298,7 +299,7 @@ def fitting(rows: pl.DataFrame, schema: Schema, members: Any) -> tuple[pl.Series
     cells = cells_of(table.codes, table.sizes)
     cell, box = containment(cells.codes, boxes.codes[:width], boxes.codes[width : 2 * width])
     pairs = np.unique(np.stack([cell, group[box]]), axis=1)
-    return table.frame[schema.identifier].cast(pl.String).alias(_PERSON), cells.of_row, pairs
+    return identifier_texts(table.frame[schema.identifier]).alias(_PERSON), cells.of_row, pairs
 
 
 def _sizes(table: Table, rows: pl.DataFrame) -> list[int]:

@@ -9,7 +9,15 @@ import typer
 
 from reissue.errors import InputError
 
-__all__ = ["DelimiterOption", "ForceOption", "JsonOption", "SchemaOption", "delimiter_of", "options_of"]
+__all__ = [
+    "DelimiterOption",
+    "ForceOption",
+    "JsonOption",
+    "NewcomersOption",
+    "SchemaOption",
+    "delimiter_of",
+    "options_of",
+]
 
 SchemaOption = Annotated[
     Path, typer.Option("--schema", "-s", metavar="FILE.toml", help="The schema file; `reissue init` proposes one.")
@@ -19,6 +27,14 @@ DelimiterOption = Annotated[
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", metavar="", help="Print one JSON object on standard output, nothing else.")
+]
+NewcomersOption = Annotated[
+    bool,
+    typer.Option(
+        "--newcomers",
+        metavar="",
+        help="Hardly anybody of the last release is in this table, and that is right: identifiers have not changed.",
+    ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", metavar="", help="Replace output files that exist.")]
 

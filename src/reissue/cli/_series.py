@@ -48,6 +48,7 @@ def publish_series(
     seed: int | None,
     out: Path | None,
     memory: Path | None,
+    newcomers: bool,
     delimiter: str,
     force: bool,
     as_json: bool,
@@ -67,7 +68,15 @@ def publish_series(
     tables = [Table.read(file, schema, delimiter=delimiter) for file in files]
     with _render.watching("Anonymizing") as progress:
         releases = anonymize_series(
-            tables, schema, requirement, method=method, memory=past, seed=seed, progress=progress, **options
+            tables,
+            schema,
+            requirement,
+            method=method,
+            memory=past,
+            seed=seed,
+            progress=progress,
+            newcomers=newcomers,
+            **options,
         )
     with Staging() as staging:
         if outputs.folder is not None:

@@ -7,7 +7,15 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import app
-from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of, options_of
+from reissue.cli._options import (
+    DelimiterOption,
+    ForceOption,
+    JsonOption,
+    NewcomersOption,
+    SchemaOption,
+    delimiter_of,
+    options_of,
+)
 from reissue.errors import InputError, TaxonomyError
 
 if TYPE_CHECKING:
@@ -66,6 +74,7 @@ def anonymize(
         Path | None,
         typer.Option(metavar="FILE", help="What a method that follows people remembers; begun if it is not there."),
     ] = None,
+    newcomers: NewcomersOption = False,
     after: Annotated[
         list[Path] | None,
         typer.Option(
@@ -127,6 +136,7 @@ def anonymize(
             seed=seed,
             out=out,
             memory=memory,
+            newcomers=newcomers,
             delimiter=delimiter_of(delimiter),
             force=force,
             as_json=as_json,

@@ -8,7 +8,7 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
-from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of
+from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, NewcomersOption, delimiter_of
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def publish(
     recipient: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Who gets it; may be repeated. Default: everyone.")
     ] = None,
+    newcomers: NewcomersOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", metavar="", help="Make and attack the release, show all, record nothing.")
     ] = False,
@@ -87,6 +88,7 @@ def publish(
                     seed=seed,
                     recipients=recipient or (),
                     dated=dated,
+                    newcomers=newcomers,
                     delimiter=delimiter_of(delimiter),
                     progress=progress,
                 )

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from reissue._identifiers import identifier_texts
 from reissue.errors import InputError
 
 __all__ = ["ENVIRONMENT", "Key", "find_key"]
@@ -40,9 +41,9 @@ class Key:
         return self.derive("check").hex()[:32]
 
     def pseudonyms(self, names: pl.Series) -> pl.Series:
-        """Identifiers as 64-bit numbers; the same text gets the same number."""
+        """Identifiers as 64-bit numbers; the same person gets the same number, whatever the column's type."""
         secret, digest = self.derive("pseudonyms"), hmac.digest
-        made = [digest(secret, name, "sha256")[:8] for name in names.cast(pl.String).cast(pl.Binary).to_list()]
+        made = [digest(secret, name, "sha256")[:8] for name in identifier_texts(names).cast(pl.Binary).to_list()]
         return pl.Series(names.name, np.frombuffer(b"".join(made), "<i8"), dtype=pl.Int64)
 
 

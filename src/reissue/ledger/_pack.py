@@ -222,6 +222,11 @@ def pack_places(
     return pack_frame(pl.concat([places, shown.drop(_GROUP)], how="horizontal"))
 
 
+def unpack_people(content: bytes) -> pl.Series:
+    """Everyone who stands in a release, as pseudonyms."""
+    return unpack_frame(content)[_PERSON].drop_nulls()
+
+
 def unpack_standing(
     content: bytes,
     schema: Schema,
