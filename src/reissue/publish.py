@@ -116,7 +116,7 @@ def publish_next(
         if problems:
             raise refusal(situation.number, problems, findings, situation.policy, release)
         recorded = writer is not None
-        made = Publication(release, situation.number, findings, recorded=recorded, warnings=situation.warnings)
+        made = Publication(release, situation.number, findings, recorded=recorded, warnings=situation.warnings(release))
         before_record(made)
         if writer is not None:
             writer.remove_all_but(needed_files(entries))
@@ -201,12 +201,11 @@ class _Situation:
     def number(self) -> int:
         return len(self.earlier) + 1
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self, release: Release) -> tuple[str, ...]:
         """What whoever sends the release out should know."""
         from reissue.ledger._refusal import warnings_of
 
-        return tuple(warnings_of(self.policy, [one.number for one in self.earlier]))
+        return (*release.warnings, *warnings_of(self.policy, [one.number for one in self.earlier]))
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
@@ -318,7 +317,7 @@ class _Situation:
             "suppressed": release.suppressed,
             "tables": list(release.tables),
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            "warnings": list(self.warnings),
+            "warnings": list(self.warnings(release)),
         }
 
     def same(self, release: Release) -> Publication:

@@ -3,6 +3,8 @@
 A release is re-checked from its published columns, by other code than the algorithm's, before anyone gets to see it.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -92,17 +94,17 @@ def _generalized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Genera
 
 
 def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
-    """Exact quasi-identifiers, joined by a shuffled number with the sensitive values of their group."""
+    """Quasi-identifiers row by row, joined by a shuffled number with the sensitive values of their group."""
     order = _order(draft, rng)
     number = rng.permutation(len(boxes.sizes)) + 1
-    exact = _exact(table, table.codes[:, order])
+    own, others = _row_by_row(table, draft, order)
     joined = pl.Series(GROUP, number[draft.groups[order]], dtype=pl.Int64)
-    whole = _published(table, draft, order, exact).insert_column(0, joined)
+    whole = _published(table, draft, order, own).insert_column(0, joined)
     tables = {}
     if draft.counterfeits is not None:
         fakes = draft.counterfeits
         joined = pl.Series(GROUP, number[fakes.groups], dtype=pl.Int64)
-        added = _fakes(table, draft, fakes, _exact(table, fakes.codes), rng)
+        added = _fakes(table, draft, fakes, others, rng)
         whole = _mixed(whole, added.insert_column(0, joined), rng)
         tables["counterfeits"] = joined.to_frame().group_by(GROUP).len("counterfeits").sort(GROUP)
     sensitive = list(table.schema.sensitive)
@@ -112,6 +114,19 @@ def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generat
         return {"release": whole, **tables}
     counted = whole.group_by([GROUP, *sensitive]).agg(pl.len().alias("count")).sort([GROUP, *sensitive])
     return {"quasi": whole.drop(sensitive), "sensitive": counted, **tables}
+
+
+def _row_by_row(table: Table, draft: Draft, order: Codes) -> tuple[list[pl.Series], list[pl.Series]]:
+    """What rows and counterfeits show of themselves: exact values, or the box of those that look alike."""
+    fakes = draft.counterfeits
+    if draft.looks is None:
+        return _exact(table, table.codes[:, order]), [] if fakes is None else _exact(table, fakes.codes)
+    looks, others = draft.looks[: table.rows], draft.looks[table.rows :]
+    alike = replace(draft, groups=looks, counterfeits=None if fakes is None else replace(fakes, groups=others))
+    boxes = boxes_of(table, alike)
+    texts = [_texts(table, boxes, place) for place in range(len(table.codes))]
+    shown = [[names.gather(pl.Series(of_look[some])) for names, of_look in texts] for some in (looks[order], others)]
+    return shown[0], shown[1]
 
 
 def _exact(table: Table, codes: Codes) -> list[pl.Series]:

@@ -14,7 +14,7 @@ from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.table import Table
 
-__all__ = ["COUNT", "COUNTERFEITS", "GROUP", "Boxes", "Counterfeits", "Draft", "Form", "Release"]
+__all__ = ["COUNT", "COUNTERFEITS", "EXACT", "GROUP", "Boxes", "Counterfeits", "Draft", "Form", "Release"]
 
 GROUP = "group"
 """The column that numbers groups, and joins the two tables of a bucketized release."""
@@ -22,6 +22,9 @@ COUNT = "count"
 """The column of a bucketized release's second table that says how often a value occurs in its group."""
 COUNTERFEITS = "counterfeits"
 """The table, and its column, that says how many records of a group are nobody's."""
+
+EXACT = "Quasi-identifiers are exact: this shows who is in the table."
+"""What is said of every release whose rows show them."""
 
 
 class Form(Enum):
@@ -32,7 +35,7 @@ class Form(Enum):
     NUMBERED = "numbered"
     """The same with numbered groups, because two of them may look the same and must not be taken for one."""
     PERMUTED = "permuted"
-    """One table with numbered groups whose rows keep quasi-identifiers of their own; values are permuted in a group."""
+    """One table with numbered groups whose rows do not all look the same; values are permuted in a group."""
     TWO_TABLES = "two tables"
     """Quasi-identifiers in one table, the values of each group counted in another, joined by the group's number."""
 
@@ -54,6 +57,8 @@ class Draft:
     """Exact quasi-identifiers, and the sensitive values of a group apart from them: two tables, joined by a number."""
     permuted: bool = False
     """Bucketized in one table: the sensitive values are permuted inside each group."""
+    looks: Codes | None = None
+    """Of a permuted release: row, then counterfeit, to those that are generalized alike. None: they are exact."""
     numbered: bool = False
     """Generalized groups that are numbered, because two of them may look the same and must not be taken for one."""
     sensitive: Codes | None = None
@@ -72,6 +77,11 @@ class Draft:
         if self.permuted:
             return Form.PERMUTED
         return Form.NUMBERED if self.numbered else Form.GENERALIZED
+
+    @property
+    def exact(self) -> bool:
+        """Whether rows show exact quasi-identifiers."""
+        return not self.form.boxes and self.looks is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +157,11 @@ class Release:
     def counterfeits(self) -> int:
         """How many records of nobody were added."""
         return 0 if self.draft.counterfeits is None else len(self.draft.counterfeits.groups)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever sends it out should know."""
+        return (EXACT,) if self.draft.exact else ()
 
     def __str__(self) -> str:
         """What went out, in one sentence."""

@@ -54,7 +54,8 @@ def publish(frames: list[pl.DataFrame], method: str, requirement: str, seed: int
     releases: list[Release] = []
     for frame in frames:
         memory = releases[-1].draft.memory if releases else None
-        options = {"ineligible": "counterfeits", **options}
+        small = {"k": 2} if method == "equivalence" else {}
+        options = {"ineligible": "counterfeits", **small, **options}
         releases.append(anonymize(frame, SCHEMA, requirement, method=method, memory=memory, seed=seed, **options))
     return releases
 

@@ -16,7 +16,9 @@ from reissue.attacks import Knowledge
 from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
 from reissue.attacks._membership import membership
 from reissue.attacks._series import Series
-from reissue.errors import InputError, RequirementError
+from reissue.errors import InputError, NotMetError, RequirementError
+from reissue.notation import parse_column
+from reissue.published import read_published
 from reissue.release import Release
 from tests.algorithms.streams import SCHEMA, drafted, publish, published, stream
 
@@ -249,3 +251,53 @@ def test_counterfeits_keep_their_quasi_identifiers_while_they_live() -> None:
                 rows = [memory["rows"][name].to_list() for name in ("q", "r")]
                 for name, *look in zip(memory["state"]["fake_name"].tolist(), *rows, strict=True):
                     assert looks.setdefault(name, tuple(look)) == tuple(look)
+
+
+def _values(release: Release) -> list[list[tuple[str, int]]]:
+    """The values of each bucket, as published."""
+    shown = release.tables["release"]
+    return sorted(sorted(Counter(rows["s"].to_list()).items()) for _, rows in shown.group_by("group"))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_generalized_rows_are_the_exact_ones_seen_less_well(seed: int) -> None:
+    """The same buckets, values and counterfeits as with exact quasi-identifiers; at least k rows look the same."""
+    frames = stream(seed, releases=4, size=30)
+    exact = publish(frames, "equivalence", "simple-l=2", e=2, form="permuted")
+    for one, release in zip(exact, publish(frames, "equivalence", "simple-l=2", e=2, k=3), strict=True):
+        assert (one.draft.groups == release.draft.groups).all()
+        assert _values(one) == _values(release)
+        shown, own = release.tables["release"], one.tables["release"]
+        assert shown.group_by("q", "r").len()["len"].min() >= 3  # type: ignore[operator]
+        for name, coding in zip(("q", "r"), one.table.codings, strict=True):
+            box, value = parse_column(shown[name], coding), parse_column(own[name].cast(pl.String), coding)
+            # Hall's condition for points and intervals: sorted by either end, each box finds a row of its own.
+            assert (np.sort(box.lo) <= np.sort(value.lo)).all()
+            assert (np.sort(box.hi) >= np.sort(value.hi)).all()
+
+
+def test_what_looks_alike_does_not_depend_on_values() -> None:
+    frame = stream(3, releases=1, size=60)[0]
+    other = frame.with_columns(s=pl.Series(np.random.default_rng(1).permutation(frame["s"].to_numpy())))
+    looks = [publish([one], "equivalence", "simple-l=2", e=1, k=4)[0].draft.looks for one in (frame, other)]
+    assert looks[0] is not None
+    assert looks[1] is not None
+    assert (looks[0][:60] == looks[1][:60]).all()
+
+
+def test_exact_quasi_identifiers_are_told() -> None:
+    frame = stream(3, releases=1, size=60)
+    for form in ("permuted", "two tables"):
+        (release,) = publish(frame, "equivalence", "simple-l=2", e=1, form=form)
+        assert release.draft.exact
+        assert release.warnings == ("Quasi-identifiers are exact: this shows who is in the table.",)
+        assert read_published(dict(release.tables), SCHEMA).exact
+    (release,) = publish(frame, "equivalence", "simple-l=2", e=1, k=6)
+    assert not release.warnings
+    assert not read_published(dict(release.tables), SCHEMA).exact
+    assert not read_published(release, SCHEMA).exact
+
+
+def test_fewer_rows_than_must_look_alike_are_refused() -> None:
+    with pytest.raises(NotMetError, match="fewer than the 50"):
+        publish(stream(3, releases=1), "equivalence", "simple-l=2", e=1, k=50)

@@ -37,6 +37,7 @@ def test_json_says_the_same(reissue: Reissue) -> None:
         "suppressed",
         "groups",
         "smallest_group",
+        "warnings",
         "utility",
         "files",
     }

@@ -1,13 +1,16 @@
 """From answers to a policy: what `reissue init` proposes can be read and published with."""
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from reissue import synth
+from reissue.attacks import find
 from reissue.errors import InputError
 from reissue.ledger import Ledger, RefusedError
 from reissue.ledger.proposal import QUESTIONS, propose_policy, read_answers
@@ -25,10 +28,40 @@ def test_every_answer_leads_to_a_policy(answers: tuple[bool, ...]) -> None:
     text = proposal.as_toml(said)
     policy = Policy.of(Schema.loads(COLUMNS + text))
     assert policy.method == proposal.method
+    assert any(find(name).compares for name in proposal.attacks)
+    assert not policy.alone
+    assert "is refused" in text
     assert ("coalition" in proposal.attacks) == said["providers"]
     assert ("minimality" in proposal.attacks) == said["known"]
     assert all(f"# {question} {'Yes' if said[name] else 'No'}." in text for name, question in QUESTIONS.items())
     assert f"# So the method is {proposal.method}: " in text
+
+
+def _newcomer(before: pl.DataFrame, after: pl.DataFrame, people: int) -> set[str]:
+    """The values that someone may have who came to these people, whose values stay: counted from two releases."""
+    first, second = (Counter(frame["ill"].to_list()) for frame in (before, after))
+    return {
+        one for one in second if sum(min(first[value], second[value] - (value == one)) for value in second) >= people
+    }
+
+
+@pytest.mark.parametrize("providers", [False, True])
+@pytest.mark.parametrize("answers", list(itertools.product([False, True], repeat=4)))
+def test_a_newcomers_value_does_not_go_out(answers: tuple[bool, ...], providers: bool, tmp_path: Path) -> None:
+    """Twelve people of one age, then the same and one more: the difference of two releases would be a value."""
+    said = dict(zip(QUESTIONS, answers, strict=True))
+    ill = ["flu", "asthma", "gout", "HIV", "cancer", "anxiety"] * 2 + ["gout"]
+    people = pl.DataFrame({"p": range(13), "age": [40] * 13, "ill": ill, "clinic": ["a", "b"] * 6 + ["a"]})
+    columns = COLUMNS + ('clinic = "provider"\n' if providers else "")
+    plan = Schema.loads(columns + "[updates]\nnone = true\n" * said["changes"] + propose_policy(said).as_toml(said))
+    with Ledger.create(tmp_path / "x.ledger", plan) as ledger:
+        try:
+            first = publish(people.head(12), ledger)
+            second = publish(people, ledger)
+        except (RefusedError, InputError):
+            assert len(ledger.releases) < 2
+            return
+        assert len(_newcomer(first.frame, second.frame, 12)) > 1
 
 
 @pytest.mark.parametrize(
@@ -38,7 +71,8 @@ def test_every_answer_leads_to_a_policy(answers: tuple[bool, ...]) -> None:
         (["removed"], "equivalence"),
         (["removed", "changes"], "distinct"),
         (["providers"], "providers"),
-        (["known"], "mask"),
+        (["providers", "removed"], "equivalence"),
+        (["known"], "equivalence"),
     ],
 )
 def test_what_is_proposed(answers: list[str], method: str) -> None:

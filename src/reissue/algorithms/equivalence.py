@@ -3,8 +3,8 @@
 He, Barman and Naughton, "Preventing equivalence attacks in updated, anonymized data", ICDE 2011, algorithms 2 and 3.
 
 m-invariant groups give away who has the same value as whom: what two groups of one signature do not share cancels out.
-So whole buckets are published, all records of one signature together: exact quasi-identifiers, sensitive values apart
-(permuted inside the bucket, or in a second table). And a bucket changes only in ways that leave no e'-equivalence
+So whole buckets are published, all records of one signature together: quasi-identifiers row by row, sensitive values
+apart (permuted inside the bucket, or in a second table). And a bucket changes only in ways that leave no e'-equivalence
 attack with e' < e, judged on its history graph (see `_mincut`): after balancing, the minimum cut between the new
 release and the end must exceed 2(e - 1). Where it falls short by d, ceil(d / size) full sets of the bucket's values are
 added, new records while there are any, else counterfeits. Counterfeits are all taken out first, and stay only where
@@ -18,24 +18,29 @@ together takes m people or more. Beyond that the cut alone decides.
 could make use of that. From the first return on, a bucket that changes takes in 2(e - 1) + 1 records that are no
 returners: every attack that tells the new release from the end costs as much as there are of these.
 
+**Generalized** (the default), at least k records look the same, grouped by quasi-identifiers alone, across buckets. All
+that is said above holds for readers who know everybody's exact values and bucket; generalized rows are made from these
+without a look at sensitive values, so they tell no more, and no longer show who is in the table.
+
 O(records) and a small flow per changed bucket; the exact program is asked only where the cut falls short.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.algorithms._base import Job, Option, algorithm
+from reissue.algorithms._base import Job, Option, algorithm, find
 from reissue.algorithms._graphs import Graphs
 from reissue.algorithms._plan import INELIGIBLE, Plan, Situation, codes_of, m_of, near, same_parameters
-from reissue.errors import InputError
+from reissue.errors import InputError, NotMetError
 from reissue.release import Counterfeits, Draft
+from reissue.requirements import KAnonymity
 
 __all__ = ["equivalence"]
 
-_FORMS = ("permuted", "two tables")
+_FORMS = ("generalized", "permuted", "two tables")
 
 
 @algorithm(
@@ -43,7 +48,13 @@ _FORMS = ("permuted", "two tables")
     "Like m-invariance, and nobody learns that fewer than e people share values with as many others.",
     options={
         "e": Option(default=5, help="No two sets of fewer than e people may be shown to have the same values."),
-        "form": Option(default="permuted", help="One table with values permuted, or two tables.", choices=_FORMS),
+        "form": Option(
+            default="generalized",
+            help="Generalized quasi-identifiers; or exact ones, which show who is in the release, in one table or two. "
+            "Values are permuted in their bucket.",
+            choices=_FORMS,
+        ),
+        "k": Option(default=5, help="Generalized: how many records at least share their quasi-identifiers."),
         "exact": Option(
             default=True, help="Ask whether an attack is real before spending counterfeits.", choices=(True, False)
         ),
@@ -56,6 +67,8 @@ def equivalence(job: Job) -> Draft:
     m, e = m_of(job, "equivalence"), job.options["e"]
     if not isinstance(e, int) or isinstance(e, bool) or e < 1:
         raise InputError("The option 'e' must be a whole number, 1 or more.")
+    if job.options["form"] == "generalized":
+        _check_k(job)
     same_parameters(job, m=m, e=e)
     work = _Work(job, Situation.of(job), m, e)
     work.balance()
@@ -63,6 +76,17 @@ def equivalence(job: Job) -> Draft:
     work.plan.assign()
     work.spend()
     return work.draft()
+
+
+def _check_k(job: Job) -> None:
+    k = job.options["k"]
+    if not isinstance(k, int) or isinstance(k, bool) or k < 2:
+        raise InputError("The option 'k' must be a whole number, 2 or more.")
+    if k > job.table.rows:
+        raise NotMetError(
+            f"The table has {job.table.rows:,} rows: fewer than the {k:,} that must look the same (option 'k'). "
+            "Publish when there are more, or choose a smaller k."
+        )
 
 
 @dataclass
@@ -153,11 +177,22 @@ class _Work:
         return Draft(
             numbers[: len(signature)],
             bucketized=self.job.options["form"] == "two tables",
-            permuted=self.job.options["form"] == "permuted",
+            permuted=self.job.options["form"] != "two tables",
+            looks=self._looks(fakes) if self.job.options["form"] == "generalized" else None,
             counterfeits=added_records if len(fakes.value) else None,
             memory=self._memory(signature, fakes),
             notes={"signatures": len(used), "new": len(situation.new), "left": len(situation.recall.left.people)},
         )
+
+    def _looks(self, fakes: "_Fakes") -> Codes:
+        """Rows and counterfeits that are generalized alike, by quasi-identifiers alone."""
+        table, pool = self.job.table, find("pool")
+        models = np.concatenate([np.arange(table.rows), np.zeros(len(fakes.value), np.int64)])
+        everyone = replace(table.some(models), codes=np.hstack([table.codes, fakes.codes]))
+        blind = replace(
+            self.job, table=everyone, requirement=KAnonymity(self.job.options["k"]), options=pool.settle({})
+        )
+        return pool.run(blind).groups
 
     def _memory(self, signature: Codes, fakes: "_Fakes") -> dict[str, object]:
         register = self.situation.publish(signature).as_memory()

@@ -114,7 +114,8 @@ def _show(releases: "list[Release]", written: list[list[str]], memory: Path | No
             {"rows": r.table.rows, "groups": r.groups, "counterfeits": r.counterfeits, "files": files}
             for r, files in zip(releases, written, strict=True)
         ]
-        _render.show_json({"method": first.method, "requirement": str(first.requirement), "releases": rows})
+        told = {"method": first.method, "requirement": str(first.requirement), "warnings": list(first.warnings)}
+        _render.show_json({**told, "releases": rows})
         return
     for release, files in zip(releases, written, strict=True):
         _render.say(
@@ -122,5 +123,6 @@ def _show(releases: "list[Release]", written: list[list[str]], memory: Path | No
             f"{_render.plural(release.counterfeits, 'counterfeit')}. Written: {', '.join(files)}"
         )
     _render.say(f"Every release meets {first.requirement}: counted again from the published columns.")
+    _render.warn(*first.warnings)
     if memory is not None:
         _render.say(f"The memory of the series is in {memory}. Keep it private, and for the next release.")

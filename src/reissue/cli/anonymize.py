@@ -190,6 +190,7 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
                 "groups": release.groups,
                 "smallest_group": sizes.min() if len(sizes) else None,
                 "utility": utility.as_dict(),
+                "warnings": list(release.warnings),
                 "files": paths,
                 **_distortion(release),
             }
@@ -209,6 +210,7 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
         ),
         f"Written: {', '.join(paths)}",
     )
+    _render.warn(*release.warnings)
 
 
 def _distortion(release: "Release") -> dict[str, Any]:

@@ -41,16 +41,22 @@ def check(
 ) -> None:
     """Say what a published table satisfies: k, l of every kind, t and more. Anyone's file will do."""
     from reissue.check import check as judge
+    from reissue.published import read_published
+    from reissue.release import EXACT
     from reissue.schema import Schema
 
     if series:
         _check_series(published, Schema.load(schema), require, delimiter_of(delimiter), as_json=as_json)
         return
-    outcome = judge(published, Schema.load(schema), require, delimiter=delimiter_of(delimiter))
+    plan = Schema.load(schema)
+    outcome = judge(published, plan, require, delimiter=delimiter_of(delimiter))
+    exact = read_published(published, plan, delimiter=delimiter_of(delimiter)).exact
+    warnings = [EXACT] if exact else []
     if as_json:
-        _render.show_json(outcome.as_dict())
+        _render.show_json({**outcome.as_dict(), "warnings": warnings})
     else:
         _render.show_check(outcome)
+        _render.warn(*warnings)
     if not outcome.met:
         raise typer.Exit(NOT_MET)
 

@@ -121,7 +121,7 @@ def refusal(
     others = [problem for problem in problems if not problem.startswith(_UNCOMPARED.partition("{")[0])]
     advice = []
     if len(others) < len(problems):
-        comparing = [f"'{name}'" for name, attack in registered().items() if attack.compares]
+        comparing = [f"'{name}'" for name, attack in sorted(registered().items()) if attack.compares]
         advice.append(_COMPARE.format(attacks=", ".join(comparing)))
     if others:
         advice += _advice(findings, policy, release, {problem.partition(":")[0] for problem in others})

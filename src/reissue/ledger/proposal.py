@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from reissue.attacks import find
 from reissue.errors import InputError, nearest
 
 __all__ = ["QUESTIONS", "Proposal", "propose_policy", "read_answers"]
 
+_GENERALIZED = '# form = "permuted" would publish exact quasi-identifiers: that shows who is in the table.'
 QUESTIONS: Mapping[str, str] = {
     "removed": "Are records ever removed from one release to the next?",
     "changes": "Do sensitive values change while a record stays?",
@@ -30,6 +32,8 @@ class Proposal:
     """How likely a person's value may become, where the method does not promise it by itself."""
     suppress: float | None = None
     """The share of rows that may be left out, where the method cannot always do without."""
+    unminded: tuple[str, ...] = ()
+    """Attacks of the list that the method does nothing against."""
 
     def as_toml(self, answers: Mapping[str, bool]) -> str:
         """The `[policy]` section, with the answers and reasons as comments."""
@@ -43,16 +47,31 @@ class Proposal:
             f'require = "{self.require}"    # what every release must meet',
             f'method = "{self.method}"',
             *([f"options = {self.options}"] if self.options else []),
+            *([_GENERALIZED] if "form" in self.options else []),
             *([f"risk = {self.risk}    # nobody's value may be more likely than this"] if self.risk else []),
             *(
                 [f"suppress = {self.suppress}    # what may be left out for it: a share of the rows"]
                 if self.suppress
                 else []
             ),
-            f"attacks = [{listed}]    # what every release must withstand, together with all earlier ones",
-            f'# ceilings, not_run, {more}counterfeits, collude: see "Policy" in the reference.',
+            *self._expected(),
+            f"attacks = [{listed}]    # what every release must withstand",
+            f"# Of these {self._comparing()} with all earlier ones. A release that was not compared is refused.",
+            f'# ceilings, not_run, {more}counterfeits, collude, alone: see "Policy" in the reference.',
         ]
         return "\n".join(lines) + "\n"
+
+    def _comparing(self) -> str:
+        """The attacks that compare releases, as the beginning of a sentence."""
+        names = [name for name in self.attacks if find(name).compares]
+        return f"{names[0]} compares it" if len(names) == 1 else f"{' and '.join(names)} compare it"
+
+    def _expected(self) -> list[str]:
+        """A warning where the method does not mind all of the attacks."""
+        if not self.unminded:
+            return []
+        names = " and ".join(self.unminded)
+        return [f"# The method does not care for {names}: expect refusals where such an attack succeeds or cannot run."]
 
 
 _BY_METHOD = {
@@ -60,7 +79,7 @@ _BY_METHOD = {
         "distinct",
         "it keeps a person's possible values apart although they change; say under [updates] how they can",
         "m-unique=5",
-        '{ risk = 0.7, ineligible = "counterfeits" }',
+        '{ risk = 0.7, ineligible = "counterfeits", form = "generalized" }',
         ("updates",),
         0.7,
         0.1,
@@ -69,7 +88,7 @@ _BY_METHOD = {
         "equivalence",
         "people stand with the same values while they are there, and it is not seen who has the same value as whom",
         "simple-l=3",
-        "{ e = 3 }",
+        '{ e = 3, form = "generalized" }',
         ("updates", "equivalence"),
     ),
     "providers": Proposal(
@@ -77,14 +96,8 @@ _BY_METHOD = {
         "no party can take its own records out and find somebody in what is left",
         "k=5",
         "{ m = 1 }",
-        ("coalition",),
-    ),
-    "mask": Proposal(
-        "mask",
-        "its groups say nothing about sensitive values, even to someone who knows how they are formed",
-        "k=5 & simple-l=2",
-        "",
-        ("minimality",),
+        ("coalition", "correspondence"),
+        unminded=("correspondence",),
     ),
     "correspondence": Proposal(
         "correspondence",
@@ -97,18 +110,22 @@ _BY_METHOD = {
 
 
 def propose_policy(answers: Mapping[str, bool]) -> Proposal:
-    """The method that fits best. What it does not care for is left to an attack that must be withstood."""
+    """The method that fits best. What it does not care for is left to an attack that must be withstood.
+
+    Whatever the answers are, one of the attacks compares releases. Methods for one release alone (`mask`) are not
+    proposed for a series; `providers` is, with an attack that then refuses what leaks.
+    """
     if answers["changes"]:
         chosen = _BY_METHOD["distinct"]
-    elif answers["removed"]:
-        chosen = _BY_METHOD["equivalence"]
-    elif answers["providers"]:
+    elif answers["providers"] and not answers["removed"]:
         chosen = _BY_METHOD["providers"]
+    elif answers["removed"] or answers["known"]:
+        chosen = _BY_METHOD["equivalence"]
     else:
-        chosen = _BY_METHOD["mask" if answers["known"] else "correspondence"]
+        chosen = _BY_METHOD["correspondence"]
     more = {"providers": "coalition", "known": "minimality"}
     added = tuple(attack for name, attack in more.items() if answers[name] and attack not in chosen.attacks)
-    return replace(chosen, attacks=chosen.attacks + added)
+    return replace(chosen, attacks=chosen.attacks + added, unminded=chosen.unminded + added)
 
 
 def read_answers(texts: list[str]) -> dict[str, bool]:

@@ -18,6 +18,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.errors import DataError, SchemaError, nearest_column
+from reissue.notation import coding_of, parse_column
 from reissue.published._histogram import Histogram, count_values, joined_texts
 from reissue.published._tables import Tables, read_tables
 from reissue.release import COUNT, COUNTERFEITS, GROUP, Form, Release
@@ -126,6 +127,13 @@ class PublishedRelease:
         group = found[_LOOK if self.form == Form.GENERALIZED else _GROUP].to_numpy()
         return Looks(group, found.select(columns), found[_ROWS].to_numpy(), found[_FIRST].to_numpy(), of_row)
 
+    @cached_property
+    def exact(self) -> bool:
+        """Whether groups are numbered and rows show exact quasi-identifiers: then the release shows who is in it."""
+        if self.source is not None or self.form.boxes:
+            return self.source is not None and self.source.draft.exact
+        return all(_all_leaves(self.looks.texts[name], self.schema) for name in self.schema.quasi)
+
     def box(self, group: int) -> dict[str, str | None]:
         """The quasi-identifiers of a group as published; nothing where its rows look different."""
         mine = np.flatnonzero(self.looks.group == group)
@@ -223,6 +231,12 @@ def _form(tables: Tables, schema: Schema) -> Form:
     quasi = [name for name in schema.quasi if name in main.columns]
     alike = main.select(GROUP, *quasi).n_unique() == main[GROUP].n_unique()
     return Form.NUMBERED if alike else Form.PERMUTED
+
+
+def _all_leaves(texts: pl.Series, schema: Schema) -> bool:
+    """Whether none of the published texts stands for several values."""
+    read = parse_column(texts, coding_of([texts], schema.hierarchy(texts.name)))
+    return bool((read.lo == read.hi).all())
 
 
 def _numbers_groups(column: pl.Series) -> bool:

@@ -16,7 +16,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.cells import distinct_keys, pack, rank
 from reissue.hierarchies import prepare
 from reissue.notation import parse_column
-from reissue.published import Form, PublishedRelease
+from reissue.published import Form, PublishedRelease, read_published
 from reissue.release import Release
 from reissue.table import Table
 
@@ -54,6 +54,8 @@ class Published:
 
 def from_boxes(release: Release) -> Published:
     """What a release published, without a look at its rows: enough for everything but queries."""
+    if release.draft.looks is not None:
+        return from_tables(release.table, read_published(release, release.schema))
     lo, hi, sizes = release.boxes.lo, release.boxes.hi, release.boxes.sizes
     fakes = np.zeros(len(sizes))
     if release.draft.counterfeits is not None:
