@@ -177,9 +177,9 @@ def _values(
 def _leaves(column: pl.Series, hierarchy: Hierarchy, secret: Sequence[Coding]) -> tuple[pl.Series, Taxonomy]:
     """A sensitive column as leaf codes, looked up once per distinct value."""
     codes, size = _number(column)
-    distinct = pl.DataFrame({"code": codes, column.name: column}).unique("code", maintain_order=True)
+    first = codes.is_first_distinct()
     hierarchy = secret[0].hierarchy if secret else unrounded(hierarchy, column)
-    values = prepare(distinct[column.name], hierarchy)
+    values = prepare(column.filter(first), hierarchy)
     coding = secret[0] if secret else Coding.build(hierarchy, values, published=False)
     leaves, unlisted = coding.encode(values)
     if len(unlisted):
@@ -188,5 +188,5 @@ def _leaves(column: pl.Series, hierarchy: Hierarchy, secret: Sequence[Coding]) -
             'hierarchy, or write  unlisted = "root"  to hang them directly under the root.'
         )
     leaf = np.zeros(size, np.int64)
-    leaf[distinct["code"].to_numpy()] = leaves
+    leaf[codes.filter(first).to_numpy()] = leaves
     return pl.Series(column.name, leaf[codes.to_numpy()]), coding.taxonomy

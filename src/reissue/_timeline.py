@@ -5,12 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from reissue.attacks import Attack, Knowledge, Series
 from reissue.findings import Attacked, Finding, Point, Status
 from reissue.release import GROUP
 
 __all__ = ["attacked", "timeline_of"]
 
+_SIZE = "\0size"
+"""A column beside those of the data, whatever these are called."""
 MOST = 12
 """Longer series are looked at in so many places: the attacks take their time."""
 
@@ -52,7 +56,7 @@ def attacked(given: Sequence[Any], series: Series) -> tuple[Attacked, ...]:
         frame = next(release.tables[table] for table in ("release", "quasi") if table in release.tables)
         numbered = GROUP in frame.columns and GROUP not in series.schema.columns
         by = [GROUP] if numbered else [name for name in series.schema.quasi if name in frame.columns]
-        sizes = frame.group_by(by).len()["len"] if by else frame.select("len")
+        sizes = frame.group_by(by).len(_SIZE)[_SIZE] if by else pl.Series([frame.height])
         least = sizes.min()
         smallest = least if isinstance(least, int) else 0
         shown.append(Attacked(number, name or f"release {number}", frame.height, len(sizes), smallest))

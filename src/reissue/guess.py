@@ -217,6 +217,8 @@ def _set_aside(column: PublishedColumn, taken: set[Role]) -> _Choice | None:
     """What can be neither sensitive nor a quasi-identifier."""
     if not column.texts:
         return _Choice(column, Role.DROP, "it is empty")
+    if not column.name:
+        return _Choice(column, Role.DROP, "it has no name")
     if column.counting and (column.long or column.words <= PERSON):
         return _Choice(column, Role.DROP, "it numbers the rows")
     if column.words & DIRECT or (column.words and column.words <= PERSON):

@@ -139,6 +139,8 @@ def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:
 def _guess(facts: _Facts) -> Guess:
     if not len(facts.values):
         return Guess(facts.name, Role.DROP, "it is empty")
+    if not facts.name:
+        return Guess(facts.name, Role.DROP, "it has no name; give it one if it is needed")
     by_name = _by_name(facts)
     return by_name or _by_content(facts)
 

@@ -50,6 +50,8 @@ class Schema:
     def __post_init__(self) -> None:
         roles = {name: _role(name, role) for name, role in self.columns.items()}
         object.__setattr__(self, "columns", roles)
+        if roles.get("", Role.DROP) != Role.DROP:
+            raise SchemaError("A column without a name can have no role. Give it a name in the data's first line.")
         for single in _SINGLE:
             if len(self.of(single)) > 1:
                 raise SchemaError(f"At most one column may be the {single}; got {', '.join(self.of(single))}.")

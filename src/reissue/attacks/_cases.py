@@ -12,7 +12,7 @@ import polars as pl
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks._base import Knowledge
-from reissue.attacks._membership import numbered
+from reissue.attacks._membership import NUMBER, numbered
 from reissue.attacks._series import Published, Series
 from reissue.cells import Domain
 from reissue.release import GROUP, Release
@@ -92,7 +92,7 @@ def _read(published: Published, schema: Schema, group: int) -> Shown:
         return {}
     named = [GROUP] if GROUP in rows.columns and GROUP not in schema.columns else []
     looks = rows.select(pl.col(schema.quasi).cast(pl.String), *named).unique()
-    mine = numbered(looks, schema).filter(pl.col(GROUP) == group).select(schema.quasi).unique()
+    mine = numbered(looks, schema).filter(pl.col(NUMBER) == group).select(schema.quasi).unique()
     # A group whose records look different was not generalized.
     return shown(mine.row(0, named=True)) if mine.height == 1 else {}
 

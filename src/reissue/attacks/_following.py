@@ -15,14 +15,13 @@ from reissue._arrays import Ints
 from reissue.attacks._base import Knowledge
 from reissue.attacks._forward import Places
 from reissue.attacks._hashing import mix
-from reissue.attacks._membership import Membership, fitting, membership, published_rows
+from reissue.attacks._membership import COUNT, NUMBER, Membership, fitting, membership, published_rows
 from reissue.attacks._series import Series
 from reissue.errors import InputError
-from reissue.release import GROUP
 
 __all__ = ["Following", "follow", "of_members"]
 
-_PERSON, _COUNT = "person", "count"
+_PERSON = "person"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ def follow(series: Series, knowledge: Knowledge) -> Following:
         here = place[of_row]
         at = np.where(here < 0, -1, here + first)
         only = _only(pairs, len(place))[of_row]
-        parts.append(pl.DataFrame({_PERSON: ids, "place": at, GROUP: only, "release": number}))
+        parts.append(pl.DataFrame({_PERSON: ids, "place": at, NUMBER: only, "release": number}))
         shown.append(histogram.with_columns(pl.col("place") + first))
         first += int(place.max(initial=-1)) + 1
     return _joined(pl.concat(parts).filter(pl.col("place") >= 0), pl.concat(shown), first, len(series))
@@ -100,10 +99,10 @@ def _mixtures(pairs: Ints, classes: int, values: pl.DataFrame, sensitive: list[s
     chosen = np.zeros(classes, np.bool_)
     chosen[np.flatnonzero(fits)[first]] = True
     own = pairs[:, chosen[pairs[0]]]
-    groups = pl.DataFrame({"place": place[own[0]], GROUP: own[1]})
+    groups = pl.DataFrame({"place": place[own[0]], NUMBER: own[1]})
     text = pl.concat_str(pl.col(sensitive).cast(pl.String).fill_null("\0"), separator="\1").alias("v")
-    records = groups.join(values.select(GROUP, text, _COUNT), on=GROUP)
-    return place, records.group_by("place", "v").agg(pl.col(_COUNT).sum())
+    records = groups.join(values.select(NUMBER, text, COUNT), on=NUMBER)
+    return place, records.group_by("place", "v").agg(pl.col(COUNT).sum())
 
 
 def _joined(presences: pl.DataFrame, shown: pl.DataFrame, places: int, releases: int) -> Following:
@@ -115,6 +114,6 @@ def _joined(presences: pl.DataFrame, shown: pl.DataFrame, places: int, releases:
     table = np.full((int(person.max(initial=-1)) + 1, releases), -1, np.int64)
     groups = np.full_like(table, -1)
     at = person, presences["release"].to_numpy()
-    table[at], groups[at] = presences["place"].to_numpy(), presences[GROUP].to_numpy()
-    held = Places.of(triples["place"].to_numpy(), triples["n"].to_numpy(), triples[_COUNT].to_numpy(), places)
+    table[at], groups[at] = presences["place"].to_numpy(), presences[NUMBER].to_numpy()
+    held = Places.of(triples["place"].to_numpy(), triples["n"].to_numpy(), triples[COUNT].to_numpy(), places)
     return Following(table, held, tuple(None if name == "\0" else name for name in names.to_list()), groups)

@@ -8,7 +8,7 @@ copy those with the same published quasi-identifiers are taken for the same from
 people each is one of its own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -29,9 +29,11 @@ from reissue.release import GROUP, Release
 from reissue.schema import Role, Schema
 from reissue.table import Table, to_polars
 
-__all__ = ["Membership", "fitting", "membership", "mix", "numbered", "published_rows"]
+__all__ = ["COUNT", "NUMBER", "Membership", "fitting", "membership", "mix", "numbered", "published_rows"]
 
-_PERSON, _RELEASE, _COUNT, _REAL = "person", "release", "count", "real"
+NUMBER, COUNT = "\0group", "\0count"
+"""Columns beside those of the data, whatever the data's own are called."""
+_PERSON, _RELEASE, _REAL = "\0person", "\0release", "\0real"
 _STRANGER = "\0"
 """How the name of a record that nobody knows begins."""
 _ALONE = "\0#"
@@ -131,6 +133,8 @@ def named_membership(series: Series, *, strangers: bool = True) -> tuple[Members
 
 def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Of all releases: person, group and whether it is known; and the values of each group with their counts."""
+    if not series.schema.sensitive:
+        raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
     given = knowledge.members
     if given is not None and len(given) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
@@ -147,26 +151,26 @@ def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple
 
 def _numbered(presences: pl.DataFrame, values: pl.DataFrame, sensitive: list[str]) -> Membership:
     """People, groups and values as numbers."""
-    groups = values.select(_RELEASE, GROUP).unique().sort(_RELEASE, GROUP).with_row_index("g")
+    groups = values.select(_RELEASE, NUMBER).unique().sort(_RELEASE, NUMBER).with_row_index("\0g")
     texts = values.with_columns(
-        pl.concat_str(pl.col(sensitive).cast(pl.String).fill_null("\0"), separator="\1").alias("v")
+        pl.concat_str(pl.col(sensitive).cast(pl.String).fill_null("\0"), separator="\1").alias("\0v")
     )
-    shown = texts.join(groups, on=[_RELEASE, GROUP]).group_by("g", "v").agg(pl.col(_COUNT).sum())
-    shown = shown.with_columns(pl.col("v").rank("dense").alias("n")).sort("g", "n")
-    placed = presences.join(groups, on=[_RELEASE, GROUP])
-    people = placed.select(pl.col(_PERSON).rank("dense").alias("p") - 1, "g", _REAL).sort("g", "p")
+    shown = texts.join(groups, on=[_RELEASE, NUMBER]).group_by("\0g", "\0v").agg(pl.col(COUNT).sum())
+    shown = shown.with_columns(pl.col("\0v").rank("dense").alias("\0n")).sort("\0g", "\0n")
+    placed = presences.join(groups, on=[_RELEASE, NUMBER])
+    people = placed.select(pl.col(_PERSON).rank("dense").alias("p") - 1, "\0g", _REAL).sort("\0g", "p")
     real = np.zeros(int(people["p"].max() or 0) + 1, np.bool_)  # type: ignore[arg-type]
     real[people["p"].to_numpy()] = people[_REAL].to_numpy()
     return Membership(
         people["p"].to_numpy().astype(np.int64),
-        people["g"].to_numpy().astype(np.int64),
+        people["\0g"].to_numpy().astype(np.int64),
         groups[_RELEASE].to_numpy().astype(np.int64),
-        shown["g"].to_numpy().astype(np.int64),
-        shown["n"].to_numpy().astype(np.int64) - 1,
-        shown[_COUNT].to_numpy().astype(np.int64),
+        shown["\0g"].to_numpy().astype(np.int64),
+        shown["\0n"].to_numpy().astype(np.int64) - 1,
+        shown[COUNT].to_numpy().astype(np.int64),
         real,
-        tuple(shown["v"].unique().sort().to_list()),
-        groups[GROUP].to_numpy().astype(np.int64),
+        tuple(shown["\0v"].unique().sort().to_list()),
+        groups[NUMBER].to_numpy().astype(np.int64),
     )
 
 
@@ -175,6 +179,8 @@ def _presences(release: Published, schema: Schema, members: Any) -> tuple[pl.Dat
     if members is None and release.source is not None and release.source.table.ids is not None:
         return _own(release.source)
     rows, values = published_rows(release.tables, schema)
+    if not rows.height:
+        raise CannotRunError("a release has no rows.")
     if members is not None:
         return _with_strangers(_matched(rows, schema, members), rows, schema), values
     if schema.identifier is None or schema.identifier not in rows.columns:
@@ -183,7 +189,7 @@ def _presences(release: Published, schema: Schema, members: Any) -> tuple[pl.Dat
             "or a table of people for each release (`Knowledge(members=...)`)."
         )
     known = rows.filter(pl.col(schema.identifier).is_not_null())
-    known = known.select(identifier_texts(known[schema.identifier]).alias(_PERSON), GROUP)
+    known = known.select(identifier_texts(known[schema.identifier]).alias(_PERSON), NUMBER)
     return _with_strangers(known, rows, schema), values
 
 
@@ -204,49 +210,69 @@ def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
     presences = pl.DataFrame(
         {
             _PERSON: pl.concat([ids.alias(_PERSON), names]),
-            GROUP: groups.astype(np.int64),
+            NUMBER: groups.astype(np.int64),
             _REAL: np.arange(len(groups)) < len(kept),
         }
     )
-    values = table.decode(codes.astype(np.int32)).with_columns(pl.Series(GROUP, groups, dtype=pl.Int64))
-    values = values.group_by(GROUP, *table.schema.sensitive).len(_COUNT).with_columns(pl.col(_COUNT).cast(pl.Int64))
+    values = table.decode(codes.astype(np.int32)).with_columns(pl.Series(NUMBER, groups, dtype=pl.Int64))
+    values = values.group_by(NUMBER, *table.schema.sensitive).len(COUNT).with_columns(pl.col(COUNT).cast(pl.Int64))
     return presences, values
 
 
 def published_rows(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The published rows with their group, and the values of each group with their counts."""
-    rows = numbered(tables.get("quasi", tables.get("release", pl.DataFrame())), schema)
-    values = tables.get("sensitive", rows).with_columns(pl.col(GROUP).cast(pl.Int64))
-    count = pl.col(_COUNT).cast(pl.Int64).sum() if "sensitive" in tables else pl.len().cast(pl.Int64)
-    return rows, values.group_by(GROUP, *schema.sensitive).agg(count.alias(_COUNT))
+    rows = tables.get("quasi", tables.get("release", pl.DataFrame()))
+    _refuse_absent(tables.get("sensitive", rows), schema.sensitive)
+    if "sensitive" not in tables:
+        rows = numbered(rows, schema)
+        return rows, rows.group_by(NUMBER, *schema.sensitive).agg(pl.len().cast(pl.Int64).alias(COUNT))
+    values = tables["sensitive"]
+    mine, its = _as_numbers(rows[GROUP], values[GROUP])
+    by_value = values.with_columns(its).group_by(NUMBER, *schema.sensitive)
+    return rows.with_columns(mine), by_value.agg(pl.col("count").cast(pl.Int64).sum().alias(COUNT))
 
 
 def numbered(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Published rows with the number of their group: their own, else by what they look like."""
-    if GROUP not in rows.columns or GROUP in schema.columns:
-        absent = [name for name in schema.quasi if name not in rows.columns]
-        if absent:
-            raise InputError(f"A release lacks columns that the schema names: {', '.join(absent)}.")
-        texts = pl.struct(pl.col(schema.quasi).cast(pl.String))
-        rows = rows.with_columns(texts.rank("dense").cast(pl.Int64).alias(GROUP))
-    return rows.with_columns(pl.col(GROUP).cast(pl.Int64))
+    if GROUP in rows.columns and GROUP not in schema.columns:
+        return rows.with_columns(*_as_numbers(rows[GROUP]))
+    _refuse_absent(rows, schema.quasi)
+    texts = pl.struct(pl.col(schema.quasi).cast(pl.String))
+    return rows.with_columns(texts.rank("dense").cast(pl.Int64).alias(NUMBER))
+
+
+def _refuse_absent(rows: pl.DataFrame, names: Sequence[str]) -> None:
+    absent = [name for name in names if name not in rows.columns]
+    if absent:
+        raise InputError(f"A release lacks columns that the schema names: {', '.join(absent)}.")
+
+
+def _as_numbers(*columns: pl.Series) -> list[pl.Series]:
+    """Group numbers as they are; where others called their groups by names, or left one out, numbers for these."""
+    if all(column.dtype.is_integer() and not column.null_count() for column in columns):
+        return [column.cast(pl.Int64).alias(NUMBER) for column in columns]
+    texts = [column.cast(pl.String).fill_null("\0") for column in columns]
+    order = pl.concat(texts).unique().sort()
+    return [order.search_sorted(text).cast(pl.Int64).alias(NUMBER) for text in texts]
 
 
 def _with_strangers(known: pl.DataFrame, rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """The known people of each group, and for its other records people nobody knows."""
-    sizes = rows.group_by(GROUP).len("size")
-    missing = sizes.join(known.group_by(GROUP).len("known"), on=GROUP, how="left").select(
-        GROUP, (pl.col("size") - pl.col("known").fill_null(0)).alias("missing")
+    sizes = rows.group_by(NUMBER).len("size")
+    missing = sizes.join(known.group_by(NUMBER).len("known"), on=NUMBER, how="left").select(
+        # Numbers of rows are unsigned: their difference would never be below 0.
+        NUMBER,
+        (pl.col("size").cast(pl.Int64) - pl.col("known").fill_null(0)).alias("missing"),
     )
-    if missing["missing"].min() < 0:  # type: ignore[operator]
+    if (missing["missing"] < 0).any():
         raise CannotRunError("more people than records were found in a group: the tables are not of these releases.")
-    if schema.identifier in rows.columns and GROUP in rows.columns:
+    if schema.identifier in rows.columns and NUMBER in rows.columns:
         strangers = _lasting(rows.filter(pl.col(str(schema.identifier)).is_null()), schema)
     else:
-        strangers = missing.filter(pl.col("missing") > 0).select(pl.col(GROUP).repeat_by("missing")).explode(GROUP)
+        strangers = missing.filter(pl.col("missing") > 0).select(pl.col(NUMBER).repeat_by("missing")).explode(NUMBER)
         turn = pl.int_range(pl.len()).cast(pl.String)
         strangers = strangers.with_columns((pl.lit(_ALONE) + turn).alias(_PERSON))
-    columns = [_PERSON, GROUP]
+    columns = [_PERSON, NUMBER]
     return pl.concat(
         [
             known.select(columns).with_columns(pl.lit(value=True).alias(_REAL)),
@@ -258,9 +284,9 @@ def _with_strangers(known: pl.DataFrame, rows: pl.DataFrame, schema: Schema) -> 
 def _lasting(strangers: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Records without a name that look the same from release to release are one person."""
     looks = pl.concat_str(pl.col(schema.quasi).cast(pl.String).fill_null("\0"), separator="\1")
-    marked = strangers.with_columns(looks.alias("looks"))
-    turn = pl.int_range(pl.len()).over("looks").cast(pl.String)
-    return marked.with_columns((pl.lit(_STRANGER) + pl.col("looks") + pl.lit("\3") + turn).alias(_PERSON))
+    marked = strangers.with_columns(looks.alias("\0looks"))
+    turn = pl.int_range(pl.len()).over("\0looks").cast(pl.String)
+    return marked.with_columns((pl.lit(_STRANGER) + pl.col("\0looks") + pl.lit("\3") + turn).alias(_PERSON))
 
 
 def _matched(rows: pl.DataFrame, schema: Schema, members: Any) -> pl.DataFrame:
@@ -271,7 +297,7 @@ def _matched(rows: pl.DataFrame, schema: Schema, members: Any) -> pl.DataFrame:
     where = np.full(total, -1, np.int64)
     where[pairs[0]] = pairs[1]
     rows_known = np.flatnonzero(only[of_row])
-    return pl.DataFrame([ids.gather(rows_known), pl.Series(GROUP, where[of_row[rows_known]])])
+    return pl.DataFrame([ids.gather(rows_known), pl.Series(NUMBER, where[of_row[rows_known]])])
 
 
 def fitting(rows: pl.DataFrame, schema: Schema, members: Any) -> tuple[pl.Series, Ints, Ints]:
@@ -292,10 +318,10 @@ def fitting(rows: pl.DataFrame, schema: Schema, members: Any) -> tuple[pl.Series
         raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
     rows, lo, hi = rows.filter(somebody), lo[:, somebody], hi[:, somebody]
     boxes = cells_of(
-        np.vstack([lo, hi, rows[GROUP].rank("dense").to_numpy()[np.newaxis]]).astype(np.int32), _sizes(table, rows)
+        np.vstack([lo, hi, rows[NUMBER].rank("dense").to_numpy()[np.newaxis]]).astype(np.int32), _sizes(table, rows)
     )
     width = len(schema.quasi)
-    group = np.unique(rows[GROUP].to_numpy())[boxes.codes[-1] - 1]
+    group = np.unique(rows[NUMBER].to_numpy())[boxes.codes[-1] - 1]
     cells = cells_of(table.codes, table.sizes)
     cell, box = containment(cells.codes, boxes.codes[:width], boxes.codes[width : 2 * width])
     pairs = np.unique(np.stack([cell, group[box]]), axis=1)
@@ -303,4 +329,4 @@ def fitting(rows: pl.DataFrame, schema: Schema, members: Any) -> tuple[pl.Series
 
 
 def _sizes(table: Table, rows: pl.DataFrame) -> list[int]:
-    return [*table.sizes, *table.sizes, int(rows[GROUP].n_unique()) + 1]
+    return [*table.sizes, *table.sizes, int(rows[NUMBER].n_unique()) + 1]

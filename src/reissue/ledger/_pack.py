@@ -218,7 +218,7 @@ def pack_places(
 ) -> bytes:
     """People and values by group, each sorted by itself, so that within a group nothing links the one to the other."""
     places = pl.DataFrame({_GROUP: groups.cast(pl.Int32), _PERSON: person, _FAKE: fake}).sort(_GROUP, _PERSON, _FAKE)
-    shown = values.with_columns(value_groups.cast(pl.Int32).alias(_GROUP)).sort(_GROUP, *values.columns)
+    shown = pl.DataFrame([value_groups.cast(pl.Int32).alias(_GROUP), *values]).sort(_GROUP, *values.columns)
     return pack_frame(pl.concat([places, shown.drop(_GROUP)], how="horizontal"))
 
 

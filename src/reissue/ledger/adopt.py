@@ -61,10 +61,9 @@ def _check(tables: dict[str, pl.DataFrame], schema: Schema) -> None:
 
 def _standing(tables: dict[str, pl.DataFrame], schema: Schema, pseudonyms: Any) -> bytes:
     """Who stands where in a private copy: rows without an identifier are nobody anyone knows."""
-    from reissue.attacks._membership import published_rows
-    from reissue.release import GROUP
+    from reissue.attacks._membership import COUNT, NUMBER, published_rows
 
-    rows, _ = published_rows(tables, schema)
+    rows, shown = published_rows(tables, schema)
     ids = rows[schema.identifier or ""]
     known = rows.filter(ids.is_not_null())
     person = pseudonyms(ids.drop_nulls()).extend_constant(None, rows.height - known.height)
@@ -74,10 +73,9 @@ def _standing(tables: dict[str, pl.DataFrame], schema: Schema, pseudonyms: Any) 
     ordered = pl.concat([known, rows.filter(ids.is_null())])
     values = rows
     if "sensitive" in tables:
-        counted = tables["sensitive"].select(pl.col(GROUP, "count").cast(pl.Int64), *schema.sensitive)
-        times = pl.all().exclude("count").repeat_by("count")
-        values = counted.select(times).explode(GROUP, *schema.sensitive)
-    return pack_places(ordered[GROUP], person, fake, values[GROUP], values.select(schema.sensitive))
+        times = pl.all().exclude(COUNT).repeat_by(COUNT)
+        values = shown.select(times).explode(NUMBER, *schema.sensitive)
+    return pack_places(ordered[NUMBER], person, fake, values[NUMBER], values.select(schema.sensitive))
 
 
 def _originals(data: Any, tables: dict[str, pl.DataFrame], writer: "Writer") -> dict[str, str]:

@@ -135,6 +135,8 @@ class All(Requirement):
 
 
 _REGISTRY: dict[str, type[Requirement]] = {}
+_MOST = 10**15
+"""No table has so many rows; larger numbers would not fit the arrays that they are compared with."""
 _Kind = TypeVar("_Kind", bound=type[Requirement])
 
 
@@ -184,7 +186,8 @@ def number(
         value = read(text.strip())
     except ValueError:
         value = np.nan
-    if not least <= value <= most or np.isinf(value):
+    most = min(most, _MOST) if read is int else most
+    if not least <= value <= most or value == np.inf:
         bounds = f"at least {least:g}" if np.isinf(most) else f"between {least:g} and {most:g}"
         whole = "a whole number" if read is int else "a number"
         raise RequirementError(f"The value of '{kind.name}' must be {whole} {bounds}.")

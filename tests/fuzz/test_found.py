@@ -1,0 +1,97 @@
+"""What the fuzzer found, each as small as it gets; the cases themselves are in test_fuzz."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue.check import check
+from reissue.cli._app import run
+from reissue.errors import RequirementError, SchemaError
+from reissue.requirements import parse
+from reissue.schema import Schema
+from tests.cli.conftest import Reissue, reissue
+
+__all__ = ["reissue"]
+
+PEOPLE = pl.DataFrame(
+    {"id": range(8), "age": [20, 20, 30, 30, 40, 40, 50, 50], "ill": ["flu", "gout", "burn", "flu"] * 2}
+)
+
+
+def written(folder: Path, frame: pl.DataFrame, name: str = "data.csv", **roles: str) -> None:
+    frame.write_csv(folder / name)
+    lines = [f'"{column}" = "{role}"' for column, role in roles.items()]
+    (folder / "s.toml").write_text("\n".join(["[columns]", *lines, ""]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["len", "code", "count", "group", "person", "release", "real", "size", "v", "n", "value"]
+)
+@pytest.mark.parametrize("column", ["age", "ill"])
+def test_a_column_may_have_any_name(reissue: Reissue, tmp_path: Path, name: str, column: str) -> None:
+    frame = PEOPLE.rename({column: name})
+    roles = {"id": "identifier", "age": "quasi", "ill": "sensitive"}
+    written(tmp_path, frame, **{name if old == column else old: role for old, role in roles.items()})
+    made = reissue("anonymize", "data.csv", "-s", "s.toml", "-r", "k=2 & l=2", "-o", "out.csv")
+    assert made.code == 0, made.err
+    assert reissue("check", "out.csv", "-s", "s.toml", "-r", "k=2 & l=2").code == 0
+    for files in (["data.csv", "data.csv"], ["out.csv", "out.csv"]):
+        found = reissue("attack", *files, "-s", "s.toml", "--json")
+        assert found.code in {0, 1, 3}, found.out
+
+
+def test_a_sensitive_column_called_code_is_counted_as_any_other() -> None:
+    """Its numbers took the place of the codes: the wrong values were compared."""
+    frame = pl.DataFrame({"age": [1, 1, 2, 2], "code": [5, 7, 5, 5]})
+    found = check(frame, Schema.of_columns(quasi=["age"], sensitive=["code"]), "l=2")
+    assert not found.met
+
+
+@pytest.mark.parametrize("text", ["l=99999999999999999999", "k=1" + "0" * 400, "recursive=2,10000000000000000"])
+def test_numbers_that_no_table_has_are_refused(text: str) -> None:
+    with pytest.raises(RequirementError, match="must be a whole number between"):
+        parse(text)
+
+
+def test_a_column_without_a_name_has_no_role() -> None:
+    with pytest.raises(SchemaError, match="without a name"):
+        Schema.of_columns(quasi=["age", ""])
+    assert Schema.loads('[columns]\nage = "quasi"\n"" = "drop"\n').quasi == ("age",)
+
+
+def test_init_and_attack_leave_a_column_without_a_name_out(reissue: Reissue, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("id,,age,ill\n" + "".join(f"{i},{i},{i % 3},{'ab'[i % 2]}\n" for i in range(9)))
+    assert reissue("init", "data.csv", "-o", "new.toml").code == 0
+    assert Schema.load(tmp_path / "new.toml").columns[""] == "drop"
+    found = reissue("attack", "data.csv", "data.csv", "--json")
+    assert found.code in {0, 1, 3}
+    assert any("has no name" in line for line in found.json["assumed"]), found.json["assumed"]
+
+
+def test_groups_may_have_names_in_files_of_others(reissue: Reissue, tmp_path: Path) -> None:
+    frame = PEOPLE.with_columns(group=pl.Series(["north", "south", None, "north"] * 2))
+    written(tmp_path, frame, id="identifier", age="quasi", ill="sensitive")
+    assert reissue("attack", "data.csv", "data.csv", "-s", "s.toml", "--json").code in {0, 1, 3}
+
+
+def test_series_of_files_without_rows_are_refused(reissue: Reissue, tmp_path: Path) -> None:
+    written(tmp_path, PEOPLE.clear(), id="identifier", age="quasi", ill="sensitive")
+    assert reissue("check", "data.csv", "data.csv", "--series", "-s", "s.toml").code == 2
+
+
+def test_more_people_than_records_are_noticed() -> None:
+    """Numbers of rows are unsigned: their difference was never below 0."""
+    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="id")
+    published = PEOPLE.drop("id").head(2)
+    many = pl.DataFrame({"id": range(9), "age": [20] * 9})
+    found = ri.attack([published, published], schema, knowledge=ri.Knowledge(members=[many, many]), only="equivalence")
+    assert "more people than records" in str(found["equivalence"].reason)
+
+
+def test_a_series_without_sensitive_column_can_be_published(reissue: Reissue, tmp_path: Path) -> None:
+    written(tmp_path, PEOPLE, id="identifier", age="quasi")
+    with (tmp_path / "s.toml").open("a") as file:
+        file.write('[policy]\nrequire = "k=2"\nnot_run = "allow"\n')
+    assert run(["publish", "data.csv", "-l", "n.ledger", "-s", "s.toml", "-o", "r1.csv"]) == 0
