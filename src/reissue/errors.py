@@ -8,6 +8,7 @@
     │   └── RequirementError    a requirement that cannot be read, or that no table like this could meet
     ├── NotMetError             the work was done and the answer is no: exit code 1
     │   └── RiskError           an attack succeeded, or could not be run (`findings.raise_for_risk()`)
+    ├── NotWrittenError         a release is recorded, but its files could not be written: exit code 4
     └── InternalError           our bug: please report it
 
 A message says what was wrong, what is allowed and what to try. It names columns, row numbers and counts; it never
@@ -22,6 +23,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "NotMetError",
+    "NotWrittenError",
     "ReissueError",
     "RequirementError",
     "RiskError",
@@ -62,6 +64,10 @@ class NotMetError(ReissueError):
 
 class RiskError(NotMetError):
     """An attack succeeded, or did not run where the policy asks for it."""
+
+
+class NotWrittenError(ReissueError):
+    """A release is recorded in its ledger, but its files could not be written."""
 
 
 class InternalError(ReissueError):

@@ -15,7 +15,7 @@ from typing import Literal
 import polars as pl
 
 from reissue._csv import disarm, read_csv
-from reissue.data.staging import Staging
+from reissue.data.staging import Staging, reason
 from reissue.errors import DataError, InputError
 
 __all__ = [
@@ -149,7 +149,9 @@ def stage_tables(staging: Staging, tables: Sequence[tuple[pl.DataFrame, str | Pa
         place = Path(path)
         try:
             staging.add(place, partial(_write, frame, kind=_format(place)), replaces=force)
-        except pl.exceptions.PolarsError:
+        except pl.exceptions.PolarsError as problem:
+            if "os error" in str(problem):
+                raise InputError(f"'{place}' cannot be written: {reason(problem)}.") from None
             raise InputError(
                 f"'{place}' cannot be written: a column has a type that the format lacks, such as lists. Try .parquet, "
                 "or leave the column out."

@@ -144,6 +144,8 @@ def _turn(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> "Iterato
         return
     with ledger.store.writing() as writer:
         if schema is not None:
+            if any(entry.kind == "release" for entry in writer.entries):
+                raise InputError("Somebody else has published with this ledger in the meantime. Try again.")
             ledger.amend_by(writer, schema)
         yield list(writer.entries), writer
 

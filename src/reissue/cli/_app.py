@@ -14,26 +14,29 @@ from typing import Annotated
 import typer
 
 from reissue.cli import _render
-from reissue.errors import InputError, InternalError, NotMetError
+from reissue.errors import InputError, InternalError, NotMetError, NotWrittenError
 
 __all__ = ["COMMANDS", "EXIT_CODES", "app", "load", "main", "run"]
 
 COMMANDS = ("init", "anonymize", "check", "attack", "publish", "ledger", "utility", "demo", "methods", "requirements")
 """The modules beside this one, in the order that help shows them."""
 
-FINE, NOT_MET, BAD_INPUT, BUG = 0, 1, 2, 70
+FINE, NOT_MET, BAD_INPUT, NOT_WRITTEN, BUG = 0, 1, 2, 4, 70
 EXIT_CODES = {
     FINE: "fine",
     NOT_MET: "the work was done and the answer is no: a requirement is not met, or an attack succeeded",
     BAD_INPUT: "bad input: a message says what was wrong and what to try; nothing was written",
-    BUG: "a bug in Reissue; nothing was written",
+    NOT_WRITTEN: "a release was recorded, but its files could not be written: `reissue ledger export` gives them",
+    BUG: "a bug in Reissue",
 }
+
+_ENDS = {InputError: BAD_INPUT, NotMetError: NOT_MET, NotWrittenError: NOT_WRITTEN}
 
 app = typer.Typer(
     name="reissue",
     help="Publish microdata about people again and again without giving anyone away.",
     epilog="Start with `reissue init data.csv`, or see `reissue demo`. Exit codes: 0 fine, 1 requirement not met, "
-    "2 bad input, 70 a bug in Reissue.",
+    "2 bad input, 4 recorded but not written, 70 a bug in Reissue.",
     add_completion=False,
     pretty_exceptions_enable=False,  # tracebacks would show the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -77,12 +80,9 @@ def run(arguments: Sequence[str]) -> int:
     except typer.TyperException as problem:
         _render.show_usage_error(problem, as_json=as_json)
         return BAD_INPUT
-    except InputError as problem:
+    except (InputError, NotMetError, NotWrittenError) as problem:
         _render.show_error(problem, as_json=as_json)
-        return BAD_INPUT
-    except NotMetError as problem:
-        _render.show_error(problem, as_json=as_json)
-        return NOT_MET
+        return next(code for kind, code in _ENDS.items() if isinstance(problem, kind))
     except InternalError as problem:
         _render.show_bug(problem, str(problem), as_json=as_json)
         return BUG

@@ -1,7 +1,11 @@
 """`reissue publish`: the next release of a series, recorded in its ledger."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from os.path import lexists
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, TypeGuard
 
 import typer
@@ -9,11 +13,14 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, NewcomersOption, delimiter_of
-from reissue.errors import InputError
+from reissue.data.outputs import Output, Outputs, ledger_inputs, schema_inputs, table_inputs
+from reissue.errors import InputError, NotWrittenError
 
 if TYPE_CHECKING:
+    from reissue.data.staging import Staging
     from reissue.ledger import Ledger, RefusedError
     from reissue.publish import Publication
+    from reissue.schema import Schema
 
 LedgerOption = Annotated[
     str, typer.Option("--ledger", "-l", metavar="PLACE", help="The ledger: a folder, or postgresql://user@host/name.")
@@ -68,37 +75,48 @@ def publish(
     as_json: JsonOption = False,
 ) -> None:
     """Make the next release, attack it together with all earlier ones, and record it; or refuse it and say why."""
-    from reissue.files import refuse_existing
+    from reissue.data.staging import Staging
     from reissue.ledger import RefusedError
     from reissue.publish import publish_next
+    from reissue.schema import Schema
 
-    target = out or _beside(data, "release")
-    if target.exists() and data.exists() and target.samefile(data):
-        raise InputError("The output would replace the data itself. Choose another name with --out.")
-    if not dry_run:
-        refuse_existing(target, force=force)
-    with TemporaryDirectory(prefix="reissue.") as scratch:
-        book = _open(ledger, schema, key, Path(scratch) / "dry" if dry_run else None)
-        with book, _render.watching("Publishing") as progress:
-            try:
-                made = publish_next(
-                    data,
-                    book,
-                    dry_run=dry_run,
-                    seed=seed,
-                    recipients=recipient or (),
-                    dated=dated,
-                    newcomers=newcomers,
-                    delimiter=delimiter_of(delimiter),
-                    progress=progress,
-                )
-            except RefusedError as refused:
-                _show_refusal(refused, report or data.with_name(f"{data.name}.refused.txt"), as_json=as_json)
-                raise typer.Exit(NOT_MET) from None
-            paths = [] if dry_run else book.export(made.number, target, force=force)
-            head = book.entries()[-1].hash
-    page = _write_page(made, report) if _is_page(report) else None
-    _show(made, paths, head, page, as_json=as_json)
+    target, plan = out or _beside(data, "release"), None if schema is None else Schema.load(schema)
+    inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
+    outputs = [] if dry_run else [Output("--out", target, table=True)]
+    Outputs((*outputs, *([] if report is None else [Output("--report", report)])), inputs, force=force)
+    paths: list[str] = []
+    with (
+        _opened(ledger, plan, key, dry_run=dry_run) as book,
+        Staging() as staging,
+        _render.watching("Publishing") as progress,
+    ):
+
+        def stage(made: "Publication") -> None:
+            if not dry_run:
+                paths.extend(_stage_tables(made, book, target, staging, force=force))
+            if _is_page(report):
+                staging.add_bytes(report, _page(made).encode(), replaces=force)
+
+        try:
+            made = publish_next(
+                data,
+                book,
+                dry_run=dry_run,
+                seed=seed,
+                recipients=recipient or (),
+                dated=dated,
+                newcomers=newcomers,
+                delimiter=delimiter_of(delimiter),
+                schema=None if book.releases or dry_run else plan,
+                before_record=stage,
+                progress=progress,
+            )
+        except RefusedError as refused:
+            _show_refusal(refused, report, data, force=force, as_json=as_json)
+            raise typer.Exit(NOT_MET) from None
+        _place(staging, made, ledger, target)
+        head = book.entries()[-1].hash
+    _show(made, paths, head, report if _is_page(report) else None, as_json=as_json)
 
 
 def _beside(data: Path, name: str) -> Path:
@@ -107,56 +125,103 @@ def _beside(data: Path, name: str) -> Path:
     return data.with_name(f"{data.name}.{name}.csv") if data.is_dir() else Path(second_path(data, name))
 
 
-def _open(place: str, schema: Path | None, key: Path | None, scratch: Path | None) -> "Ledger":
+@contextmanager
+def _opened(place: str, plan: "Schema | None", key: Path | None, *, dry_run: bool) -> "Iterator[Ledger]":
     """The ledger at a place; begun there if there is none, or for a dry run in a folder that goes away."""
+    from reissue.data.staging import scratch_folder
     from reissue.ledger import Ledger
-    from reissue.schema import Schema
+    from reissue.ledger.begin import begun
 
     try:
         book = Ledger.open(place, key=key)
     except InputError as problem:
-        if schema is None or "no ledger" not in str(problem):
+        if plan is None or "no ledger" not in str(problem):
             raise
-        plan = Schema.load(schema)
-        return Ledger.create(place, plan, key=key) if scratch is None else Ledger.create(scratch, plan)
-    if schema is not None and not book.releases and scratch is None:
-        book.amend(Schema.load(schema))  # nothing was published by the old one
-    if schema is not None and book.differs(Schema.load(schema)):
-        book.close()
+    else:
+        with book:
+            _refuse_other_schema(book, plan, dry_run=dry_run)
+            yield book
+        return
+    if dry_run:
+        with scratch_folder() as scratch, begun(scratch / "dry", plan) as book:
+            yield book
+        return
+    with begun(place, plan, key=key) as book:
+        yield book
+
+
+def _refuse_other_schema(book: "Ledger", plan: "Schema | None", *, dry_run: bool) -> None:
+    """A changed schema is a step of its own; before the first release it is recorded together with that."""
+    if plan is not None and (book.releases or dry_run) and book.differs(plan):
         raise InputError(
             f"The schema file is not what the ledger '{book.name}' goes by. Leave --schema out to go on as before, or "
             "record the change first: reissue ledger amend."
         )
-    return book
 
 
-def _show_refusal(refused: "RefusedError", path: Path, *, as_json: bool) -> None:
+def _stage_tables(made: "Publication", book: "Ledger", target: Path, staging: "Staging", *, force: bool) -> list[str]:
+    """Write the tables beside their places, before the release is recorded."""
+    from reissue.ledger.ledger import handed_out
+
+    if made.again:
+        return book.stage(made.number, target, staging, force=force)
+    places = made.release.places(str(target))
+    for frame, place in zip(made.release.tables.values(), places, strict=True):
+        staging.add_bytes(Path(place), handed_out(frame, place), replaces=force)
+    return places
+
+
+def _place(staging: "Staging", made: "Publication", ledger: str, target: Path) -> None:
+    """Move the files to their places; the release is recorded already."""
+    try:
+        staging.place()
+    except InputError as problem:
+        if not made.recorded:
+            raise
+        place = "LEDGER" if "://" in ledger else quote(ledger)  # a URL may hold a password
+        raise NotWrittenError(
+            f"Release {made.number} is recorded, but its files are not where they should be: {problem} This gives "
+            f"them: reissue ledger export {place} {made.number} --out {quote(str(target))}"
+        ) from None
+
+
+def _show_refusal(refused: "RefusedError", report: Path | None, data: Path, *, force: bool, as_json: bool) -> None:
+    """Explain a refusal, on the screen and in a file; that nothing goes out does not depend on the file."""
     from reissue.files import write_text
+    from reissue.report import report_html
 
-    if _is_page(path):
-        from reissue.report import write_report
-
-        write_report(refused.report.findings, path, refusal=refused.report, force=True)
-    else:
-        write_text(refused.report.text, path, force=True)
+    said = refused.report
+    text = report_html(said.findings, refusal=said) if _is_page(report) else said.text
+    try:
+        path = report or _free(data.with_name(f"{data.name}.refused.txt"))
+        write_text(text, path, force=force and report is not None)
+        written = f"Written: {path}"
+    except InputError as problem:
+        path, written = None, f"The explanation is not in a file. {problem}"
     if as_json:
-        _render.show_json({**refused.report.as_dict(), "report": path})
+        _render.show_json({**said.as_dict(), "report": path})
     else:
-        _render.say(refused.report.text.rstrip(), f"Written: {path}", error=True)
+        _render.say(*said.text.rstrip().splitlines(), written, error=True)
+
+
+def _free(path: Path) -> Path:
+    """A name that nobody uses: an explanation never replaces another one."""
+    names = (path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(1))
+    return next(name for name in names if not lexists(name))
 
 
 def _is_page(path: Path | None) -> TypeGuard[Path]:
     return path is not None and path.suffix.lower() in {".html", ".htm"}
 
 
-def _write_page(made: "Publication", path: Path) -> Path:
+def _page(made: "Publication") -> str:
     """What the attacks found on a release that goes out, and what it cost."""
-    from reissue.report import write_report
+    from reissue.report import report_html
     from reissue.utility import measure
 
     title = f"Release {made.number}, attacked together with all earlier ones"
     utility = {"this release": [measure(made.release)]}
-    return write_report(made.findings, path, title=title, utility=utility, warnings=made.warnings, force=True)
+    return report_html(made.findings, title=title, utility=utility, warnings=made.warnings)
 
 
 def _with_earlier(made: "Publication") -> str:

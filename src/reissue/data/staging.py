@@ -8,6 +8,7 @@ import errno
 import hashlib
 import os
 import platform
+import re
 import secrets
 import shutil
 import tempfile
@@ -20,7 +21,7 @@ from typing import Self
 
 from reissue.errors import InputError
 
-__all__ = ["Staging", "scratch_folder", "sweep"]
+__all__ = ["Staging", "reason", "scratch_folder", "sweep"]
 
 _PREFIX = ".reissue-"
 _SCRATCH = "reissue-"
@@ -138,7 +139,16 @@ def _explained(place: Path) -> Iterator[None]:
     except FileExistsError:
         raise InputError(f"'{place}' exists already. Choose another name, or --force to replace it.") from None
     except OSError as problem:
-        raise InputError(f"'{place}' cannot be written: {problem.strerror or 'input/output error'}.") from None
+        raise InputError(f"'{place}' cannot be written: {reason(problem)}.") from None
+
+
+def reason(problem: Exception) -> str:
+    """Why the system refused something, without a library's own words, which may quote the data."""
+    number = problem.errno if isinstance(problem, OSError) else None
+    if number is None:
+        found = re.search(r"os error (\d+)", str(problem))
+        number = int(found[1]) if found else None
+    return "input/output error" if number is None else os.strerror(number)
 
 
 def _sync(path: Path) -> None:
@@ -202,10 +212,13 @@ def _is_alive(process: int) -> bool:
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """A folder that only its owner can enter and that goes away at the end; those of killed runs go away too."""
-    place = Path(tempfile.gettempdir())
-    sweep(place, _SCRATCH)
-    folder = place / _name(_SCRATCH)
-    folder.mkdir(mode=0o700)
+    try:
+        place = Path(tempfile.gettempdir())
+        sweep(place, _SCRATCH)
+        folder = place / _name(_SCRATCH)
+        folder.mkdir(mode=0o700)
+    except OSError as problem:
+        raise InputError(f"There is no place for temporary files: {reason(problem)}.") from None
     try:
         yield folder
     finally:

@@ -210,6 +210,12 @@ class Store:
             found = connection.execute(sa.select(_CONTENTS.c.content).where(_CONTENTS.c.name == name)).scalar()
         return None if found is None else bytes(found)
 
+    @staticmethod
+    def drop(connection: sa.Connection) -> None:
+        """Remove all tables from a database, with what guards them."""
+        _METADATA.drop_all(connection)
+        connection.exec_driver_sql("DROP FUNCTION IF EXISTS entry_guard()")
+
     def close(self) -> None:
         """Let go of the database."""
         self.engine.dispose()
@@ -219,6 +225,8 @@ class Store:
         """The only writer, until everything is committed at once at the end, or nothing if anything goes wrong."""
         with _explained(self.name), self.engine.connect() as connection, connection.begin():
             self._lock(connection)
+            if self.folder is not None and not (self.folder.parent / LEDGER_FILE).is_file():
+                raise InputError(f"The ledger '{self.name}' was removed in the meantime. Nothing was recorded.")
             yield Writer(self, connection, checked(_entries(connection), self.name))
 
 

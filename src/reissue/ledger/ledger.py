@@ -20,7 +20,7 @@ from reissue.errors import DataError, InputError, SchemaError
 from reissue.files import disarm, refuse_existing, second_path
 from reissue.ledger._chain import Entry, broken, content_name
 from reissue.ledger._key import Key, find_key
-from reissue.ledger._pack import pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
+from reissue.ledger._pack import pack_frame, pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
 from reissue.ledger._shape import FORMAT, later_format
 from reissue.memory import Memory, fingerprint
 from reissue.policy import Policy
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from reissue.attacks import Published
     from reissue.ledger._store import Store, Writer
 
-__all__ = ["Ledger", "Recorded", "csv_bytes"]
+__all__ = ["Ledger", "Recorded", "csv_bytes", "handed_out"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,6 +344,14 @@ def csv_bytes(frame: pl.DataFrame) -> bytes:
             "A column has a type that CSV lacks, such as lists, and a ledger hands releases out as CSV too. Leave the "
             "column out, or make it text."
         ) from None
+
+
+def handed_out(frame: pl.DataFrame, path: str | Path) -> bytes:
+    """A table as the file of a release, in the format that a path asks for."""
+    name = str(path).lower()
+    if name.endswith(".parquet"):
+        return pack_frame(frame)
+    return gzip.compress(csv_bytes(frame), mtime=0) if name.endswith(".gz") else csv_bytes(frame)
 
 
 def _key_file(place: str | Path, key: str | Path | None) -> Path | None:
