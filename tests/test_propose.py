@@ -2,6 +2,7 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -69,6 +70,12 @@ def test_widths_are_written_out_so_that_releases_share_their_ranges() -> None:
         ("email", ["a@example.org"] * 5, Role.DROP),
         ("label", [f"word {i}" for i in range(29)] + ["word 1"], Role.DROP),
         ("remark", [f"this patient told us a long story, number {i}" for i in range(12)], Role.DROP),
+        ("note", ["ok", "ok", "see file"] * 10, Role.DROP),
+        ("doctors_comment", ["none"] * 30, Role.DROP),
+        ("note", [1, 2, 3] * 10, Role.QUASI),
+        ("note_date", ["2024-01-31", "2024-02-01"] * 20, Role.QUASI),
+        ("job", ["nurse", "doctor, senior", "head of unit"] * 10, Role.QUASI),
+        ("education", ["some college, no degree", "high school"] * 20, Role.QUASI),
         ("nothing", [None] * 5, Role.DROP),
         ("same", ["x"] * 5, Role.DROP),
         ("weight", [60.5 + i for i in range(30)], Role.QUASI),
@@ -145,3 +152,35 @@ def test_any_column_gives_a_schema_that_loads_and_fits(name: str, values: list[o
     assert list(schema.columns) == [name]
     if schema.quasi:
         assert Table.read(frame, schema).rows == len(values)
+
+
+_HABITS = ("no complaints", "felt well", "came with wife", "ok", "see letter", "walks with a stick", "sleeps badly")
+
+
+@pytest.mark.parametrize("name", ["remarks", "x7", "Befund", "other"])
+@pytest.mark.parametrize("repeated", [0.0, 0.6, 0.95])
+def test_free_text_of_thousands_is_dropped(name: str, repeated: float) -> None:
+    """Short remarks, most of them written again and again: never a quasi-identifier."""
+    rng = np.random.default_rng(4)
+    parts = ("pain", "cough", "fever", "moved to Leeds", "mother ill", "lost her job", "twins", "new flat", "knee")
+
+    def remark() -> str:
+        if rng.random() < repeated:
+            return str(rng.choice(_HABITS))
+        return f"{rng.choice(parts)} since {rng.integers(1, 30)} {rng.choice(['days', 'weeks'])}, {rng.choice(parts)}"
+
+    remarks = pl.Series(name, [remark() for _ in range(4_000)])
+    assert guess_of(remarks).role == Role.DROP
+    frame = PATIENTS.with_columns(remarks.head(PATIENTS.height))
+    assert {guess.column: guess.role for guess in propose(frame)}[name] == Role.DROP
+
+
+def test_places_and_jobs_of_several_words_stay() -> None:
+    towns = [f"{kind} {name}" for kind in ("North", "South", "New") for name in ("Ham", "Ford", "Wick", "Ton", "By")]
+    jobs = [
+        f"{one} {two}"
+        for one in ("head", "chief", "junior", "night", "deputy")
+        for two in ("nurse", "cook", "clerk", "guard", "vet")
+    ]
+    for name, values in (("town", towns), ("job", jobs), ("unknown", jobs)):
+        assert guess_of(pl.Series(name, values * 20)).role == Role.QUASI

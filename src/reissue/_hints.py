@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-__all__ = ["CODES", "DIRECT", "PERSON", "PROVIDER", "QUASI", "SENSITIVE", "words_of"]
+__all__ = ["CODES", "DIRECT", "NOTES", "PERSON", "PROVIDER", "QUASI", "SENSITIVE", "words_of"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -15,6 +15,12 @@ DIRECT = _words("ssn email mail phone telephone mobile fax passport iban mrn nhs
 """These point to a person, whatever else the name says."""
 PERSON = _words("id identifier patient person name customer client user username member record pid uid no nr number")
 """These do if the name says nothing else."""
+NOTES = _words(
+    "remark remarks note notes comment comments commentary memo text freetext narrative description details "
+    "observation observations message story letter anamnesis history impression bemerkung bemerkungen notiz notizen "
+    "kommentar anmerkung anmerkungen beschreibung remarque remarques commentaire nota notas observaciones opmerking"
+)
+"""Texts that somebody wrote as they liked, if the column holds texts."""
 QUASI: Mapping[str, frozenset[str]] = {
     "is usually known to others": _words(
         "age alter birth born dob birthday birthdate yob sex gender geschlecht race ethnicity ethnic marital married "

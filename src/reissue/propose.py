@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reissue._hints import CODES, DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE, words_of
+from reissue._hints import CODES, DIRECT, NOTES, PERSON, PROVIDER, QUASI, SENSITIVE, words_of
 from reissue.errors import DataError
 from reissue.files import read_file
 from reissue.hierarchies import Hierarchy, automatic_widths
@@ -81,10 +81,27 @@ class _Facts:
     def lengths(self) -> pl.Series:
         return self.values.cast(pl.String).str.len_chars()
 
-    @property
+    @cached_property
+    def texts(self) -> pl.Series:
+        """The different texts."""
+        return self.values.cast(pl.String).unique()
+
+    @cached_property
     def prose(self) -> bool:
-        """Long texts, most of them different."""
-        return self.text and float(self.lengths.mean() or 0) > 30 and self.distinct > len(self.values) / 2  # type: ignore[arg-type]
+        """Long texts, many or most of them different; what is often written again does not make it a category."""
+        if not self.text or self.distinct <= min(_MANY, len(self.values) / 2):
+            return False
+        return _mean(self.texts.str.len_chars()) > 30
+
+    @cached_property
+    def phrases(self) -> bool:
+        """Many different texts of several words, or with marks between sentences and parts of them."""
+        if not self.text or self.distinct <= _MANY:
+            return False
+        return (
+            _mean(self.texts.str.count_matches(r"\S+")) >= 3
+            or _mean(self.texts.str.contains(r"[,;:!?]|\.(\s|$)")) > 0.2
+        )
 
     @cached_property
     def date(self) -> bool:
@@ -101,6 +118,10 @@ class _Facts:
             return self.text or self.whole
         like = self.text and self.values.str.contains(r"^[A-Za-z]{0,3}[0-9][A-Za-z0-9 .-]{2,9}$").all()
         return bool(like) and self.distinct > _MANY
+
+
+def _mean(column: pl.Series) -> float:
+    return float(column.mean() or 0)  # type: ignore[arg-type]
 
 
 def _dated(values: pl.Series) -> bool:
@@ -141,6 +162,8 @@ def _guess(facts: _Facts) -> Guess:
         return Guess(facts.name, Role.DROP, "it is empty")
     if not facts.name:
         return Guess(facts.name, Role.DROP, "it has no name; give it one if it is needed")
+    if facts.words & NOTES and facts.text and not facts.date:
+        return Guess(facts.name, Role.DROP, "the name says that it is free text, which may say anything about a person")
     by_name = _by_name(facts)
     return by_name or _by_content(facts)
 
@@ -168,7 +191,7 @@ def _person(facts: _Facts, why: str) -> Guess:
 
 
 def _by_content(facts: _Facts) -> Guess:
-    if facts.prose:
+    if facts.prose or (facts.phrases and not facts.date):
         return Guess(facts.name, Role.DROP, "it is free text, which may say anything about a person")
     if facts.unique and (facts.text or facts.whole) and not facts.date:
         return Guess(facts.name, Role.IDENTIFIER, "every row has its own value")
