@@ -68,6 +68,7 @@ _FILES = (
     "ledger.toml",
     "updates.csv",
     "ledger.key",
+    "ledger.head",
     "act-one.html",
     "act-two.html",
 )
@@ -78,7 +79,7 @@ who/           what a neighbour knows: who was in hospital in which month, with 
 act-one.html   what attacks find in act one, for people; act-two.html in act two
 act-one/       each month anonymized by itself, so that it meets {REQUIREMENT}
 act-two/       the same months published through a ledger
-ledger/        the ledger of act two; ledger.key is its key
+ledger/        the ledger of act two; ledger.key is its key, ledger.head its last entry
 schema.toml    which column is what; ledger.toml is the same with the policy of act two
 updates.csv    which disease can become which within a month, and how likely
 

@@ -121,7 +121,7 @@ def publish_next(
         if writer is not None:
             writer.remove_all_but(needed_files(entries))
             writer.append("release", situation.record(release, together, writer))
-    return made
+    return replace(made, warnings=(*made.warnings, ledger.unwritten)) if ledger.unwritten else made
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,11 @@ def _turn(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> "Iterato
     """The entries as they stand: as the only publisher, or as somebody who only looks."""
     _ = ledger.key
     if dry_run:
-        yield ledger.entries(), None
+        entries = ledger.entries()
+        ledger.compare(entries)
+        yield entries, None
         return
-    with ledger.store.writing() as writer:
+    with ledger.writing() as writer:
         if schema is not None:
             if any(entry.kind == "release" for entry in writer.entries):
                 raise InputError("Somebody else has published with this ledger in the meantime. Try again.")
@@ -207,7 +209,8 @@ class _Situation:
         """What whoever sends the release out should know."""
         from reissue.ledger._refusal import warnings_of
 
-        return (*release.warnings, *warnings_of(self.policy, [one.number for one in self.earlier]))
+        earlier = [one.number for one in self.earlier]
+        return (*release.warnings, *warnings_of(self.policy, earlier), *self.ledger.unknown)
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""

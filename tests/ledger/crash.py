@@ -25,6 +25,7 @@ import sqlalchemy.dialects.sqlite
 import reissue.ledger._together  # noqa: F401
 from reissue import algorithms, attacks
 from reissue.ledger import Ledger
+from reissue.ledger._head import read_head
 from reissue.ledger._store import Writer
 from reissue.publish import publish_next
 
@@ -91,14 +92,26 @@ def publish(folder: Path, step: int | None = None) -> None:
 def look(folder: Path) -> None:
     """What a crash left, and what publishing again gives; written beside the ledger."""
     with Ledger.open(folder / "base.ledger") as ledger:
-        found: Outcome = {"problems": ledger.verify(), "releases": len(ledger.releases)}
+        found: Outcome = {"problems": ledger.verify(), "releases": len(ledger.releases), "ahead": ahead(folder, ledger)}
         found["left"] = hash_of(ledger, 2) if found["releases"] == 2 else None
         publish_next(pl.read_parquet(folder / "next.parquet"), ledger)
-        found |= {"again": hash_of(ledger, 2), "total": len(ledger.releases), "then": ledger.verify()}
+        found |= {
+            "again": hash_of(ledger, 2),
+            "total": len(ledger.releases),
+            "then": ledger.verify(),
+            "at last": ahead(folder, ledger),
+        }
         files = {path.name for path in (folder / "base.ledger" / "files").iterdir()}
         named = {name for entry in ledger.entries() for name in entry.files.values()}
         found["stray"] = len(files - named) if found["left"] is None else 0
     (folder / "found.json").write_text(json.dumps(found))
+
+
+def ahead(folder: Path, ledger: Ledger) -> int:
+    """By how many entries a ledger is ahead of its head."""
+    head = read_head(folder / "base.ledger.head")
+    assert head is not None
+    return len(ledger.entries()) - head.number
 
 
 def attempt(base: Path, place: Path, wait: float | None, step: int | None) -> Outcome:

@@ -56,8 +56,10 @@ def check_crashes(outcome: Any, attempts: int) -> None:
         assert one["again"] == whole["again"]
         assert one["total"] == 2
         assert one["stray"] == 0
+        assert one["at last"] == 0
     assert sum(one["killed"] for one in found) > attempts / 2
     assert {one["releases"] for one in found if one["killed"]} == {1, 2}
+    assert {one["ahead"] for one in found} == {0, 1}, "the ledger is committed before its head is written"
 
 
 def test_a_killed_publisher_leaves_a_release_whole_or_not_at_all(base: Path) -> None:
@@ -72,7 +74,7 @@ def test_hundreds_of_killed_publishers(base: Path) -> None:
 def test_of_two_publishers_one_wins(begin: Begin, place: str) -> None:
     ledger = begin(INVARIANCE)
     publish(MONTHS[0], ledger)
-    with ledger.store.writing(), Ledger.open(place) as other:
+    with ledger.writing(), Ledger.open(place) as other:
         message = refused(InputError, lambda: publish(MONTHS[1], other))
         assert "Somebody else is publishing" in message
         assert len(other.releases) == 1, "who only reads need not wait"

@@ -12,7 +12,7 @@ from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger import Ledger
 from reissue.ledger._chain import broken, canonical, entry_after
 from reissue.ledger._key import Key
-from reissue.ledger._store import MIGRATIONS
+from reissue.ledger._store import MIGRATIONS, NoLedgerError
 from reissue.publish import publish
 from reissue.schema import Schema
 from tests.ledger.conftest import KEY, Begin
@@ -55,7 +55,7 @@ def test_verify_finds_any_changed_row(begin: Begin) -> None:
         publish(month, ledger)
     head = ledger.entries()[-1].hash
     assert ledger.verify(head) == []
-    with pytest.raises(InputError, match="never changed"), ledger.store.writing() as writer:
+    with pytest.raises(InputError, match="never changed"), ledger.writing() as writer:
         writer.connection.execute(sa.text("UPDATE entry SET kind = 'begin' WHERE number = 2"))
     assert ledger.verify(head) == []
     unguard(ledger)
@@ -64,10 +64,7 @@ def test_verify_finds_any_changed_row(begin: Begin) -> None:
     run(ledger, "UPDATE entry SET content = replace(content, '\"suppressed\":1', '\"suppressed\":0') WHERE number = 2")
     assert ledger.verify() == []
     run(ledger, "DELETE FROM entry WHERE number = 3")
-    assert ledger.verify() == []
-    assert ledger.verify(head) == [
-        "The entry with the given hash is not in the ledger: it was rewritten, or cut short."
-    ]
+    assert "The entry with the given hash is not in the ledger: it was rewritten, or cut short." in ledger.verify(head)
     run(ledger, "DELETE FROM entry WHERE number = 1")
     assert "Entry 1 is missing" in ledger.verify()[0]
 
@@ -157,9 +154,9 @@ def test_pseudonyms_are_keyed_and_do_not_look_at_types() -> None:
 
 
 def test_what_is_not_there_cannot_be_opened(place: str, tmp_path: Path) -> None:
-    message = refused(InputError, lambda: Ledger.open(place))
+    message = refused(NoLedgerError, lambda: Ledger.open(place))
     assert "no ledger" in message
-    assert "no ledger" in refused(InputError, lambda: Ledger.open(tmp_path / "nowhere"))
+    assert "no ledger" in refused(NoLedgerError, lambda: Ledger.open(tmp_path / "nowhere"))
     assert "folder or in PostgreSQL" in refused(InputError, lambda: Ledger.open("mysql://somebody@somewhere/x"))
 
 
@@ -187,7 +184,7 @@ def test_an_earlier_versions_ledger_is_brought_up_to_date(begin: Begin, place: s
 
 
 def _delete(ledger: Ledger) -> None:
-    with ledger.store.writing() as writer:
+    with ledger.writing() as writer:
         writer.connection.execute(sa.text("DELETE FROM entry"))
 
 

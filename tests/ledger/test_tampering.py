@@ -136,13 +136,13 @@ def test_a_taxonomy_that_was_changed_is_not_used(place: str, tmp_path: Path) -> 
 
 def test_a_changed_file_of_the_same_size_does_not_stand_in_for_a_new_one(begin: Begin) -> None:
     ledger = begin(POOL)
-    with ledger.store.writing() as writer:
+    with ledger.writing() as writer:
         name = writer.keep(b"as it was", ".txt")
     if ledger.store.folder is not None:
         (ledger.store.folder / name).write_bytes(b"otherwise")
     else:
         run(ledger, "UPDATE file SET content = ? WHERE name = ?", b"otherwise", name)
-    with ledger.store.writing() as writer:
+    with ledger.writing() as writer:
         writer.keep(b"as it was", ".txt")
     assert ledger.store.read(name) == b"as it was"
 
@@ -168,7 +168,8 @@ def test_verify_names_what_no_entry_could_say(two: Ledger) -> None:
             problems = two.verify()
             assert f"Entry 3 {problem}" in " ".join(problems)
             assert ("Entry 3 was changed after it was written." in problems) != fitting
-            assert "Entry 3" in refused(DataError, lambda: publish(MONTHS[2], two))
+            said = refused(DataError, lambda: publish(MONTHS[2], two))
+            assert "Entry 3" in said or "not the one that its head" in said
 
 
 def test_an_unknown_format_is_refused(begin: Begin, place: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from reissue.cli import _render
-from reissue.cli._app import NOT_MET, app
+from reissue.cli._app import FINE, NOT_MET, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of
 
 books = typer.Typer(
@@ -61,7 +61,7 @@ def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = Fa
     with Ledger.open(ledger) as book:
         one = book.release(number)
     if as_json:
-        hidden = {"files", "request", "promises", "csv"}
+        hidden = {"files", "request", "promises", "csv", "seal"}
         shown = {name: value for name, value in one.content.items() if name not in hidden}
         _render.show_json({"release": number, "hash": one.entry.hash, **shown})
         return
@@ -104,19 +104,23 @@ def verify(
     head: Annotated[
         str | None, typer.Option(metavar="HASH", help="The hash of an entry that you noted; it must still be there.")
     ] = None,
+    key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether any row or file was changed since it was written."""
+    """Say whether any row or file was changed since it was written, or the last ones cut off."""
     from reissue.ledger import Ledger
 
-    with Ledger.open(ledger) as book:
-        problems, entries = book.verify(head), book.entries()
+    with Ledger.open(ledger, key=key) as book:
+        problems, entries, unknown = book.verify(head), book.store.found(), book.unknown
     if as_json:
-        _render.show_json({"whole": not problems, "problems": problems, "head": entries[-1].hash})
-    elif problems:
+        last = entries[-1].hash
+        _render.show_json({"whole": not problems, "problems": problems, "warnings": list(unknown), "head": last})
+        raise typer.Exit(NOT_MET if problems else FINE)
+    if problems:
         _render.say(*problems, style="red")
     else:
         _render.say(f"Nothing was changed: {len(entries):,} entries, the last is {entries[-1].hash}")
+    _render.warn(*unknown)
     if problems:
         raise typer.Exit(NOT_MET)
 
@@ -153,12 +157,12 @@ def adopt(
 
 
 @books.command()
-def amend(ledger: PlaceArgument, schema: SchemaOption, as_json: JsonOption = False) -> None:
+def amend(ledger: PlaceArgument, schema: SchemaOption, key: KeyOption = None, as_json: JsonOption = False) -> None:
     """Record a changed policy or taxonomy for the releases to come. The columns of a series stay what they are."""
     from reissue.ledger import Ledger
     from reissue.schema import Schema
 
-    with Ledger.open(ledger) as book:
+    with Ledger.open(ledger, key=key) as book:
         changed = book.amend(Schema.load(schema))
     if as_json:
         _render.show_json({"changed": changed})

@@ -143,7 +143,7 @@ def _opened(place: str, plan: "Schema | None", key: Path | None, *, dry_run: boo
             yield book
         return
     if dry_run:
-        with scratch_folder() as scratch, begun(scratch / "dry", plan) as book:
+        with scratch_folder() as scratch, begun(scratch / "dry", plan, head=scratch / "dry.head") as book:
             yield book
         return
     with begun(place, plan, key=key) as book:

@@ -116,6 +116,9 @@ def ledger_inputs(place: str, key: Path | None) -> Iterator[Input]:
     folder = None if "://" in place else Path(place)
     if folder is not None:
         yield Input("the ledger", folder)
+    given = os.environ.get("REISSUE_HEAD")
+    if given:
+        yield Input("the head of the ledger", Path(given))
     key = key or (None if folder is None else folder.with_name(f"{folder.name}.key"))
     if key is not None:
         yield Input("the ledger's key", key)

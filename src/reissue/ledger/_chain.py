@@ -5,8 +5,9 @@ So the last entry's hash vouches for every row and every file; who keeps it else
 """
 
 import hashlib
+import hmac
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +15,21 @@ from typing import Any
 from reissue.errors import DataError
 from reissue.ledger._shape import misplaced, misshapen
 
-__all__ = ["FIRST", "Entry", "broken", "canonical", "checked", "content_name", "entry_after", "is_content"]
+__all__ = [
+    "FIRST",
+    "Entry",
+    "broken",
+    "canonical",
+    "checked",
+    "content_name",
+    "entry_after",
+    "is_content",
+    "is_sealed",
+    "sealed_after",
+]
 
+Seal = Callable[[bytes], str]
+_SEAL = "seal"
 FIRST = "0" * 64
 """What stands for the hash before the first entry."""
 
@@ -72,6 +86,18 @@ def entry_after(last: Entry | None, kind: str, content: Mapping[str, Any]) -> En
     number, previous = (1, FIRST) if last is None else (last.number + 1, last.hash)
     text = canonical(content)
     return Entry(number, kind, text, previous, _hash(number, kind, text, previous))
+
+
+def sealed_after(last: Entry | None, kind: str, content: Mapping[str, Any], seal: Seal) -> Entry:
+    """The next entry, with a seal in it, so that nobody without the key can go on with the chain."""
+    return entry_after(last, kind, {**content, _SEAL: seal(entry_after(last, kind, content).hash.encode())})
+
+
+def is_sealed(entry: Entry, seal: Seal) -> bool:
+    """Whether an entry, and so every one before it, was written by somebody who has the key."""
+    bare = {name: value for name, value in entry.content.items() if name != _SEAL}
+    made = seal(_hash(entry.number, entry.kind, canonical(bare), entry.previous).encode())
+    return hmac.compare_digest(str(entry.content.get(_SEAL)).encode(), made.encode())
 
 
 def broken(entries: Sequence[Entry]) -> list[str]:

@@ -40,6 +40,10 @@ class Key:
         """What a ledger keeps to recognize its key."""
         return self.derive("check").hex()[:32]
 
+    def seal(self, content: bytes) -> str:
+        """What shows later that a content was written by somebody who has the key."""
+        return self.derive("entry", content).hex()
+
     def pseudonyms(self, names: pl.Series) -> pl.Series:
         """Identifiers as 64-bit numbers; the same person gets the same number, whatever the column's type."""
         secret, digest = self.derive("pseudonyms"), hmac.digest

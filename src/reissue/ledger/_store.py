@@ -21,9 +21,17 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from reissue.errors import DataError, InputError
 from reissue.files import LEDGER_FILE
-from reissue.ledger._chain import Entry, checked, content_name, entry_after, is_content
+from reissue.ledger._chain import Entry, Seal, checked, content_name, is_content, sealed_after
 
-__all__ = ["MissingFileError", "Store", "Writer", "is_url"]
+__all__ = ["MissingFileError", "NoLedgerError", "Store", "Writer", "is_url"]
+
+
+class NoLedgerError(InputError):
+    """There is no ledger at a place, or one that was made and never begun."""
+
+    def __init__(self, place: str) -> None:
+        """With what begins one."""
+        super().__init__(f"There is no ledger at '{place}'. `reissue publish --schema FILE.toml` begins one.")
 
 
 class MissingFileError(DataError):
@@ -103,10 +111,20 @@ class Store:
         return store
 
     @classmethod
+    def begun(cls, place: str | Path) -> tuple["Store", Entry]:
+        """Open a store with entries in it; and the first of them, as it lies there."""
+        store = cls.open(place)
+        entries = store.found()
+        if not entries:
+            store.close()
+            raise NoLedgerError(store.name)
+        return store, entries[0]
+
+    @classmethod
     def _sqlite(cls, place: Path, *, make: bool) -> "Store":
         file = place / LEDGER_FILE
         if not make and not file.is_file():
-            raise InputError(f"There is no ledger at '{place}'. `reissue publish --schema FILE.toml` begins one.")
+            raise NoLedgerError(str(place))
         if make and (place.is_file() or not place.absolute().parent.is_dir()):
             raise InputError(
                 f"A ledger cannot be made at '{place}': it is a file, or lies in a folder that is not there."
@@ -150,7 +168,7 @@ class Store:
                 f"The ledger '{self.name}' was written by a later version of Reissue. Update Reissue first."
             )
         if have == 0 and not make:
-            raise InputError(f"There is no ledger at '{self.name}'. `reissue publish --schema FILE.toml` begins one.")
+            raise NoLedgerError(self.name)
         if have < len(MIGRATIONS):
             with self.engine.connect() as connection, connection.begin():
                 self._lock(connection)
@@ -221,13 +239,16 @@ class Store:
         self.engine.dispose()
 
     @contextmanager
-    def writing(self) -> Iterator["Writer"]:
-        """The only writer, until everything is committed at once at the end, or nothing if anything goes wrong."""
+    def writing(self, seal: Seal) -> Iterator["Writer"]:
+        """The only writer, until everything is committed at once at the end, or nothing if anything goes wrong.
+
+        What it adds is sealed. `Ledger.writing` compares the ledger with its head too.
+        """
         with _explained(self.name), self.engine.connect() as connection, connection.begin():
             self._lock(connection)
             if self.folder is not None and not (self.folder.parent / LEDGER_FILE).is_file():
                 raise InputError(f"The ledger '{self.name}' was removed in the meantime. Nothing was recorded.")
-            yield Writer(self, connection, checked(_entries(connection), self.name))
+            yield Writer(self, connection, checked(_entries(connection), self.name), seal)
 
 
 @dataclass(eq=False)
@@ -237,6 +258,7 @@ class Writer:
     store: Store
     connection: sa.Connection
     entries: list[Entry]
+    seal: Seal
     kept: set[str] = field(default_factory=set)
 
     def keep(self, content: bytes, ending: str) -> str:
@@ -255,7 +277,7 @@ class Writer:
 
     def append(self, kind: str, content: Mapping[str, Any]) -> Entry:
         """Add an entry."""
-        entry = entry_after(self.entries[-1] if self.entries else None, kind, content)
+        entry = sealed_after(self.entries[-1] if self.entries else None, kind, content, self.seal)
         row = {"number": entry.number, "kind": kind, "content": entry.text}
         self.connection.execute(_ENTRIES.insert().values(**row, previous=entry.previous, hash=entry.hash))
         self.entries.append(entry)

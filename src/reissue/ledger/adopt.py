@@ -32,7 +32,7 @@ def adopt(ledger: Ledger, releases: Sequence[Any], *, recipients: Sequence[str] 
     from reissue.attacks import Published
 
     key = ledger.key
-    with ledger.store.writing() as writer:
+    with ledger.writing() as writer:
         schema = ledger.schema_of(writer.entries)
         if any(not one.content["adopted"] for one in releases_of(writer.entries)):
             raise InputError(

@@ -19,13 +19,15 @@ __all__ = ["begun"]
 
 
 @contextmanager
-def begun(place: str | Path, schema: Schema, *, key: str | Path | None = None) -> Iterator[Ledger]:
+def begun(
+    place: str | Path, schema: Schema, *, key: str | Path | None = None, head: Path | None = None
+) -> Iterator[Ledger]:
     """A new ledger, open; if what is done with it fails before a release is recorded, it was never there."""
     paths = [one.path for one in ledger_inputs(str(place), None if key is None else Path(key))]
     new = [path for path in paths if not os.path.lexists(path)]
     ledger = None
     try:
-        ledger = Ledger.create(place, schema, key=key)
+        ledger = Ledger.create(place, schema, key=key, head=head)
         with ledger:
             yield ledger
     except BaseException:
@@ -38,9 +40,11 @@ def begun(place: str | Path, schema: Schema, *, key: str | Path | None = None) -
 
 def _take_back(ledger: Ledger, new: list[Path]) -> None:
     """Remove the ledger as its only writer, so that nobody else has recorded anything in it."""
-    with suppress(InputError, OSError), ledger.store.writing() as writer:
+    with suppress(InputError, OSError), ledger.store.writing(ledger.key.seal) as writer:
         if releases_of(writer.entries):
             return
+        # First the head: without a ledger it would say that one was lost.
+        _remove_empty([path for path in new if path == ledger.head_file])
         if ledger.store.folder is None:
             ledger.store.drop(writer.connection)
             return

@@ -6,7 +6,8 @@ policy or taxonomy) and "release" (one release with its findings). Reading needs
 
 import gzip
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from reissue.data.staging import Staging
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files import disarm, refuse_existing, second_path
 from reissue.ledger._chain import Entry, broken, content_name
+from reissue.ledger._head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
 from reissue.ledger._key import Key, find_key
 from reissue.ledger._pack import pack_frame, pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
 from reissue.ledger._shape import FORMAT, later_format
@@ -66,44 +68,68 @@ class Recorded:
 class Ledger:
     """The append-only record of a series: schema, policy, releases, findings, and the memory for the next one."""
 
-    def __init__(self, store: "Store", key_file: Path | None) -> None:
+    def __init__(self, store: "Store", key_file: Path | None, head: Path | None = None) -> None:
         """Use `Ledger.open` or `Ledger.create`."""
         self.store = store
         self._key_file = key_file
+        self.head_file = head
+        self.unwritten = ""
+        """Why the head could not be written after the last entry, if it could not."""
         self._scratch: TemporaryDirectory[str] | None = None
 
     @classmethod
-    def open(cls, place: str | Path, *, key: str | Path | None = None) -> "Ledger":
-        """Open a ledger: a folder, or `postgresql://...`. The key lies in `<folder>.key` unless said otherwise."""
-        from reissue.ledger._store import Store
+    def open(cls, place: str | Path, *, key: str | Path | None = None, head: str | Path | None = None) -> "Ledger":
+        """Open a ledger: a folder, or `postgresql://...`.
 
-        ledger = cls(Store.open(place), _key_file(place, key))
-        entries = ledger.store.found()
-        if not entries:
-            raise InputError(f"There is no ledger at '{ledger.name}'. `reissue publish --schema FILE.toml` begins one.")
-        if later_format(entries[0].said):
+        The key lies in `<folder>.key` unless said otherwise, and the head beside the key.
+        """
+        from reissue.ledger._store import NoLedgerError, Store
+
+        key_file = _key_file(place, key)
+        file = head_file(place, key_file) if head is None else Path(head)
+        try:
+            store, first = Store.begun(place)
+        except NoLedgerError:
+            before = read_head(file)
+            if before is None:
+                raise
+            raise lost(_shown(place), before, file) from None
+        ledger = cls(store, key_file, file)
+        if later_format(first.said):
             raise DataError(
                 f"The ledger '{ledger.name}' was written by a later version of Reissue. Update Reissue first."
             )
         return ledger
 
     @classmethod
-    def create(cls, place: str | Path, schema: Schema, *, key: str | Path | None = None) -> "Ledger":
-        """Begin a ledger; the policy is in the schema. A key is made if there is none."""
-        from reissue.ledger._store import Store
+    def create(
+        cls, place: str | Path, schema: Schema, *, key: str | Path | None = None, head: str | Path | None = None
+    ) -> "Ledger":
+        """Begin a ledger; the policy is in the schema. A key is made if there is none.
+
+        Where there is a head, there was a ledger: it is not begun again.
+        """
+        from reissue.ledger._store import NoLedgerError, Store
 
         Policy.of(schema)
+        with suppress(NoLedgerError):
+            cls.open(place, key=key, head=head).close()
+            raise InputError(f"There is a ledger at '{_shown(place)}' already. Open it, or choose another place.")
+        key_file = _key_file(place, key)
+        file = head_file(place, key_file) if head is None else Path(head)
+        if file is not None:
+            refuse_unwritable(file)
         store = Store.open(place, make=True)
-        ledger = cls(store, _key_file(place, key))
-        if ledger.entries():
-            raise InputError(f"There is a ledger at '{ledger.name}' already. Open it, or choose another place.")
+        ledger = cls(store, key_file, file)
         secret = find_key(ledger._key_file, make=True)
-        with store.writing() as writer:
+        with store.writing(secret.seal) as writer:
             if writer.entries:
                 raise InputError(f"There is a ledger at '{ledger.name}' already.")
             text, files = pack_schema(schema, writer.keep)
             content = {"format": FORMAT, "check": secret.check, "series": fingerprint(schema)}
-            writer.append("begin", {**content, "schema": text, "files": files})
+            begun = writer.append("begin", {**content, "schema": text, "files": files})
+        if file is not None:
+            write_head(file, Head.of(begun, secret), secret)
         return ledger
 
     def __enter__(self) -> Self:
@@ -134,6 +160,35 @@ class Ledger:
                 "Nothing was recorded."
             )
         return key
+
+    # --- whether it is whole -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator["Writer"]:
+        """The only writer, of a ledger that fits its head; the new head is written when all is committed."""
+        if self.head_file is not None:
+            refuse_unwritable(self.head_file)
+        with self.store.writing(self.key.seal) as writer:
+            self.compare(writer.entries)
+            yield writer
+        if self.head_file is not None:
+            try:
+                write_head(self.head_file, Head.of(writer.entries[-1], self.key), self.key)
+            except InputError as problem:
+                # All is committed, and a ledger may be ahead of its head: the next writer makes up for it.
+                self.unwritten = f"All was recorded, but not the head of the ledger: {problem}"
+
+    def compare(self, entries: Sequence[Entry]) -> None:
+        """Refuse entries that do not fit the head."""
+        head = read_head(self.head_file)
+        problem = "" if head is None else mismatch(entries, head, self.key, self.head_file)
+        if problem:
+            raise DataError(f"The ledger '{self.name}' does not fit its head. {problem}")
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What cannot be known about it, in words."""
+        return () if read_head(self.head_file) is not None else (unknown(self.head_file),)
 
     # --- what it says ------------------------------------------------------------------------------------------------
 
@@ -237,7 +292,7 @@ class Ledger:
 
     def amend(self, schema: Schema) -> bool:
         """Record a changed policy or taxonomy for the releases to come; False if nothing has changed."""
-        with self.store.writing() as writer:
+        with self.writing() as writer:
             return self.amend_by(writer, schema)
 
     def amend_by(self, writer: "Writer", schema: Schema) -> bool:
@@ -270,6 +325,7 @@ class Ledger:
         problems += [f"Entry {entry.number} {entry.problem}." for entry in entries if entry.problem]
         if head is not None and head not in {entry.hash for entry in entries}:
             problems.append("The entry with the given hash is not in the ledger: it was rewritten, or cut short.")
+        problems += self._apart(entries)
         usable = [entry for entry in entries if not entry.problem]
         replaced = replaced_files(usable)
         for entry in usable:
@@ -278,6 +334,18 @@ class Ledger:
                 if problem:
                     problems.append(f"Entry {entry.number}: the file of {what} {problem}.")
         return problems
+
+    def _apart(self, entries: Sequence[Entry]) -> list[str]:
+        """What is wrong by the head; whether it is genuine only the key can show."""
+        key = None
+        with suppress(InputError):
+            key = self.key
+        try:
+            head = read_head(self.head_file)
+        except DataError as unreadable:
+            return [str(unreadable)]
+        problem = "" if head is None else mismatch(entries, head, key, self.head_file)
+        return [problem] if problem else []
 
     def _problem(self, name: str, *, gone_is_fine: bool) -> str:
         from reissue.ledger._store import MissingFileError
@@ -352,6 +420,12 @@ def handed_out(frame: pl.DataFrame, path: str | Path) -> bytes:
     if name.endswith(".parquet"):
         return pack_frame(frame)
     return gzip.compress(csv_bytes(frame), mtime=0) if name.endswith(".gz") else csv_bytes(frame)
+
+
+def _shown(place: str | Path) -> str:
+    from reissue.ledger._store import is_url
+
+    return "PostgreSQL" if is_url(place) else str(place)
 
 
 def _key_file(place: str | Path, key: str | Path | None) -> Path | None:
