@@ -14,6 +14,7 @@ import pytest
 
 from reissue.errors import InputError
 from reissue.ledger import Ledger
+from reissue.ledger._store import _still
 from reissue.publish import publish
 from tests.ledger.conftest import Begin
 from tests.ledger.series import INVARIANCE, MONTHS, schema
@@ -136,6 +137,41 @@ def test_a_full_disk_is_said_and_nothing_is_lost(base: Path, size: int) -> None:
         assert len(ledger.releases) == 1
         publish(MONTHS[1], ledger)
         assert len(ledger.releases) == 2
+
+
+LOOK = (
+    "from reissue.ledger import Ledger\n"
+    "with Ledger.open('base.ledger') as ledger:\n"
+    "    print(ledger.verify(), len(ledger.releases))\n"
+)
+READ_ONLY = 'mount --bind base.ledger base.ledger && mount -o remount,ro,bind base.ledger && exec "$0" -c "$1"'
+
+
+def look(base: Path, *before: str, prepare: Callable[[], None] | None = None) -> "subprocess.CompletedProcess[str]":
+    """Look at a ledger in a child."""
+    command = [*before, sys.executable, *(() if before else ("-c",)), LOOK]
+    return subprocess.run(  # noqa: S603
+        command, cwd=base, preexec_fn=prepare, capture_output=True, text=True, check=False
+    )
+
+
+def test_on_a_full_disk_a_ledger_is_verified_all_the_same(base: Path) -> None:
+    outcome = look(base, prepare=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+    assert outcome.stdout == "[] 1\n", outcome.stderr
+
+
+def test_where_nothing_can_be_written_a_ledger_is_verified_all_the_same(base: Path) -> None:
+    outcome = look(base, "unshare", "--mount", "--map-root-user", "sh", "-c", READ_ONLY)
+    if "unshare" in outcome.stderr or "mount:" in outcome.stderr:
+        pytest.skip("this machine lets nobody mount a folder read-only")
+    assert outcome.stdout == "[] 1\n", outcome.stderr
+    assert not list((base / "base.ledger").glob("*-shm")), "nothing was written beside it"
+
+
+def test_entries_that_are_still_in_the_log_are_not_overlooked(base: Path) -> None:
+    (base / "base.ledger" / "ledger.sqlite-wal").write_bytes(b"x" * 100)
+    with pytest.raises(InputError, match="still in 'ledger"):
+        _still(base / "base.ledger" / "ledger.sqlite")
 
 
 def test_a_folder_that_cannot_be_written_is_said(base: Path) -> None:

@@ -5,6 +5,7 @@ with inside that function, calls one of the library's doors, and shows the outco
 library raises; how that ends is decided here, in one place.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -66,6 +67,7 @@ def load() -> typer.Typer:
 
 def main() -> None:
     """The `reissue` command."""
+    _silence_libraries()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no reason to stop
@@ -86,6 +88,26 @@ def run(arguments: Sequence[str]) -> int:
     except InternalError as problem:
         _render.show_bug(problem, str(problem), as_json=as_json)
         return BUG
-    except Exception as problem:  # noqa: BLE001 - a traceback or a library's message could show data
+    except BaseException as problem:  # a traceback or a library's message could show data
+        if not isinstance(problem, Exception) and not _is_panic(problem):
+            raise
         _render.show_bug(problem, "", as_json=as_json)
         return BUG
+
+
+def _is_panic(problem: BaseException) -> bool:
+    """Whether a library in Rust gave up; what Python says of it is no Exception."""
+    return type(problem).__name__ == "PanicException"
+
+
+def _silence_libraries() -> None:
+    """Leave standard error to our own messages: where a library in Rust gives up, it shows values there by itself."""
+    sys.stderr.flush()
+    try:
+        ours = os.fdopen(os.dup(2), "w", encoding=sys.stderr.encoding, buffering=1)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+    except (OSError, AttributeError):  # there is no standard error at all
+        return
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    sys.stderr = ours

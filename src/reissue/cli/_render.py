@@ -106,7 +106,7 @@ def show_usage_error(problem: typer.TyperException, *, as_json: bool) -> None:
     _show_problem("UsageError", f"{problem.format_message()} See `{command} --help`.", as_json=as_json)
 
 
-def show_bug(problem: Exception, message: str, *, as_json: bool) -> None:
+def show_bug(problem: BaseException, message: str, *, as_json: bool) -> None:
     """Our own mistake: where it happened, but not what the library said, for that may quote the data."""
     frames = traceback.extract_tb(problem.__traceback__)
     ours = [frame for frame in frames if "reissue" in frame.filename]

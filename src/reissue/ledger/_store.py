@@ -9,15 +9,16 @@ interleave, and a killed one leaves nothing behind but unnamed files, which the 
 """
 
 import os
+import sqlite3
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from reissue.errors import DataError, InputError
 from reissue.files import LEDGER_FILE
@@ -38,6 +39,7 @@ class MissingFileError(DataError):
     """A file that an entry names is not there."""
 
 
+T = TypeVar("T")
 _FILES = "files"
 _LOCK = 7_315_118_250_001
 """The number of the advisory lock in PostgreSQL: any, but always the same."""
@@ -177,8 +179,7 @@ class Store:
                     connection.execute(_MIGRATIONS.insert().values(number=number))
 
     def _version(self) -> int:
-        with self.engine.connect() as connection:
-            return self._version_by(connection)
+        return self._look(self._version_by)
 
     @staticmethod
     def _version_by(connection: sa.Connection) -> int:
@@ -196,8 +197,20 @@ class Store:
 
     def found(self) -> list[Entry]:
         """All entries, in order, as they lie there: for those who look for what is wrong with them."""
-        with _explained(self.name), self.engine.connect() as connection:
-            return _entries(connection)
+        with _explained(self.name):
+            return self._look(_entries)
+
+    def _look(self, read: Callable[[sa.Connection], T]) -> T:
+        """What is read from the database, also from one on a full disk or one that cannot be written."""
+        try:
+            with self.engine.connect() as connection:
+                return read(connection)
+        except OperationalError as problem:
+            words = str(problem.orig).lower()
+            if self.folder is None or not any(mark in words for mark in (*_FULL, *_READ_ONLY)):
+                raise
+        with _still(self.folder.parent / LEDGER_FILE).connect() as connection:
+            return read(connection)
 
     def entries(self) -> list[Entry]:
         """All entries, in order, each checked."""
@@ -301,6 +314,23 @@ def _entries(connection: sa.Connection) -> list[Entry]:
     return [Entry(*row) for row in connection.execute(sa.select(*columns).order_by(_ENTRIES.c.number))]
 
 
+def _still(file: Path) -> sa.Engine:
+    """A SQLite database as it lies on disk, for those who only look: nothing is written beside it, no lock is taken.
+
+    What a killed publisher committed and nobody took over from the log would not be seen: then it is not looked at.
+    """
+    log = file.with_name(f"{file.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise InputError(
+            f"The ledger '{file.parent}' cannot be read where nothing can be written: its last entries are still in "
+            f"'{log.name}'. Copy the folder to a place that can be written, and look there."
+        )
+    place = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+    return sa.create_engine(
+        "sqlite+pysqlite://", creator=lambda: sqlite3.connect(place, uri=True), poolclass=sa.NullPool
+    )
+
+
 def _prepare(connection: Any, _: object) -> None:
     """SQLite as a ledger needs it: we begin transactions ourselves, and a commit is on disk when it returns."""
     connection.isolation_level = None
@@ -343,6 +373,7 @@ def _busy(name: str) -> InputError:
 
 
 _FULL = ("full", "disk i/o", "no space")
+_READ_ONLY = ("readonly", "read-only", "unable to open")
 _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "could not decode")
 
 
@@ -357,7 +388,7 @@ def _explained(name: str) -> Iterator[None]:
             raise _busy(name) from None
         if any(mark in words for mark in _FULL):
             reason = "the disk is full, or failed. Nothing was recorded"
-        elif "readonly" in words or "read-only" in words or "unable to open" in words:
+        elif any(mark in words for mark in _READ_ONLY):
             reason = "it cannot be written (permissions?). Nothing was recorded"
         elif any(mark in words for mark in _DAMAGED):
             raise DataError(f"The ledger '{name}' is damaged: its database cannot be read.") from None
