@@ -375,3 +375,12 @@ def test_values_apart_keep_quasi_identifiers_and_give_nothing_more_away(form: st
         shown = release.tables["release" if form == "permuted" else "quasi"].select(quasi).cast(pl.String)
         assert month.select(quasi).cast(pl.String).join(shown, on=quasi, how="anti").is_empty()
         assert measure(release).loss == 0 < measure(series["generalized"][0]).loss
+
+
+@pytest.mark.parametrize("star", [False, True])
+def test_too_few_values_are_told_without_advice_that_does_not_apply(star: bool) -> None:
+    frame = pl.DataFrame({"owner": range(12), "q": range(12), "s": ["a", "b", "c"] * 4})
+    plan = replace(Schema.of_columns(quasi=["q"], sensitive=["s"], identifier="owner"), updates={"none": True})
+    with pytest.raises(DataError, match=r"every group needs 5\. Choose a smaller m") as told:
+        anonymize(frame, plan, "m-unique=5", method="distinct", star=star, ineligible="counterfeits")
+    assert ("star" in str(told.value)) == star

@@ -16,7 +16,7 @@ from reissue.attacks import Knowledge
 from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
 from reissue.attacks._membership import membership
 from reissue.attacks._series import Series
-from reissue.errors import InputError, NotMetError, RequirementError
+from reissue.errors import DataError, InputError, NotMetError, RequirementError
 from reissue.notation import parse_column
 from reissue.published import read_published
 from reissue.release import Release
@@ -301,3 +301,15 @@ def test_exact_quasi_identifiers_are_told() -> None:
 def test_fewer_rows_than_must_look_alike_are_refused() -> None:
     with pytest.raises(NotMetError, match="fewer than the 50"):
         publish(stream(3, releases=1), "equivalence", "simple-l=2", e=1, k=50)
+
+
+@pytest.mark.parametrize(("method", "requirement"), [("equivalence", "simple-l=3"), ("invariance", "m-unique=3")])
+def test_thousands_of_values_are_refused_before_the_work_starts(method: str, requirement: str) -> None:
+    values = [f"v{number % 5_000}" for number in range(20_000)]
+    frame = pl.DataFrame({"id": range(20_000), "q": [1] * 20_000, "r": ["x"] * 20_000, "s": values})
+    with pytest.raises(
+        DataError, match="5,000 different values in this series, and this method can take 2,000"
+    ) as told:
+        anonymize(frame, SCHEMA, requirement, method=method)
+    assert "coarser values" in str(told.value)
+    assert "v4" not in str(told.value)

@@ -13,13 +13,27 @@ from reissue.algorithms._register import Recall, Register
 from reissue.errors import DataError, InputError, InternalError, RequirementError
 from reissue.requirements import MUnique, SimpleLDiversity
 
-__all__ = ["FORM", "INELIGIBLE", "Plan", "Situation", "codes_of", "form_of", "m_of", "near", "same_parameters"]
+__all__ = [
+    "FORM",
+    "INELIGIBLE",
+    "MOST_VALUES",
+    "Plan",
+    "Situation",
+    "codes_of",
+    "form_of",
+    "m_of",
+    "near",
+    "same_parameters",
+]
 
 INELIGIBLE = Option(
     default="refuse",
     help="What to do when one value is in more than 1/m of the new records: refuse, or add counterfeits.",
     choices=("refuse", "counterfeits"),
 )
+
+MOST_VALUES = 2_000
+"""Work grows with the cube of the number of sensitive values: so many take seconds, a few times as many hours."""
 
 
 FORM = Option(
@@ -86,6 +100,8 @@ class Situation:
             raise InternalError("A method that remembers was run without people. Please report this.")
         register = Register.of(job.memory)
         width = int(job.lasting.max()) + 1
+        if width > MOST_VALUES:
+            raise _too_many(job, width)
         signatures = Signatures(job.memory.get("signatures", np.zeros((0, width), np.bool_))).widen(width)
         values = job.lasting[job.table.sensitive].astype(np.int32)
         return cls(job, register, signatures, values, register.recall(job.people, values))
@@ -116,6 +132,16 @@ class Situation:
         if self.job.people is None:  # pragma: no cover
             raise InternalError("A method that remembers was run without people. Please report this.")
         return self.register.publish(self.job.people, signature, self.values, self.recall)
+
+
+def _too_many(job: Job, values: int) -> DataError:
+    """Refuse before the work starts."""
+    columns = ", ".join(f"'{name}'" for name in job.table.schema.sensitive)
+    return DataError(
+        f"The sensitive column {columns} has had {values:,} different values in this series, and this method can take "
+        f"{MOST_VALUES:,}: it looks for sets of values that stay together, and with more it would hardly end. Write "
+        "fewer, coarser values before publishing, such as chapters instead of codes or ranges instead of amounts."
+    )
 
 
 @dataclass

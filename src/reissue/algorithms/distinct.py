@@ -165,9 +165,10 @@ class _Scene:
     def refusal(self, problem: Ineligible, unit: Ints, m: int) -> DataError:
         """Names the value by rows that have it: messages hold no values."""
         if problem.units < m:
+            remedy = "Choose a smaller m, or do without `star`." if self.job.options["star"] else "Choose a smaller m."
             return DataError(
                 f"This series has had {problem.units} sensitive values so far that may stand together in a new group, "
-                f"and every group needs {m}. Choose a smaller m, or do without `star`."
+                f"and every group needs {m}. {remedy}"
             )
         rows = self.new
         having = rows[unit[self.values[rows]] == problem.unit]
