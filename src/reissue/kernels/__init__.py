@@ -1,0 +1,1 @@
+"""Mathematics that methods and attacks share: nothing here knows of files, columns or people's names."""

@@ -1,0 +1,197 @@
+"""What a reader knows of a series: who may be in which group of which release, and what the groups show.
+
+An Observation is one release as a reader has it. A Layer is the same as arrays for computing: *rows* are people, an
+*entry* is a value that a person may have in the release, a *slot* is a value that a group shows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from reissue._arrays import Bools, Floats, Ints
+
+__all__ = ["Layer", "Observation", "layer_of", "ranges"]
+
+
+TINY = 1e-280
+"""Below every weight that matters; keeps divisions from failing."""
+
+
+def _none() -> Ints:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """One release: the groups that each person may be in, and the histogram of each group."""
+
+    person: Ints
+    """Of each pair of a person and a group that the person fits; sorted by person, then group."""
+    group: Ints
+    slot_group: Ints
+    """The histogram of the groups, sorted by group, then value."""
+    slot_value: Ints
+    slot_count: Ints
+    free: Ints
+    """Group to its members whom nobody knows, with any value: counterfeits, and records of strangers."""
+    strangers: int = 0
+    """Records of people whom nobody knows, in whichever group."""
+    absent: Ints = field(default_factory=_none)
+    """People, sorted, who may be in no group at all."""
+    known_person: Ints = field(default_factory=_none)
+    """People, sorted, whose value the reader knows, and their values."""
+    known_value: Ints = field(default_factory=_none)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self.free)
+
+    @cached_property
+    def people(self) -> Ints:
+        """Whoever is or may be in the release, sorted."""
+        return np.unique(np.concatenate([self.person, self.absent]))
+
+    @cached_property
+    def group_starts(self) -> Ints:
+        """Group to its first slot, and the number of slots at the end."""
+        return np.searchsorted(self.slot_group, np.arange(self.groups + 1))
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Records of each group."""
+        return np.bincount(self.slot_group, self.slot_count, self.groups).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One release as arrays: entries are sorted by person, then value."""
+
+    person: Ints
+    """Row to person."""
+    starts: Ints
+    """Row to its first entry, and the number of entries at the end."""
+    value: Ints
+    """Entry to value."""
+    triple_entry: Ints
+    """Each way to be there: the entry, and the slot that it fills; sorted by entry."""
+    triple_slot: Ints
+    count: Floats
+    """Slot to its published count."""
+    slot_value: Ints
+    slot_group: Ints
+    group_starts: Ints
+    free: Floats
+    strangers: float
+    absent: Bools
+    """Row to whether the person may be in no group."""
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        return len(self.value)
+
+    @cached_property
+    def row(self) -> Ints:
+        """Entry to its row."""
+        return np.repeat(np.arange(len(self.person)), np.diff(self.starts))
+
+    def sums(self, entries: Floats) -> Floats:
+        """The sum of each row."""
+        return np.add.reduceat(np.append(entries, 0.0), self.starts[:-1]) if len(self.person) else entries
+
+    def peaked(self, entries: Floats) -> Floats:
+        """The same with the largest of each row at 1."""
+        if not len(self.person):
+            return entries
+        top = np.maximum.reduceat(np.append(entries, 0.0), self.starts[:-1])
+        return entries / np.maximum(top, TINY)[self.row]
+
+    @cached_property
+    def away(self) -> Floats:
+        """Entry to what being in no group weighs."""
+        return self.absent[self.row].astype(np.float64)
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether every entry fills just one slot: everyone's group is known."""
+        return len(self.triple_entry) == self.entries and not self.absent.any()
+
+    @cached_property
+    def incidence(self) -> sparse.csr_array:
+        """Entries x slots: which slots an entry may fill."""
+        ones = np.ones(len(self.triple_entry))
+        at = np.searchsorted(self.triple_entry, np.arange(self.entries + 1))
+        return sparse.csr_array((ones, self.triple_slot, at), shape=(self.entries, len(self.count)))
+
+    @cached_property
+    def filling(self) -> sparse.csr_array:
+        """Slots x entries: which entries may fill a slot."""
+        return self.incidence.T.tocsr()
+
+
+def ranges(starts: Ints, widths: Ints) -> Ints:
+    """The numbers start, start + 1, ..., width of them, for each start in turn."""
+    ends = np.cumsum(widths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + np.repeat(starts - (ends - widths), widths)
+
+
+def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> Layer:
+    """The arrays of one release; `possible` says which of its ways (see `ways`) are still open."""
+    person, slot = ways(seen)
+    if possible is not None:
+        person, slot = person[possible], slot[possible]
+    people = np.unique(np.concatenate([person, seen.absent]))
+    row = np.searchsorted(people, person)
+    key = row * values + seen.slot_value[slot]
+    maybe = np.isin(people, seen.absent)
+    anything = _anything(seen, people, maybe, values)
+    order = np.argsort(key, kind="stable")
+    keys, place = np.unique(np.concatenate([key[order], anything]), return_inverse=True)
+    starts = np.searchsorted(keys, np.arange(len(people) + 1) * values)
+    return Layer(
+        people,
+        starts,
+        keys % values,
+        place.reshape(-1)[: len(key)],
+        slot[order],
+        seen.slot_count.astype(np.float64),
+        seen.slot_value,
+        seen.slot_group,
+        seen.group_starts,
+        seen.free.astype(np.float64),
+        float(seen.strangers),
+        maybe,
+    )
+
+
+def ways(seen: Observation) -> tuple[Ints, Ints]:
+    """Every way to be in the release, person and slot; of people whose value is known only those that agree."""
+    widths = np.diff(seen.group_starts)[seen.group]
+    slot = ranges(seen.group_starts[seen.group], widths)
+    person = np.repeat(seen.person, widths)
+    if not len(seen.known_person):
+        return person, slot
+    at = np.minimum(np.searchsorted(seen.known_person, person), len(seen.known_person) - 1)
+    agrees = (seen.known_person[at] != person) | (seen.known_value[at] == seen.slot_value[slot])
+    return person[agrees], slot[agrees]
+
+
+def _anything(seen: Observation, people: Ints, maybe: Bools, values: int) -> Ints:
+    """Keys of the values that people have who may be absent: any, or the one that is known."""
+    rows = np.flatnonzero(maybe)
+    keys = (rows[:, np.newaxis] * values + np.arange(values)).reshape(-1)
+    if not len(seen.known_person):
+        return keys
+    person = people[keys // values]
+    at = np.minimum(np.searchsorted(seen.known_person, person), len(seen.known_person) - 1)
+    return keys[(seen.known_person[at] != person) | (seen.known_value[at] == keys % values)]
+
+
+def people_of(series: Sequence[Observation]) -> int:
+    """One more than the largest number of a person."""
+    return max((int(seen.people.max(initial=-1)) + 1 for seen in series), default=0)

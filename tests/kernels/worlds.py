@@ -1,0 +1,104 @@
+"""All worlds of a tiny series, straight from the definition: everyone gets a group and a value in every release."""
+
+from collections.abc import Sequence
+from itertools import product
+from math import factorial, prod
+
+import numpy as np
+
+from reissue._arrays import Floats
+from reissue.kernels.observations import Observation
+
+Place = tuple[int | None, int]
+"""A group, or none, and a value."""
+
+
+def observed(
+    groups: Sequence[tuple[Sequence[int], dict[int, int], int]],
+    *,
+    absent: Sequence[int] = (),
+    known: dict[int, int] | None = None,
+) -> Observation:
+    """A release from its groups: who may be in it, its histogram, its counterfeits."""
+    pairs = sorted((person, number) for number, (people, _, _) in enumerate(groups) for person in people)
+    slots = [(number, *item) for number, (_, shown, _) in enumerate(groups) for item in sorted(shown.items())]
+    known = known or {}
+    return Observation(
+        *(np.array(column, np.int64) for column in zip(*pairs, strict=True)),
+        *(np.array(column, np.int64) for column in zip(*slots, strict=True)),
+        np.array([free for _, _, free in groups], np.int64),
+        absent=np.array(sorted(absent), np.int64),
+        known_person=np.array(sorted(known), np.int64),
+        known_value=np.array([known[person] for person in sorted(known)], np.int64),
+    )
+
+
+def posterior(
+    series: Sequence[Observation], values: int, steps: Floats | None = None, prior: Floats | None = None
+) -> dict[tuple[int, int, int], float]:
+    """Person, release and value to its probability, over all worlds by their weight."""
+    steps = np.eye(values) if steps is None else steps
+    people = sorted({int(person) for seen in series for person in seen.people})
+    histories = [_histories(series, person, values, steps, prior) for person in people]
+    found: dict[tuple[int, int, int], float] = {}
+    total = 0.0
+    for world in product(*histories):
+        weight = prod(weight for _, weight in world)
+        weight *= prod(_ways(seen, [places[time] for places, _ in world]) for time, seen in enumerate(series))
+        if not weight:
+            continue
+        total += weight
+        for person, (places, _) in zip(people, world, strict=True):
+            for time, place in enumerate(places):
+                if place is not None:
+                    key = person, time, place[1]
+                    found[key] = found.get(key, 0.0) + weight
+    return {key: weight / total for key, weight in found.items()}
+
+
+def _histories(
+    series: Sequence[Observation], person: int, values: int, steps: Floats, prior: Floats | None
+) -> list[tuple[list[Place | None], float]]:
+    """Every history of a person with its weight; None where the person is surely not in a release."""
+    choices: list[list[Place | None]] = []
+    for seen in series:
+        groups: list[int | None] = [int(group) for group in seen.group[seen.person == person]]
+        groups += [None] if person in seen.absent else []
+        known = dict(zip(seen.known_person.tolist(), seen.known_value.tolist(), strict=True))
+        some = [known[person]] if person in known else range(values)
+        shown = set(zip(seen.slot_group.tolist(), seen.slot_value.tolist(), strict=True))
+        open_places = [(group, value) for group in groups for value in some if group is None or (group, value) in shown]
+        choices.append([*open_places] or [None])
+    made = []
+    for places in product(*choices):
+        weight, last = 1.0, None
+        for time, place in enumerate(places):
+            if place is None:
+                continue
+            if last is None:
+                weight *= 1.0 if prior is None else float(prior[person, place[1]])
+            else:
+                weight *= float(np.linalg.matrix_power(steps, time - last[0])[last[1], place[1]])
+            last = time, place[1]
+        if weight:
+            made.append((list(places), weight))
+    return made
+
+
+def _ways(seen: Observation, places: list[Place | None]) -> float:
+    """How many ways there are to give the free members of all groups the values that are left."""
+    ways = 1.0
+    for group in range(seen.groups):
+        shown = {
+            int(value): int(count)
+            for value, count in zip(
+                seen.slot_value[seen.slot_group == group], seen.slot_count[seen.slot_group == group], strict=True
+            )
+        }
+        for place in places:
+            if place is not None and place[0] == group:
+                shown[place[1]] = shown.get(place[1], 0) - 1
+        if min(shown.values()) < 0 or sum(shown.values()) != seen.free[group]:
+            return 0.0
+        ways *= factorial(int(seen.free[group])) / prod(factorial(left) for left in shown.values())
+    return ways
