@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._containment import containment
 from reissue.attacks._rules import judged
 from reissue.attacks.minimality import Linkage, credibility, limit_of, link, link_release
 from reissue.cells import Counts
 from reissue.findings import Status
 from reissue.hierarchies import Hierarchy
+from reissue.people.containment import containment
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.table import Table

@@ -23,9 +23,14 @@ def observed(
     pairs = sorted((person, number) for number, (people, _, _) in enumerate(groups) for person in people)
     slots = [(number, *item) for number, (_, shown, _) in enumerate(groups) for item in sorted(shown.items())]
     known = known or {}
+    person, number = np.array(pairs, np.int64).T
+    group, value, count = np.array(slots, np.int64).T
     return Observation(
-        *(np.array(column, np.int64) for column in zip(*pairs, strict=True)),
-        *(np.array(column, np.int64) for column in zip(*slots, strict=True)),
+        person,
+        number,
+        group,
+        value,
+        count,
         np.array([free for _, _, free in groups], np.int64),
         absent=np.array(sorted(absent), np.int64),
         known_person=np.array(sorted(known), np.int64),

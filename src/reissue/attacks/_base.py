@@ -53,6 +53,8 @@ class Knowledge:
     """A table of people for each release (identifier and quasi-identifiers); of our own releases known by default."""
     coalition: Sequence[str] = ()
     """Providers who collude: they take their own records out of every release before they attack."""
+    groups: bool = False
+    """Whether everyone's published group is known even where the form of a release does not show it."""
     m: int | None = None
     """How many providers may collude, whichever they are (for the attack 'coalition'; 1 if not said)."""
     values: Names = ()

@@ -18,9 +18,9 @@ import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks._base import CannotRunError
-from reissue.attacks._containment import containment
 from reissue.cells import Cells, Counts, Domain, cells_of
 from reissue.notation import parse_column
+from reissue.people.containment import containment
 from reissue.release import GROUP, Release
 from reissue.schema import Role, Schema
 from reissue.table import Table, to_polars

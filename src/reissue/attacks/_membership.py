@@ -19,12 +19,12 @@ import polars as pl
 from reissue._arrays import Bools, Ints
 from reissue._identifiers import identifier_texts
 from reissue.attacks._base import CannotRunError, Knowledge
-from reissue.attacks._containment import containment
 from reissue.attacks._hashing import mix
 from reissue.attacks._series import Published, Series
 from reissue.cells import cells_of
 from reissue.errors import InputError
 from reissue.notation import parse_column
+from reissue.people.containment import containment
 from reissue.release import GROUP, Release
 from reissue.schema import Role, Schema
 from reissue.table import Table, to_polars

@@ -21,6 +21,7 @@ from reissue.kernels.transitions import Links, Model, link
 
 __all__ = ["Chains", "Scaled", "Scaling", "cavities", "messages_of", "normalized", "posterior", "scale"]
 
+
 @dataclass(frozen=True)
 class Scaling:
     """How long to go on."""
@@ -105,9 +106,7 @@ def posterior(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
 
 def messages_of(chains: Chains, scaled: Scaled) -> list[Floats]:
     """What each release says about each entry, by its multipliers."""
-    return [
-        layer.incidence @ one + layer.away for layer, one in zip(chains.layers, scaled.multipliers, strict=True)
-    ]
+    return [layer.incidence @ one + layer.away for layer, one in zip(chains.layers, scaled.multipliers, strict=True)]
 
 
 def cavities(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:

@@ -137,7 +137,7 @@ def ranges(starts: Ints, widths: Ints) -> Ints:
     """The numbers start, start + 1, ..., width of them, for each start in turn."""
     ends = np.cumsum(widths)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - widths), widths)
+    return np.asarray(np.arange(total) + np.repeat(starts - (ends - widths), widths))
 
 
 def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> Layer:
@@ -189,7 +189,7 @@ def _anything(seen: Observation, people: Ints, maybe: Bools, values: int) -> Int
         return keys
     person = people[keys // values]
     at = np.minimum(np.searchsorted(seen.known_person, person), len(seen.known_person) - 1)
-    return keys[(seen.known_person[at] != person) | (seen.known_value[at] == keys % values)]
+    return np.asarray(keys[(seen.known_person[at] != person) | (seen.known_value[at] == keys % values)])
 
 
 def people_of(series: Sequence[Observation]) -> int:

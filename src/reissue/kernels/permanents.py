@@ -1,9 +1,9 @@
 """Exact messages of small groups: what a group says about each member, given what else is known of the others.
 
-A group of members with weights w(i, v) shows each value v exactly n(v) times. For a member i and a value v the message is
-the weight of all ways to give the other members the remaining values: a permanent, summed over how many of each value
-are used up so far (states), from the left and from the right. O(values x states) for each group, where the states are
-the product of n(v) + 1; groups of one histogram are computed together.
+A group of members with weights w(i, v) shows each value v exactly n(v) times. For a member i and a value v the message
+is the weight of all ways to give the other members the remaining values: a permanent, summed over how many of each
+value are used up so far (states), from the left and from the right. O(values x states) for each group, where the states
+are the product of n(v) + 1; groups of one histogram are computed together.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def _states(counts: Ints) -> tuple[Ints, Ints]:
 
 
 def _comparable(weights: Floats) -> Floats:
-    return weights / np.maximum(weights.max(axis=1, keepdims=True), TINY)
+    return np.asarray(weights / np.maximum(weights.max(axis=1, keepdims=True), TINY))
 
 
 @dataclass(frozen=True, eq=False)

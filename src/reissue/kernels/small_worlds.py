@@ -1,9 +1,9 @@
 """Small components solved exactly: all worlds of a few people whom nothing links to the others.
 
-A component is people and groups that hang together through what is still open. Where few people are left the weight of
-every joint choice of ways (a slot each, or none) fits into a table with one axis a person; it is carried from release to
-release along its axes and emptied where counts do not fit. So posteriors there are exact, what holds in every world is
-certain, and it is seen who must have the same value as whom. O(releases x table x people).
+A component is people and groups that hang together through what is still open. Where few people are left, the weight
+of every joint choice of ways (a slot each, or none) fits into a table with one axis a person; it is carried from
+release to release along its axes and emptied where counts do not fit. So posteriors there are exact, what holds in
+every world is certain, and it is seen who must have the same value as whom. O(releases x table x people).
 """
 
 from collections.abc import Iterator, Sequence
@@ -187,7 +187,7 @@ def _fits(here: list[_Axis], order: list[int], layer: Layer, room: Ints) -> Floa
     groups = np.unique(layer.slot_group[slots[slots >= 0]])
     weight: Floats = np.ones((1,) * len(order))
     for group in groups:
-        left = 1.0
+        left: Floats = np.ones(())
         for slot in range(layer.group_starts[group], layer.group_starts[group + 1]):
             rest = room[slot] - _chosen(here, order, slot)
             left = left * np.where(rest >= 0, _FACTORIALS[np.clip(rest, 0, len(_FACTORIALS) - 1)], 0.0)

@@ -1,0 +1,111 @@
+"""What everyone at once gives: the posterior of every value of every person in every release.
+
+Elimination first, then iterative scaling, two rounds of sharpening, and small components exactly.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.kernels.elimination import Narrowed, narrow
+from reissue.kernels.iterative_scaling import Chains, Scaled, Scaling, messages_of, scale
+from reissue.kernels.observations import Layer, Observation
+from reissue.kernels.sharpening import sharpened
+from reissue.kernels.small_worlds import Solved, solve_small
+from reissue.kernels.transitions import Model
+
+__all__ = ["Beliefs", "Claims", "believe"]
+
+_ALL = 100_000
+"""Components that `exact` solves at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Everyone's posterior, by release."""
+
+    layers: tuple[Layer, ...]
+    chance: tuple[Floats, ...]
+    """Layer to the probability of each entry."""
+    scaled: Scaled
+    contradicted: Ints
+    """People whose releases contradict each other; they were set aside."""
+    equal: tuple[tuple[int, int], ...]
+    """Pairs of people who surely have the same value, whichever it is; looked for in small components."""
+    components: int
+    """How many components were solved exactly."""
+
+    def largest(self, place: int) -> tuple[Floats, Ints]:
+        """Row of a layer to its largest probability, and the value that has it."""
+        layer, chance = self.layers[place], self.chance[place]
+        if not len(layer.person):
+            return np.empty(0), np.empty(0, np.int64)
+        top = np.maximum.reduceat(chance, layer.starts[:-1])
+        hits = np.flatnonzero(chance == top[layer.row])[::-1]
+        value = np.empty(len(layer.person), np.int64)
+        value[layer.row[hits]] = layer.value[hits]
+        return top, value
+
+    def sure(self, place: int) -> Bools:
+        """Row of a layer to whether no other value is possible."""
+        layer, chance = self.layers[place], self.chance[place]
+        return np.asarray(layer.sums((chance > 0).astype(np.float64)) == 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """For each person the value that can be named most surely, in whichever release."""
+
+    chance: Floats
+    release: Ints
+    """Place of the release; -1 of people who are in none."""
+    value: Ints
+    sure: Bools
+    """Whether a value of the person is certain, in some release."""
+
+    @classmethod
+    def of(cls, beliefs: Beliefs, people: int, places: Sequence[int] | None = None) -> "Claims":
+        """Over all releases, or some of them."""
+        chance, release = np.zeros(people), np.full(people, -1, np.int64)
+        value, sure = np.full(people, -1, np.int64), np.zeros(people, np.bool_)
+        for place in range(len(beliefs.layers)) if places is None else places:
+            person = beliefs.layers[place].person
+            top, best = beliefs.largest(place)
+            sure[person] |= beliefs.sure(place)
+            more = top > chance[person]
+            chance[person[more]], release[person[more]], value[person[more]] = top[more], place, best[more]
+        return cls(chance, release, value, sure)
+
+
+def believe(
+    series: Sequence[Observation],
+    model: Model,
+    *,
+    prior: Floats | None = None,
+    times: Sequence[int] | None = None,
+    exact: bool = False,
+    how: Scaling | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Beliefs:
+    """Solve a series for everyone at once."""
+    narrowed = narrow(series, model, times)
+    progress(0.1)
+    chains = Chains.of(narrowed.layers, model, prior, times)
+    scaled = scale(chains, how, progress=lambda done: progress(0.1 + 0.5 * done))
+    messages = messages_of(chains, scaled)
+    chance = sharpened(chains, messages, progress=lambda done: progress(0.6 + 0.3 * done))
+    solved = solve_small(chains, model, times, most=_ALL) if exact else solve_small(chains, model, times)
+    progress(1.0)
+    return _joined(narrowed, chance, scaled, solved)
+
+
+def _joined(narrowed: Narrowed, chance: list[Floats], scaled: Scaled, solved: Solved) -> Beliefs:
+    """With what was solved exactly in place of what was computed."""
+    for place, (entries, chances) in enumerate(zip(solved.entry, solved.chance, strict=True)):
+        if entries:
+            chance[place][np.concatenate(entries)] = np.concatenate(chances)
+    return Beliefs(
+        narrowed.layers, tuple(chance), scaled, narrowed.contradicted, tuple(solved.equal), solved.components
+    )

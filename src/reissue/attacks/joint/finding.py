@@ -1,0 +1,136 @@
+"""From everyone's posterior to a finding: who is exposed by claim, and by calibrated claim where the truth is known."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reissue._arrays import Bools, Floats
+from reissue.attacks._series import Series
+from reissue.attacks.joint.beliefs import Beliefs, Claims
+from reissue.attacks.joint.calibration import Calibration, calibrate, tenths
+from reissue.attacks.joint.update_model import Chosen
+from reissue.errors import SchemaError
+from reissue.findings import Finding, Status
+from reissue.people import Crowd
+
+__all__ = ["LIMIT", "NAME", "Judged", "finding_of", "limit_of"]
+
+NAME = "joint"
+LIMIT = 0.75
+"""How surely a person may be linked to a value where nobody says otherwise."""
+_SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Claims about everyone, and how they compare with the truth."""
+
+    crowd: Crowd
+    beliefs: Beliefs
+    chosen: Chosen
+    claims: Claims
+    calibration: Calibration | None
+    """None where the truth is not known."""
+
+    @classmethod
+    def of(cls, crowd: Crowd, beliefs: Beliefs, chosen: Chosen) -> "Judged":
+        """Judge what was found."""
+        claims = Claims.of(beliefs, crowd.people)
+        known = [place for place, truth in enumerate(crowd.truth) if truth is not None]
+        if not known:
+            return cls(crowd, beliefs, chosen, claims, None)
+        tested = claims if len(known) == len(crowd.truth) else Claims.of(beliefs, crowd.people, known)
+        some = tested.release >= 0
+        return cls(crowd, beliefs, chosen, claims, calibrate(tested.chance[some], _right(crowd, tested)[some]))
+
+    @cached_property
+    def right(self) -> Bools | None:
+        """Person to whether the surest guess is right; None where the truth is not known."""
+        complete = all(truth is not None for truth in self.crowd.truth)
+        return _right(self.crowd, self.claims) if complete else None
+
+    @cached_property
+    def worth(self) -> Floats:
+        """Person to the larger of the claim and the calibrated claim."""
+        if self.calibration is None:
+            return self.claims.chance
+        return np.maximum(self.claims.chance, self.calibration.of(self.claims.chance))
+
+
+def _right(crowd: Crowd, claims: Claims) -> Bools:
+    """Person to whether the guess is the truth."""
+    right = np.zeros(crowd.people, np.bool_)
+    for place, truth in enumerate(crowd.truth):
+        mine = np.flatnonzero(claims.release == place)
+        if truth is not None:
+            right[mine] = truth[mine] == claims.value[mine]
+    return right
+
+
+def limit_of(series: Series) -> float:
+    """The caller's, else the policy's, else three quarters."""
+    policy = series.schema.policy
+    given = series.limits.get(NAME) or policy.get("limit") or policy.get("risk") or LIMIT
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
+        raise SchemaError("The limit of the joint attack, `limit` in the policy, must be above 0 and at most 1.")
+    return float(given)
+
+
+def finding_of(judged: Judged, series: Series) -> Finding:
+    """The finding, without its story."""
+    limit, claims = limit_of(series), judged.claims
+    everyone = claims.release >= 0
+    exposed = everyone & (judged.worth > limit + _SLACK)
+    number = int(exposed.sum())
+    return Finding(
+        NAME,
+        Status.SUCCEEDED if number else Status.FAILED,
+        _sentence(judged, exposed, limit),
+        tuple(series.numbers),
+        people=number,
+        population=int(everyone.sum()),
+        measure="posterior: how surely a person is linked to a sensitive value, all releases solved for everyone",
+        worst=float(judged.worth.max(initial=0.0)),
+        limit=limit,
+        details=_details(judged, exposed, limit),
+    )
+
+
+def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
+    beliefs, claims, right = judged.beliefs, judged.claims, judged.right
+    risks = [float(beliefs.largest(place)[0].max(initial=0.0)) for place in range(len(beliefs.layers))]
+    made: dict[str, object] = {
+        "risk": float(claims.chance.max(initial=0.0)),
+        "sure": int(claims.sure.sum()),
+        "right": None if right is None else int(right[exposed].sum()),
+        "knowledge": judged.crowd.knowledge,
+        "fits": round(judged.crowd.fits, 2),
+        "risks": risks,
+        "claimed": int((claims.chance > limit + _SLACK).sum()),
+        "equal": len(beliefs.equal),
+        "contradicted": len(beliefs.contradicted),
+        "count_error": beliefs.scaled.worst,
+        "converged": beliefs.scaled.converged,
+        "updates": judged.chosen.source,
+        "components": beliefs.components,
+    }
+    if right is not None:
+        some = claims.release >= 0
+        made["calibration"] = tenths(claims.chance[some], right[some])
+    return made
+
+
+def _sentence(judged: Judged, exposed: Bools, limit: float) -> str:
+    number, everyone = int(exposed.sum()), int((judged.claims.release >= 0).sum())
+    if not number:
+        return (
+            f"Nobody can be linked to a value more surely than {limit:.3g}, all releases solved for everyone at once."
+        )
+    sure = int(judged.claims.sure.sum())
+    surely = f"; the value of {sure:,} is certain" if sure else ""
+    linked = f"{number:,} of {everyone:,} people can be linked to a value more surely than {limit:.3g}{surely}."
+    if judged.right is None:
+        return f"{linked} Whether the guesses are right is not known here."
+    hits = int(judged.right[exposed].sum())
+    return f"{linked} Of these {number:,} guesses {hits:,} are right."

@@ -1,0 +1,65 @@
+"""What the reader of a series knows of people: their groups, or a register and the published combinations."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from reissue.attacks._base import CannotRunError, Knowledge
+from reissue.attacks._series import Published, Series
+from reissue.errors import InputError
+from reissue.people import Crowd, Sighting, by_groups, by_register, crowd_of, from_copy, own_register
+from reissue.published import PublishedRelease, read_published
+from reissue.published._tables import Tables
+
+__all__ = ["see"]
+
+_LARGEST = 150_000_000
+"""Ways of people to be in groups, at most: beyond it memory and time run out."""
+_NOBODY = (
+    "it starts from people: give our own releases, files that kept the identifier column, a table of people for each "
+    "release (`--members`), or one for all of them (`--people`)."
+)
+
+
+def see(series: Series, knowledge: Knowledge) -> Crowd:
+    """Everyone whom the reader knows, in every release held."""
+    if knowledge.members is not None and len(knowledge.members) != len(series):
+        raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
+    sightings = [_sighting(one, series, knowledge, place) for place, one in enumerate(series.releases)]
+    if not any(len(one.ids) for one in sightings):
+        raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
+    crowd = crowd_of(sightings)
+    ways = sum(int(np.diff(seen.group_starts)[seen.group].sum()) for seen in crowd.observations)
+    if ways > _LARGEST:
+        raise CannotRunError(
+            f"people fit {crowd.fits:.0f} groups of a release on average, too many to follow all of them at once."
+        )
+    return crowd
+
+
+def _sighting(one: Published, series: Series, knowledge: Knowledge, place: int) -> Sighting:
+    release = _published(one, series)
+    if knowledge.members is not None:
+        return by_register(release, knowledge.members[place], presence=True)
+    if one.source is not None and one.source.table.ids is not None:
+        known = by_groups(one.source) if knowledge.groups or not release.form.boxes else own_register(one.source)
+        return _insiders(known, knowledge)
+    if knowledge.population is not None:
+        return by_register(release, knowledge.population, presence=False)
+    if series.schema.identifier is not None and series.schema.identifier in release.main.columns:
+        return from_copy(release)
+    raise CannotRunError(_NOBODY)
+
+
+def _insiders(known: Sighting, knowledge: Knowledge) -> Sighting:
+    """A coalition of providers knows the values of its own records."""
+    providers = None if known.table is None else known.table.providers
+    if not knowledge.coalition:
+        return known
+    if providers is None:
+        raise CannotRunError('nobody knows who gave which record: the schema names no column as "provider".')
+    return replace(known, known=providers.is_in(list(knowledge.coalition)).to_numpy())
+
+
+def _published(one: Published, series: Series) -> PublishedRelease:
+    return read_published(Tables(one.tables, source=one.source), series.schema)

@@ -1,0 +1,202 @@
+"""One release as somebody sees it who knows people: the groups that each person may be in.
+
+Three ways to know. *Groups*: the holder's own release says where everyone is; so do forms that show groups together
+with exact quasi-identifiers. A *copy*: a file that kept the identifier. A *register*: a table of people with their
+exact quasi-identifiers; whoever lies in a published combination may be in that group, and equal combinations are one.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.cells import cells_of
+from reissue.errors import InputError
+from reissue.kernels.observations import ranges
+from reissue.notation import parse_column
+from reissue.people.containment import containment
+from reissue.published import Histogram, PublishedRelease
+from reissue.published._histogram import count_values, joined_texts
+from reissue.release import Form, Release
+from reissue.schema import Role, Schema
+from reissue.table import Table, to_polars
+
+__all__ = ["Sighting", "by_groups", "by_register", "from_copy", "own_register"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sighting:
+    """People in one release. Rows are people; pairs of a row and a group that it fits are sorted by row."""
+
+    ids: pl.Series
+    """Row to the person's identifier as text."""
+    row: Ints
+    group: Ints
+    histogram: Histogram
+    groups: int
+    counterfeits: Ints
+    """Group to how many of its records are nobody's."""
+    knows_groups: bool
+    """Whether each person's group is known, not only the published combinations that the person fits."""
+    sure: bool = True
+    """Whether all these people are in the release; else the register is larger."""
+    truth: pl.Series | None = None
+    """Row to the true value as text, where the holder knows it."""
+    known: Bools | None = None
+    """Row to whether the reader knows the value: a coalition's own records."""
+    table: Table | None = None
+    """Everyone's quasi-identifiers, if they were given."""
+
+    @property
+    def fits(self) -> float:
+        """How many groups a person fits on average."""
+        return len(self.row) / max(len(self.ids), 1)
+
+
+def by_groups(release: Release) -> Sighting:
+    """The holder's own release, everyone's group known."""
+    table, draft = release.table, release.draft
+    kept = np.flatnonzero(draft.groups >= 0)
+    groups = draft.groups[kept].astype(np.int64)
+    shown = table.sensitive if draft.sensitive is None else draft.sensitive
+    codes, where = shown[kept], groups
+    fakes = draft.counterfeits
+    if fakes is not None:
+        codes, where = np.concatenate([codes, fakes.sensitive]), np.concatenate([groups, fakes.groups])
+    total = int(where.max(initial=-1)) + 1
+    return Sighting(
+        _names(table, kept),
+        np.arange(len(kept)),
+        groups,
+        _histogram(table, codes, where.astype(np.int64)),
+        total,
+        np.zeros(total, np.int64) if fakes is None else np.bincount(fakes.groups, minlength=total),
+        knows_groups=True,
+        truth=_texts(table, table.sensitive[kept]),
+        table=table.some(kept),
+    )
+
+
+def own_register(release: Release) -> Sighting:
+    """The holder's own generalized release, seen by someone whose register is the original table."""
+    known = by_groups(release)
+    lo, hi = release.boxes.lo.astype(np.int64), release.boxes.hi.astype(np.int64)
+    keys = np.concatenate([lo, hi])
+    if release.draft.form == Form.NUMBERED:
+        keys = np.vstack([keys, np.arange(keys.shape[1])])
+    combinations, first, look = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    look = look.reshape(-1)
+    table = release.table.some(np.flatnonzero(release.draft.groups >= 0))
+    row, box = _containing(table, lo[:, first].astype(np.int32), hi[:, first].astype(np.int32))
+    found = known.histogram
+    merged = _merged(look[found.group], found.value, found.count, found.names)
+    total = combinations.shape[1]
+    fakes = np.bincount(look, known.counterfeits, total).astype(np.int64)
+    return Sighting(known.ids, row, box, merged, total, fakes, knows_groups=False, truth=known.truth, table=table)
+
+
+def by_register(release: PublishedRelease, people: Any, *, presence: bool) -> Sighting:
+    """Anyone's release, seen by someone with a table of people; `presence`: it lists just those who are in it."""
+    schema = _shared(release.schema, release)
+    frame, _ = to_polars(people, schema)
+    table, names = _register(frame, schema)
+    looks = release.looks
+    parsed = [
+        parse_column(looks.texts[name], coding, partial=True)
+        for name, coding in zip(table.schema.quasi, table.codings, strict=True)
+    ]
+    lo, hi = np.stack([part.lo for part in parsed]), np.stack([part.hi for part in parsed])
+    inhabited = np.flatnonzero((lo <= hi).all(axis=0))
+    row, box = _containing(table, lo[:, inhabited], hi[:, inhabited])
+    pairs = np.unique(np.stack([row, looks.group[inhabited[box]]]), axis=1)
+    counterfeits = release.counterfeits
+    records = int(release.sizes.sum() - counterfeits.sum())
+    fitting = len(np.unique(pairs[0]))
+    kept, number = np.unique(pairs[0], return_inverse=True)
+    sure = presence and fitting <= records
+    return Sighting(
+        names.gather(kept),
+        number.reshape(-1),
+        pairs[1],
+        release.histogram,
+        release.groups,
+        counterfeits,
+        knows_groups=False,
+        sure=sure or fitting == records,
+        table=table.some(kept),
+    )
+
+
+def from_copy(release: PublishedRelease) -> Sighting:
+    """A file that kept the identifier: everyone's group is known."""
+    name = release.schema.identifier
+    if name is None or name not in release.main.columns:
+        raise InputError("These files have no identifier column.")
+    ids = release.main[name].cast(pl.String)
+    rows = np.flatnonzero(ids.is_not_null().to_numpy())
+    return Sighting(
+        ids.gather(rows),
+        np.arange(len(rows)),
+        release.group[rows],
+        release.histogram,
+        release.groups,
+        release.counterfeits,
+        knows_groups=True,
+    )
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _shared(schema: Schema, release: PublishedRelease) -> Schema:
+    """The schema without quasi-identifiers that this release does not show."""
+    lacking = [name for name in schema.quasi if name not in release.main.columns]
+    return schema.with_roles(dict.fromkeys(lacking, Role.DROP)) if lacking else schema
+
+
+def _register(frame: pl.DataFrame, schema: Schema) -> tuple[Table, pl.Series]:
+    """Everyone's quasi-identifiers and names; rows without an identifier are people of their own."""
+    named = schema.identifier is not None and schema.identifier in frame.columns
+    used = {*schema.quasi, *([schema.identifier] if named else [])}
+    table = Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+    ids = table.frame[schema.identifier] if named and schema.identifier else pl.Series(range(table.rows))
+    return table, ids.cast(pl.String)
+
+
+def _containing(table: Table, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
+    """The pairs of a row and a box that it lies in, sorted by row, then box."""
+    cells = cells_of(table.codes, table.sizes)
+    cell, box = containment(cells.codes, lo, hi)
+    order = np.lexsort((box, cell))
+    cell, box = cell[order], box[order]
+    starts = np.searchsorted(cell, np.arange(len(cells.sizes) + 1))
+    widths = np.diff(starts)[cells.of_row]
+    return np.repeat(np.arange(table.rows), widths), box[ranges(starts[:-1][cells.of_row], widths)]
+
+
+def _names(table: Table, rows: Ints) -> pl.Series:
+    ids = table.ids
+    whole = pl.Series(range(table.rows)) if ids is None else ids
+    return whole.cast(pl.String).gather(rows)
+
+
+def _texts(table: Table, codes: Codes) -> pl.Series:
+    """Sensitive codes as the texts that histograms use."""
+    return joined_texts(table.decode(codes), table.schema.sensitive)
+
+
+def _histogram(table: Table, codes: Codes, groups: Ints) -> Histogram:
+    """Codes are counted first, so that each text is made once."""
+    distinct, of_row = np.unique(codes, return_inverse=True)
+    size = max(len(distinct), 1)
+    keys, count = np.unique(groups * size + of_row.reshape(-1), return_counts=True)
+    texts = _texts(table, distinct).gather(keys % size)
+    return count_values(keys // size, texts, count.astype(np.int64))
+
+
+def _merged(group: Ints, value: Ints, count: Ints, names: tuple[str, ...]) -> Histogram:
+    size = max(len(names), 1)
+    keys, of_slot = np.unique(group * size + value, return_inverse=True)
+    return Histogram(keys // size, keys % size, np.bincount(of_slot.reshape(-1), count).astype(np.int64), names)

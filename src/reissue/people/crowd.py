@@ -1,0 +1,109 @@
+"""Crowd: everyone whom a reader knows, over a whole series, with one number for each person and each value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Ints
+from reissue.kernels.observations import Observation
+from reissue.people.candidates import Sighting
+from reissue.published._histogram import MISSING
+
+__all__ = ["Crowd", "crowd_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """People and values as numbers, and what each release says about them."""
+
+    observations: tuple[Observation, ...]
+    names: tuple[str | None, ...]
+    """Value to its text; None is the missing value."""
+    people: int
+    truth: tuple[Ints | None, ...]
+    """Release to the true value of each person, -1 where the person is not in it; None where nobody knows."""
+    sightings: tuple[Sighting, ...]
+    of_row: tuple[Ints, ...]
+    """Release to the person of each row of its sighting."""
+
+    @property
+    def knowledge(self) -> str:
+        """What is known of people's groups: "groups", or "register"."""
+        return "groups" if all(one.knows_groups for one in self.sightings) else "register"
+
+    @property
+    def fits(self) -> float:
+        """How many groups of a release a person fits, on average over all presences."""
+        rows = sum(len(one.ids) for one in self.sightings)
+        return sum(len(one.row) for one in self.sightings) / max(rows, 1)
+
+    @property
+    def values(self) -> int:
+        """How many different values there are."""
+        return len(self.names)
+
+
+def crowd_of(sightings: Sequence[Sighting]) -> Crowd:
+    """Give people and values numbers that hold for all releases."""
+    ids = pl.concat([one.ids for one in sightings])
+    number = (ids.rank("dense").cast(pl.Int64) - 1).to_numpy()
+    ends = np.cumsum([len(one.ids) for one in sightings])
+    of_row = tuple(np.split(number, ends[:-1]))
+    people = int(number.max(initial=-1)) + 1
+    texts = sorted({name for one in sightings for name in (*one.histogram.names, *_true_texts(one))})
+    place = {text: at for at, text in enumerate(texts)}
+    return Crowd(
+        tuple(_observation(one, mine, place) for one, mine in zip(sightings, of_row, strict=True)),
+        tuple(None if text == MISSING else text for text in texts),
+        people,
+        tuple(_truth(one, mine, place, people) for one, mine in zip(sightings, of_row, strict=True)),
+        tuple(sightings),
+        of_row,
+    )
+
+
+def _true_texts(one: Sighting) -> list[str]:
+    return [] if one.truth is None else one.truth.unique().to_list()
+
+
+def _coded(texts: pl.Series, place: dict[str, int]) -> Ints:
+    return np.asarray(texts.replace_strict(place, return_dtype=pl.Int64).to_numpy())
+
+
+def _truth(one: Sighting, of_row: Ints, place: dict[str, int], people: int) -> Ints | None:
+    if one.truth is None:
+        return None
+    truth = np.full(people, -1, np.int64)
+    truth[of_row] = _coded(one.truth, place)
+    return truth
+
+
+def _observation(one: Sighting, of_row: Ints, place: dict[str, int]) -> Observation:
+    """The same with lasting numbers; records that no known person can have are strangers'."""
+    person = of_row[one.row]
+    order = np.lexsort((one.group, person))
+    shown = one.histogram
+    value = np.array([place[name] for name in shown.names], np.int64)[shown.value]
+    slots = np.lexsort((value, shown.group))
+    sizes = np.bincount(shown.group, shown.count, one.groups).astype(np.int64)
+    candidates = np.bincount(one.group, minlength=one.groups)
+    short = np.maximum(sizes - one.counterfeits - candidates, 0)
+    unknown = int(sizes.sum() - one.counterfeits.sum() - short.sum()) - len(of_row)
+    known = np.flatnonzero(one.known) if one.known is not None and one.truth is not None else np.empty(0, np.int64)
+    names = of_row[known]
+    sorted_known = np.argsort(names)
+    values = _coded(one.truth, place)[known] if one.truth is not None and len(known) else np.empty(0, np.int64)
+    return Observation(
+        person[order],
+        one.group[order],
+        shown.group[slots],
+        value[slots],
+        shown.count[slots],
+        one.counterfeits + short,
+        strangers=max(unknown, 0),
+        absent=np.empty(0, np.int64) if one.sure else np.sort(of_row),
+        known_person=names[sorted_known],
+        known_value=values[sorted_known] if len(known) else values,
+    )
