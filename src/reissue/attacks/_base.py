@@ -95,6 +95,8 @@ class Carried:
 
     take: Callable[[State | None, Series], State]
     judge: Callable[[State, Series], Finding]
+    tells: bool = False
+    """Whether what `judge` finds tells its worst case already; else all releases at once are asked for it."""
 
 
 @dataclass(frozen=True)

@@ -78,13 +78,13 @@ class Scaled:
 def scale(
     chains: Chains,
     how: Scaling | None = None,
-    start: Sequence[Floats] | None = None,
+    start: Sequence[Floats | None] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Scaled:
     """Scale release by release, sweep after sweep."""
     how = how or Scaling()
-    given = start or [_even(layer) for layer in chains.layers]
-    lambdas = [one.copy() for one in given]
+    given = start or [None] * len(chains.layers)
+    lambdas = [_even(layer) if one is None else one for layer, one in zip(chains.layers, given, strict=True)]
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
     worst, sweep = np.inf, 0
     while sweep < how.sweeps and worst > how.tolerance:

@@ -8,6 +8,7 @@ are the product of n(v) + 1; groups of one histogram are computed together.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -27,32 +28,57 @@ def others(weights: Floats, counts: Ints) -> Floats:
 
     Every group has the same counts, which sum to the number of members.
     """
-    number, members, values = weights.shape
-    states, strides = _states(counts)
-    total = states.sum(axis=1)
-    left = np.zeros((members + 1, number, len(states)))
-    right = np.zeros_like(left)
-    left[0, :, 0] = right[members, :, 0] = 1
-    for turn in range(members):
-        back = members - 1 - turn
-        for value in range(values):
-            room = np.flatnonzero((total == turn) & (states[:, value] < counts[value]))
-            left[turn + 1][:, room + strides[value]] += left[turn][:, room] * weights[:, turn, value, np.newaxis]
-            right[back][:, room + strides[value]] += right[back + 1][:, room] * weights[:, back, value, np.newaxis]
-        left[turn + 1], right[back] = _comparable(left[turn + 1]), _comparable(right[back])
-    return _joined(left, right, states, strides, counts)
-
-
-def _joined(left: Floats, right: Floats, states: Ints, strides: Ints, counts: Ints) -> Floats:
-    members, whole = len(left) - 1, len(states) - 1
-    total = states.sum(axis=1)
-    out = np.zeros((left.shape[1], members, len(counts)))
-    for member in range(members):
-        for value in range(len(counts)):
-            room = np.flatnonzero((total == member) & (states[:, value] < counts[value]))
-            rest = whole - room - strides[value]
-            out[:, member, value] = np.einsum("gs,gs->g", left[member][:, room], right[member + 1][:, rest])
+    levels = _levels(tuple(counts.tolist()))
+    left = _placed(weights, levels)
+    right = _placed(weights[:, ::-1], levels)
+    out = np.empty_like(weights)
+    for member, level in enumerate(levels[:-1]):
+        # What is left for those behind this member: all, less what those before it used, less its own value.
+        rest = right[len(levels) - 2 - member][:, level.rest]
+        out[:, member] = np.einsum("gs,gsv->gv", left[member][:, :-1], rest)
     return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """The states in which so many members are placed, and the ways between neighbouring levels."""
+
+    before: Ints
+    """State x value: the state one level down that one more of the value leads from; the last place if there is none."""
+    rest: Ints
+    """State x value: what is left when one more of the value is taken, as a state of the level of the others."""
+    states: int
+
+
+def _placed(weights: Floats, levels: list[_Level]) -> list[Floats]:
+    """For each number of members, from the first on: state to the weight of all ways to get there; a zero behind."""
+    made = [np.tile([1.0, 0.0], (len(weights), 1))]
+    for member, level in enumerate(levels[1:]):
+        reached = np.zeros((len(weights), level.states + 1))
+        np.einsum("gsv,gv->gs", made[-1][:, level.before], weights[:, member], out=reached[:, :-1])
+        made.append(_comparable(reached))
+    return made
+
+
+@lru_cache(maxsize=256)
+def _levels(histogram: tuple[int, ...]) -> list[_Level]:
+    """The states by how many members are placed."""
+    counts = np.array(histogram)
+    states, strides = _states(counts)
+    total, members = states.sum(axis=1), int(counts.sum())
+    number = np.bincount(total, minlength=members + 1)
+    order = np.argsort(total, kind="stable")
+    place = np.empty(len(states), np.int64)
+    place[order] = np.arange(len(states)) - np.append(0, np.cumsum(number))[total[order]]
+    made = []
+    for level in range(members + 1):
+        mine = np.flatnonzero(total == level)
+        below = np.where(states[mine] > 0, mine[:, np.newaxis] - strides, -1)
+        before = np.where(below >= 0, place[below], number[level - 1] if level else 0)
+        ahead = np.where(states[mine] < counts, len(states) - 1 - mine[:, np.newaxis] - strides, -1)
+        rest = np.where(ahead >= 0, place[ahead], number[members - 1 - level] if level < members else 0)
+        made.append(_Level(before, rest, len(mine)))
+    return made
 
 
 def _states(counts: Ints) -> tuple[Ints, Ints]:

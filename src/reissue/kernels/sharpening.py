@@ -24,8 +24,8 @@ def sharpened(
     messages: Sequence[Floats],
     rounds: int = ROUNDS,
     progress: Callable[[float], None] = lambda _: None,
-) -> list[Floats]:
-    """Entry to its probability, in each layer, begun from the messages of iterative scaling."""
+) -> tuple[list[Floats], list[Floats]]:
+    """Entry to its probability, in each layer; and what each release says about each entry in the end."""
     small = [small_groups(layer) for layer in chains.layers]
     said = [one.copy() for one in messages]
     made: list[Floats] = []
@@ -40,4 +40,4 @@ def sharpened(
             made.append(normalized(layer, others[place] * exact))
             said[place] = np.sqrt(np.maximum(exact * layer.peaked(said[place]), _LEAST * (exact > 0)))
             progress((turn + (place + 1) / len(chains.layers)) / rounds)
-    return made
+    return made, said

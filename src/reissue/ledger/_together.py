@@ -37,7 +37,7 @@ _TOLD = 2_000_000
 """Series of so many records at most are attacked whole once more where a carried attack succeeds, to tell the case."""
 _FORMAT = 4
 """Goes up when attacks keep something else: states that were written before are made again."""
-_FOLLOWING = ("updates", "equivalence")
+_FOLLOWING = ("joint", "updates", "equivalence")
 """Attacks that need nothing of earlier releases but who stood where."""
 
 
@@ -128,7 +128,7 @@ class _Candidate:
         except CannotCarryError:
             return self._whole(attack, some, progress)
         rows = self.release.table.rows + sum(int(one.content["rows"]) for one in some)
-        if found.status == Status.SUCCEEDED and rows <= _TOLD:
+        if found.status == Status.SUCCEEDED and rows <= _TOLD and not attack.carried.tells:
             return self._whole(attack, some, progress)
         return found
 

@@ -66,6 +66,7 @@ def by_groups(release: Release) -> Sighting:
     if fakes is not None:
         codes, where = np.concatenate([codes, fakes.sensitive]), np.concatenate([groups, fakes.groups])
     total = int(where.max(initial=-1)) + 1
+    whole = bool(release.tables)  # what a ledger remembers of a release has neither its tables nor true values
     return Sighting(
         _names(table, kept),
         np.arange(len(kept)),
@@ -74,8 +75,8 @@ def by_groups(release: Release) -> Sighting:
         total,
         np.zeros(total, np.int64) if fakes is None else np.bincount(fakes.groups, minlength=total),
         knows_groups=True,
-        truth=_texts(table, table.sensitive[kept]),
-        table=table.some(kept),
+        truth=_texts(table, table.sensitive[kept]) if whole else None,
+        table=table.some(kept) if whole else None,
     )
 
 

@@ -31,7 +31,20 @@ class Crowd:
     @property
     def knowledge(self) -> str:
         """What is known of people's groups: "groups", or "register"."""
-        return "groups" if all(one.knows_groups for one in self.sightings) else "register"
+        return "groups" if self.knows_groups else "register"
+
+    @property
+    def knows_groups(self) -> bool:
+        """Whether everyone's group is known in every release."""
+        return all(one.knows_groups for one in self.sightings)
+
+    @property
+    def identifiers(self) -> Ints:
+        """Person to its identifier, where identifiers are whole numbers, as a ledger's pseudonyms are."""
+        ids = np.empty(self.people, np.int64)
+        for one, mine in zip(self.sightings, self.of_row, strict=True):
+            ids[mine] = one.ids.cast(pl.Int64).to_numpy()
+        return ids
 
     @property
     def fits(self) -> float:

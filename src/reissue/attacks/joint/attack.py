@@ -1,10 +1,11 @@
 """The attack itself: what the reader sees, how values change, what follows, and the finding."""
 
-from reissue.attacks._base import Knowledge, attack
+from reissue.attacks._base import Carried, Knowledge, attack
 from reissue.attacks._series import Series
 from reissue.attacks.joint.beliefs import believe
-from reissue.attacks.joint.finding import NAME, Judged, finding_of
+from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.sight import see
+from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import update_model
 from reissue.findings import Finding
 
@@ -15,6 +16,7 @@ __all__ = ["joint"]
     NAME,
     "Solves all groups of all releases for everyone at once: how surely is each person linked to a value?",
     insiders=True,
+    carried=Carried(add, judge, tells=True),
     needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
     story=(
         "Someone knows who is in the releases and finds the groups that each person can be in. Every group is an "
@@ -22,18 +24,25 @@ __all__ = ["joint"]
         "they say how likely each value is for everyone, now and in the past."
     ),
     prevention=(
-        "Let `reissue plan` choose the method on your own waves: it takes the cheapest that withstands this attack.",
-        "Put a `limit` into the policy: a release that tells more about anybody is refused.",
+        (
+            "Publish the series through a ledger: every release is judged by this attack together with all earlier "
+            "ones, and refused if anybody could be linked to a value more surely than the policy's `limit`."
+        ),
+        (
+            "Keep people together: what leaks is regrouping. `invariance` (values that stay) shows the same values "
+            "with a person for ever; larger groups with more values leave more room in any method."
+        ),
     ),
 )
 def joint(series: Series, knowledge: Knowledge) -> Finding:
     """Everyone's posterior in all releases together."""
     crowd = see(series, knowledge)
-    chosen = update_model(crowd, series.schema)
+    chosen = update_model(series.schema, crowd.names, crowd.truth)
     beliefs = believe(
         crowd.observations,
         chosen.model,
         exact=series.exact,
         progress=lambda done: knowledge.progress(0.1 + 0.9 * done),
     )
-    return finding_of(Judged.of(crowd, beliefs, chosen), series)
+    reader = Reader(crowd.knowledge, crowd.fits, chosen.source)
+    return finding_of(Judged.of(beliefs, reader, crowd.truth, crowd.people), series)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.kernels.elimination import Narrowed, narrow
+from reissue.kernels.elimination import narrow
 from reissue.kernels.iterative_scaling import Chains, Scaled, Scaling, messages_of, scale
 from reissue.kernels.observations import Layer, Observation
 from reissue.kernels.sharpening import sharpened
@@ -29,6 +29,8 @@ class Beliefs:
     layers: tuple[Layer, ...]
     chance: tuple[Floats, ...]
     """Layer to the probability of each entry."""
+    messages: tuple[Floats, ...]
+    """Layer to what it says about each entry by itself."""
     scaled: Scaled
     contradicted: Ints
     """People whose releases contradict each other; they were set aside."""
@@ -85,6 +87,7 @@ def believe(
     *,
     prior: Floats | None = None,
     times: Sequence[int] | None = None,
+    start: Sequence[Floats | None] | None = None,
     exact: bool = False,
     how: Scaling | None = None,
     progress: Callable[[float], None] = lambda _: None,
@@ -93,19 +96,25 @@ def believe(
     narrowed = narrow(series, model, times)
     progress(0.1)
     chains = Chains.of(narrowed.layers, model, prior, times)
-    scaled = scale(chains, how, progress=lambda done: progress(0.1 + 0.5 * done))
+    scaled = scale(chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
     messages = messages_of(chains, scaled)
-    chance = sharpened(chains, messages, progress=lambda done: progress(0.6 + 0.3 * done))
+    chance, said = sharpened(chains, messages, progress=lambda done: progress(0.6 + 0.3 * done))
     solved = solve_small(chains, model, times, most=_ALL) if exact else solve_small(chains, model, times)
     progress(1.0)
-    return _joined(narrowed, chance, scaled, solved)
+    _replace(chance, solved)
+    return Beliefs(
+        narrowed.layers,
+        tuple(chance),
+        tuple(said),
+        scaled,
+        narrowed.contradicted,
+        tuple(solved.equal),
+        solved.components,
+    )
 
 
-def _joined(narrowed: Narrowed, chance: list[Floats], scaled: Scaled, solved: Solved) -> Beliefs:
-    """With what was solved exactly in place of what was computed."""
+def _replace(chance: list[Floats], solved: Solved) -> None:
+    """Put what was solved exactly in place of what was computed."""
     for place, (entries, chances) in enumerate(zip(solved.entry, solved.chance, strict=True)):
         if entries:
             chance[place][np.concatenate(entries)] = np.concatenate(chances)
-    return Beliefs(
-        narrowed.layers, tuple(chance), scaled, narrowed.contradicted, tuple(solved.equal), solved.components
-    )

@@ -1,20 +1,19 @@
 """From everyone's posterior to a finding: who is exposed by claim, and by calibrated claim where the truth is known."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats
+from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks._series import Series
 from reissue.attacks.joint.beliefs import Beliefs, Claims
 from reissue.attacks.joint.calibration import Calibration, calibrate, tenths
-from reissue.attacks.joint.update_model import Chosen
 from reissue.errors import SchemaError
 from reissue.findings import Finding, Status
-from reissue.people import Crowd
 
-__all__ = ["LIMIT", "NAME", "Judged", "finding_of", "limit_of"]
+__all__ = ["LIMIT", "NAME", "Judged", "Reader", "finding_of", "limit_of"]
 
 NAME = "joint"
 LIMIT = 0.75
@@ -23,32 +22,40 @@ _SLACK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
+class Reader:
+    """What the reader of a series is taken to know."""
+
+    knowledge: str
+    """"groups", or "register"."""
+    fits: float
+    """How many groups a person fits, on average."""
+    updates: str
+    """Where the update model comes from: "schema", "tables", "releases" or "none"."""
+
+
+@dataclass(frozen=True, eq=False)
 class Judged:
     """Claims about everyone, and how they compare with the truth."""
 
-    crowd: Crowd
+    reader: Reader
     beliefs: Beliefs
-    chosen: Chosen
     claims: Claims
+    right: Bools | None
+    """Person to whether the surest guess is right; None where the truth of some release is not known."""
     calibration: Calibration | None
-    """None where the truth is not known."""
+    """None where the truth is not known at all."""
 
     @classmethod
-    def of(cls, crowd: Crowd, beliefs: Beliefs, chosen: Chosen) -> "Judged":
-        """Judge what was found."""
-        claims = Claims.of(beliefs, crowd.people)
-        known = [place for place, truth in enumerate(crowd.truth) if truth is not None]
+    def of(cls, beliefs: Beliefs, reader: Reader, truth: Sequence[Ints | None], people: int) -> "Judged":
+        """Judge what was found; `truth` has for each release the true value of each person, -1 where absent."""
+        claims = Claims.of(beliefs, people)
+        known = [place for place, one in enumerate(truth) if one is not None]
         if not known:
-            return cls(crowd, beliefs, chosen, claims, None)
-        tested = claims if len(known) == len(crowd.truth) else Claims.of(beliefs, crowd.people, known)
-        some = tested.release >= 0
-        return cls(crowd, beliefs, chosen, claims, calibrate(tested.chance[some], _right(crowd, tested)[some]))
-
-    @cached_property
-    def right(self) -> Bools | None:
-        """Person to whether the surest guess is right; None where the truth is not known."""
-        complete = all(truth is not None for truth in self.crowd.truth)
-        return _right(self.crowd, self.claims) if complete else None
+            return cls(reader, beliefs, claims, None, None)
+        tested = Claims.of(beliefs, people, known)
+        some, right = tested.release >= 0, _right(tested, truth)
+        complete = len(known) == len(truth)
+        return cls(reader, beliefs, claims, right if complete else None, calibrate(tested.chance[some], right[some]))
 
     @cached_property
     def worth(self) -> Floats:
@@ -58,13 +65,13 @@ class Judged:
         return np.maximum(self.claims.chance, self.calibration.of(self.claims.chance))
 
 
-def _right(crowd: Crowd, claims: Claims) -> Bools:
+def _right(claims: Claims, truth: Sequence[Ints | None]) -> Bools:
     """Person to whether the guess is the truth."""
-    right = np.zeros(crowd.people, np.bool_)
-    for place, truth in enumerate(crowd.truth):
+    right = np.zeros(len(claims.chance), np.bool_)
+    for place, one in enumerate(truth):
         mine = np.flatnonzero(claims.release == place)
-        if truth is not None:
-            right[mine] = truth[mine] == claims.value[mine]
+        if one is not None:
+            right[mine] = one[mine] == claims.value[mine]
     return right
 
 
@@ -104,15 +111,15 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "risk": float(claims.chance.max(initial=0.0)),
         "sure": int(claims.sure.sum()),
         "right": None if right is None else int(right[exposed].sum()),
-        "knowledge": judged.crowd.knowledge,
-        "fits": round(judged.crowd.fits, 2),
+        "knowledge": judged.reader.knowledge,
+        "fits": round(judged.reader.fits, 2),
         "risks": risks,
         "claimed": int((claims.chance > limit + _SLACK).sum()),
         "equal": len(beliefs.equal),
         "contradicted": len(beliefs.contradicted),
         "count_error": beliefs.scaled.worst,
         "converged": beliefs.scaled.converged,
-        "updates": judged.chosen.source,
+        "updates": judged.reader.updates,
         "components": beliefs.components,
     }
     if right is not None:

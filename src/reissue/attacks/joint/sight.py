@@ -38,17 +38,26 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
 
 
 def _sighting(one: Published, series: Series, knowledge: Knowledge, place: int) -> Sighting:
+    if one.source is not None and not one.tables:
+        return by_groups(one.source)
     release = _published(one, series)
     if knowledge.members is not None:
         return by_register(release, knowledge.members[place], presence=True)
     if one.source is not None and one.source.table.ids is not None:
-        known = by_groups(one.source) if knowledge.groups or not release.form.boxes else own_register(one.source)
+        known = (
+            by_groups(one.source) if _strong(series, knowledge) or not release.form.boxes else own_register(one.source)
+        )
         return _insiders(known, knowledge)
     if knowledge.population is not None:
         return by_register(release, knowledge.population, presence=False)
     if series.schema.identifier is not None and series.schema.identifier in release.main.columns:
         return from_copy(release)
     raise CannotRunError(_NOBODY)
+
+
+def _strong(series: Series, knowledge: Knowledge) -> bool:
+    """Whether groups are taken to be known although the form does not show them."""
+    return knowledge.groups or series.schema.policy.get("knowledge") == "groups"
 
 
 def _insiders(known: Sighting, knowledge: Knowledge) -> Sighting:

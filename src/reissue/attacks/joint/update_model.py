@@ -1,13 +1,13 @@
 """How values change: as the schema says, else as the holder's tables show, else as the releases let one learn."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from reissue._arrays import Floats
+from reissue._arrays import Floats, Ints
 from reissue.kernels.transitions import Model
-from reissue.people import Crowd
 from reissue.schema import Schema
 from reissue.updates import read_updates
 
@@ -25,28 +25,28 @@ class Chosen:
     """"schema", "tables" (the holder's own), "releases" (learned), or "none" (values stay)."""
 
 
-def update_model(crowd: Crowd, schema: Schema) -> Chosen:
-    """The best that is known."""
+def update_model(schema: Schema, names: Sequence[str | None], truth: Sequence[Ints | None]) -> Chosen:
+    """The best that is known of how these values change; `truth` as a Crowd has it."""
+    size = len(names)
     if schema.updates:
-        model = read_updates(schema, crowd.names)
-        size = len(crowd.names)
+        model = read_updates(schema, names)
         if model.fixed:
             return Chosen(Model(size), "none" if schema.updates.get("none") else "schema")
         steps = model.chance[:size, :size]
         return Chosen(Model(size, steps / np.maximum(steps.sum(axis=1, keepdims=True), 1e-300)), "schema")
-    seen = _counted(crowd)
+    seen = _counted(truth, size)
     if seen is not None:
         still = seen.sum() == np.trace(seen)
-        return Chosen(Model(crowd.values) if still else Model(crowd.values, _smoothed(seen)), "tables")
-    return Chosen(Model(crowd.values), "none")
+        return Chosen(Model(size) if still else Model(size, _smoothed(seen)), "tables")
+    return Chosen(Model(size), "none")
 
 
-def _counted(crowd: Crowd) -> Floats | None:
+def _counted(truth: Sequence[Ints | None], values: int) -> Floats | None:
     """How often each value became which from one release to the next, by the true tables; None if one is missing."""
-    tables = [truth for truth in crowd.truth if truth is not None]
-    if len(tables) < len(crowd.truth) or len(tables) < 2:
+    tables = [one for one in truth if one is not None]
+    if len(tables) < len(truth) or len(tables) < 2:
         return None
-    counts = np.zeros((crowd.values, crowd.values))
+    counts = np.zeros((values, values))
     for before, after in pairwise(tables):
         both = (before >= 0) & (after >= 0)
         np.add.at(counts, (before[both], after[both]), 1.0)
