@@ -44,7 +44,7 @@ class _Level:
     """The states in which so many members are placed, and the ways between neighbouring levels."""
 
     before: Ints
-    """State x value: the state one level down that one more of the value leads from; the last place if there is none."""
+    """State x value: the state one level down that one more of the value leads from; the last place if none."""
     rest: Ints
     """State x value: what is left when one more of the value is taken, as a state of the level of the others."""
     states: int
