@@ -116,3 +116,19 @@ def test_before_the_first_release_a_policy_may_still_change(reissue: Reissue, tm
     (tmp_path / "schema.toml").write_text(schema(POOL).dumps())
     outcome = reissue("publish", "1.csv", *WORK, "--schema", "schema.toml")
     assert outcome.code == 0, outcome.err
+
+
+def test_what_should_be_known_before_it_goes_out_is_said_everywhere(reissue: Reissue, tmp_path: Path) -> None:
+    """Exact quasi-identifiers, and releases that are never compared."""
+    exact = {"require": "simple-l=2", "method": "anatomy", "attacks": [], "alone": True}
+    (tmp_path / "schema.toml").write_text(schema(exact).dumps())
+    sentences = ("Quasi-identifiers are exact: this shows who is in the table.", "nobody ever holds two releases")
+    first = reissue("publish", "1.csv", *WORK, "--schema", "schema.toml", "--report", "page.html")
+    assert first.code == 0, first.err
+    second = reissue("publish", "2.csv", *WORK, "--json", "--out", "second.csv")
+    shown = reissue("ledger", "show", "x.ledger", "2").out
+    page = (tmp_path / "page.html").read_text()
+    for sentence in sentences:
+        assert all(sentence in text for text in (first.out, shown, page, " ".join(second.json["warnings"])))
+    assert sentences[0] in reissue("check", "second.csv", "--schema", "schema.toml").out
+    assert "earlier releases" not in first.out
