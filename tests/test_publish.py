@@ -60,7 +60,7 @@ def test_every_method_publishes_and_replays(method: str, place: Path, tmp_path: 
         assert {name: frame.to_dict() for name, frame in last.release.tables.items()}
         assert ledger.tables(ledger.release(3)).keys() == last.release.tables.keys()
     key = place.with_name("x.ledger.key")
-    with Ledger.create(tmp_path / "y.ledger", schema(policy), key=key) as other:
+    with Ledger.create(tmp_path / "y.ledger", schema(policy), key=key, head=tmp_path / "y.head") as other:
         for number, month in enumerate(months[:3], start=1):
             publish(month, other)
             assert other.release(number).content["csv"] == made_csv(place, number)

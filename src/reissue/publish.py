@@ -98,8 +98,8 @@ def publish_next(
     `schema` is recorded with the release, by a ledger that has none so far. `before_record` gets what will be recorded:
     if it raises, nothing is.
     """
+    from reissue.ledger._recorded import needed_files
     from reissue.ledger._refusal import problems_of, refusal
-    from reissue.ledger.ledger import needed_files
 
     request = _Request(tuple(sorted(set(recipients))), _day(dated), seed, newcomers)
     with _turn(ledger, schema, dry_run=dry_run) as (entries, writer):
@@ -181,6 +181,10 @@ class _Situation:
     earlier: "tuple[Recorded, ...]"
     again: "Recorded | None"
     """The last release, if it was made from the same table and request."""
+    number: int
+    """That the release will have, or has."""
+    withdrawn: tuple[int, ...]
+    """Numbers of earlier releases that never left the house."""
 
     @classmethod
     def of(
@@ -188,29 +192,42 @@ class _Situation:
     ) -> "_Situation":
         """What the ledger says about it."""
         from reissue.ledger._chain import canonical
-        from reissue.ledger.ledger import csv_bytes, releases_of
+        from reissue.ledger._recorded import releases_of, sent_of
+        from reissue.ledger.ledger import csv_bytes
         from reissue.policy import Policy
 
         schema, releases = ledger.schema_of(entries), releases_of(entries)
         asked = [list(request.recipients), request.dated, request.seed, schema.dumps()]
         content = hashlib.sha256(csv_bytes(table.frame)).hexdigest()
         mark = ledger.key.derive("request", canonical({"asked": asked, "table": content}).encode()).hex()
-        last = releases[-1] if releases else None
-        again = last if last is not None and last.content["request"] == mark else None
-        earlier = releases if again is None else releases[:-1]
+        sent = sent_of(releases)
+        again = sent[-1] if sent and sent[-1].content["request"] == mark else None
+        earlier = sent if again is None else sent[:-1]
+        number = len(releases) + 1 if again is None else again.number
+        withdrawn = tuple(one.number for one in releases if one.withdrawn is not None and one.number < number)
         before = canonical({"csv": [one.content["csv"] for one in earlier[-1:]], "number": len(earlier)})
-        return cls(ledger, schema, Policy.of(schema), table, identifiers, request, mark, before, earlier, again)
-
-    @property
-    def number(self) -> int:
-        return len(self.earlier) + 1
+        return cls(
+            ledger,
+            schema,
+            Policy.of(schema),
+            table,
+            identifiers,
+            request,
+            mark,
+            before,
+            earlier,
+            again,
+            number,
+            withdrawn,
+        )
 
     def warnings(self, release: Release) -> tuple[str, ...]:
         """What whoever sends the release out should know."""
         from reissue.ledger._refusal import warnings_of
 
         earlier = [one.number for one in self.earlier]
-        return (*release.warnings, *warnings_of(self.policy, earlier), *self.ledger.unknown)
+        found = warnings_of(self.policy, earlier, self.withdrawn)
+        return (*release.warnings, *found, *self.ledger.unknown)
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
@@ -282,7 +299,8 @@ class _Situation:
         """What attacks find, with all earlier releases."""
         from reissue.ledger._together import attack_together
 
-        return attack_together(self.ledger, self.earlier, release, self.policy, self.request.recipients, progress)
+        asked = self.request.recipients
+        return attack_together(self.ledger, self.earlier, release, self.policy, asked, self.number, progress)
 
     def record(self, release: Release, together: "Together", writer: "Writer") -> dict[str, Any]:
         """The content of the release's entry, its files kept."""
@@ -303,7 +321,7 @@ class _Situation:
         state = release.draft.memory.get("state", {})
         return {
             "adopted": False,
-            "carried": state_mark(release.schema.dumps()),
+            "carried": state_mark(release.schema.dumps(), self.withdrawn),
             "counterfeits": release.counterfeits,
             "csv": {name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()},
             "date": self.request.dated,

@@ -34,7 +34,10 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
         releases, head = book.releases, book.entries()[-1].hash
     if as_json:
         kept = ("time", "date", "rows", "method", "requirement", "recipients", "adopted")
-        rows = [{"release": one.number, **{name: one.content[name] for name in kept}} for one in releases]
+        rows = [
+            {"release": one.number, **{name: one.content[name] for name in kept}, "withdrawn": one.withdrawn}
+            for one in releases
+        ]
         _render.show_json({"releases": rows, "head": head})
         return
     told = [
@@ -45,7 +48,7 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
             f"{one.content['rows']:,}",
             "adopted" if one.content["adopted"] else one.content["method"],
             ", ".join(one.recipients) or "everyone",
-            str(one.content["findings"]["verdict"] or "-"),
+            "withdrawn" if one.withdrawn is not None else str(one.content["findings"]["verdict"] or "-"),
         ]
         for one in releases
     ]
@@ -63,7 +66,7 @@ def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = Fa
     if as_json:
         hidden = {"files", "request", "promises", "csv", "seal"}
         shown = {name: value for name, value in one.content.items() if name not in hidden}
-        _render.show_json({"release": number, "hash": one.entry.hash, **shown})
+        _render.show_json({"release": number, "hash": one.entry.hash, **shown, "withdrawn": one.withdrawn})
         return
     content = one.content
     how = "adopted" if content["adopted"] else f"made by '{content['method']}' to meet {content['requirement']}"
@@ -71,6 +74,8 @@ def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = Fa
         f"Release {number}, recorded {content['time']}: {_render.plural(content['rows'], 'row')}, {how}.",
         f"Recipients: {', '.join(one.recipients) or 'everyone'}.",
     )
+    if one.withdrawn is not None:
+        _render.say(f"It was withdrawn, for it never left the house: {one.withdrawn}")
     found = [[f["attack"], f["status"].replace("_", " "), f["sentence"]] for f in content["findings"]["findings"]]
     if found:
         _render.show_table(["attack", "outcome", "in words"], found)
@@ -168,3 +173,27 @@ def amend(ledger: PlaceArgument, schema: SchemaOption, key: KeyOption = None, as
         _render.show_json({"changed": changed})
     else:
         _render.say("Recorded: the next release goes by it." if changed else "Nothing has changed.")
+
+
+@books.command()
+def withdraw(
+    ledger: PlaceArgument,
+    number: NumberArgument,
+    never_sent: Annotated[
+        str, typer.Option("--never-sent", metavar="WHY", help="Why nobody outside has it: recorded as you say it.")
+    ],
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Record that a release never left the house: the next ones are made and attacked without it. It stays so."""
+    from reissue.ledger import Ledger
+
+    with Ledger.open(ledger, key=key) as book:
+        book.withdraw(number, never_sent)
+    if as_json:
+        _render.show_json({"withdrawn": number, "why": never_sent})
+    else:
+        _render.say(
+            f"Release {number} is withdrawn: the next ones are made as if nobody had it. Delete its files; its number "
+            "is not used again."
+        )

@@ -78,14 +78,23 @@ def problems_of(
     return problems
 
 
-def warnings_of(policy: Policy, earlier: Sequence[int]) -> list[str]:
-    """What the policy leaves unseen, to be said at every publication; `earlier` are the numbers of earlier releases."""
+def warnings_of(policy: Policy, earlier: Sequence[int], withdrawn: Sequence[int]) -> list[str]:
+    """What is left unseen, to be said at every publication: by the policy, and of releases that were withdrawn.
+
+    All are given by their numbers; `earlier` are the other earlier releases.
+    """
+    found = [_WITHDRAWN.format(releases=_listed(withdrawn).capitalize())] if withdrawn else []
     if policy.alone:
-        return [_ALONE]
+        return [_ALONE, *found]
     unseen = () if policy.look_back is None else earlier[: -policy.look_back]
     if unseen:
-        return [f"The policy looks back {policy.look_back:,} releases (`look_back`): {_listed(unseen)} may be unseen."]
-    return []
+        found.append(
+            f"The policy looks back {policy.look_back:,} releases (`look_back`): {_listed(unseen)} may be unseen."
+        )
+    return found
+
+
+_WITHDRAWN = "{releases} never left the house, by the ledger (withdrawn), and no attack looked at that."
 
 
 _ALONE = (

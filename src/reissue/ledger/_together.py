@@ -58,6 +58,7 @@ def attack_together(
     release: Release,
     policy: Policy,
     recipients: Sequence[str],
+    number: int,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Together:
     """What all attacks of the policy find."""
@@ -65,7 +66,7 @@ def attack_together(
     groups = held_together(earlier, recipients, policy)
     asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).alone]
     asked += [(name, some) for some in groups for name in names if not find(name).alone]
-    candidate = _Candidate(ledger, tuple(earlier), release, policy)
+    candidate = _Candidate(ledger, tuple(earlier), release, policy, number)
     findings, compared = [], set()
     for turn, (name, some) in enumerate(asked):
         share = _part(progress, turn, len(asked))
@@ -79,18 +80,18 @@ def attack_together(
     return Together(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
 
 
-def state_mark(schema_text: str) -> str:
-    """Tells by which schema, policy and version of Reissue a state was made."""
+def state_mark(schema_text: str, withdrawn: Sequence[int] = ()) -> str:
+    """Tells by which schema, policy and version of Reissue a state was made, and without which releases."""
     from reissue import __version__
 
-    made = {"schema": schema_text, "reissue": __version__, "format": _FORMAT}
+    made = {"schema": schema_text, "reissue": __version__, "format": _FORMAT, "withdrawn": list(withdrawn)}
     return hashlib.sha256(canonical(made).encode()).hexdigest()
 
 
 def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema) -> State | None:
     """The state that a release left, if it was made by the same schema and policy and is still there."""
     file = last.files.get(what)
-    if file is None or last.content.get("carried") != state_mark(schema.dumps()):
+    if file is None or last.content.get("carried") != state_mark(schema.dumps(), last.without):
         return None
     try:
         return unpack_state(ledger.store.read(file))
@@ -113,11 +114,8 @@ class _Candidate:
     earlier: tuple[Recorded, ...]
     release: Release
     policy: Policy
+    number: int
     states: dict[str, State] = field(default_factory=dict)
-
-    @property
-    def number(self) -> int:
-        return len(self.earlier) + 1
 
     def finding(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
         """One attack on the candidate and the earlier releases given."""
@@ -140,13 +138,13 @@ class _Candidate:
 
     def _carry(self, name: str, carried: Carried, progress: Callable[[float], None]) -> Finding:
         """The same from the state after the release before, or from the beginning where there is none that fits."""
-        newest = self._series([self._own()], [self.number])
+        newest, held = self._series([self._own()], [self.number]), (*_numbers(self.earlier), self.number)
         try:
             state = carried.take(self._state(name, carried, progress), newest)
             self.states[name] = state
-            return carried.judge(state, newest)
+            return replace(carried.judge(state, newest), releases=held)
         except CannotRunError as obstacle:
-            return not_run(name, tuple(range(1, self.number + 1)), str(obstacle))
+            return not_run(name, held, str(obstacle))
 
     def _state(self, name: str, carried: Carried, progress: Callable[[float], None]) -> State | None:
         kept = self._kept(name)
@@ -155,7 +153,7 @@ class _Candidate:
         state = None
         for turn, one in enumerate(self.earlier):
             state = carried.take(state, self._series([self._read(one, name)], [one.number]))
-            progress((turn + 1) / self.number)
+            progress((turn + 1) / (len(self.earlier) + 1))
         return state
 
     def _kept(self, name: str) -> State | None:

@@ -15,7 +15,8 @@ import polars as pl
 from reissue.errors import InputError
 from reissue.files import FORMATS
 from reissue.ledger._pack import ENDINGS, pack_frame, pack_places
-from reissue.ledger.ledger import Ledger, csv_bytes, releases_of
+from reissue.ledger._recorded import releases_of, sent_of
+from reissue.ledger.ledger import Ledger, csv_bytes
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def adopt(ledger: Ledger, releases: Sequence[Any], *, recipients: Sequence[str] 
     key = ledger.key
     with ledger.writing() as writer:
         schema = ledger.schema_of(writer.entries)
-        if any(not one.content["adopted"] for one in releases_of(writer.entries)):
+        if any(not one.content["adopted"] for one in sent_of(releases_of(writer.entries))):
             raise InputError(
                 "Releases can be adopted only before the ledger's own first one: those were made without knowing them."
             )

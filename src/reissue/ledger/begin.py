@@ -12,7 +12,8 @@ from pathlib import Path
 from reissue.data.outputs import ledger_inputs
 from reissue.errors import InputError
 from reissue.files import LEDGER_FILE
-from reissue.ledger.ledger import Ledger, releases_of
+from reissue.ledger._recorded import releases_of
+from reissue.ledger.ledger import Ledger
 from reissue.schema import Schema
 
 __all__ = ["begun"]

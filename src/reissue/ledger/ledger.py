@@ -6,9 +6,9 @@ policy or taxonomy) and "release" (one release with its findings). Reading needs
 
 import gzip
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +23,7 @@ from reissue.ledger._chain import Entry, broken, content_name
 from reissue.ledger._head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
 from reissue.ledger._key import Key, find_key
 from reissue.ledger._pack import pack_frame, pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
+from reissue.ledger._recorded import Recorded, releases_of, replaced_files
 from reissue.ledger._shape import FORMAT, later_format
 from reissue.memory import Memory, fingerprint
 from reissue.policy import Policy
@@ -33,36 +34,6 @@ if TYPE_CHECKING:
     from reissue.ledger._store import Store, Writer
 
 __all__ = ["Ledger", "Recorded", "csv_bytes", "handed_out"]
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """One release as the ledger has it."""
-
-    number: int
-    """1, 2, ... in the order published."""
-    entry: Entry = field(repr=False)
-    content: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def files(self) -> Mapping[str, str]:
-        """What was kept, by what it is: "table.release", "standing", "memory", "past", "state.updates"."""
-        return dict(self.content["files"])
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The names of the published tables, the first one first."""
-        return tuple(self.content["tables"])
-
-    @property
-    def recipients(self) -> tuple[str, ...]:
-        """Who got it; nobody in particular means that it is public."""
-        return tuple(self.content["recipients"])
-
-    @property
-    def date(self) -> str | None:
-        """The day that its snapshot is of, if one was said."""
-        return None if self.content["date"] is None else str(self.content["date"])
 
 
 class Ledger:
@@ -218,11 +189,7 @@ class Ledger:
 
     def release(self, number: int) -> Recorded:
         """One release."""
-        releases = self.releases
-        if not 1 <= number <= len(releases):
-            count = f"releases 1 to {len(releases)}" if releases else "no release yet"
-            raise InputError(f"There is no release {number}: the ledger has {count}.")
-        return releases[number - 1]
+        return _numbered(self.releases, number)
 
     def tables(self, release: Recorded) -> dict[str, pl.DataFrame]:
         """The tables of a release, as they were published."""
@@ -248,12 +215,31 @@ class Ledger:
         return Published({}, unpack_standing(packed, schema, requirement, method, content["promises"], people))
 
     def memory(self, releases: Sequence[Recorded], schema: Schema, method: str) -> Memory:
-        """What a method remembers after some releases; for a first one only the key of its own."""
+        """What a method remembers after some releases; for a first one only the key of its own.
+
+        If the last release was withdrawn, that is the memory of the one before, as if it had never been. Where an
+        earlier one was withdrawn, later releases were made after it, and their memory with it is kept: it holds people
+        to what they were promised in a release that nobody has, which binds the method more than need be, and never
+        less. What is promised of a series (the same values for life, m or e of them possible) holds of a part of it,
+        for whoever has fewer releases can rule out less. Probabilities are no such promise, and may be higher without a
+        release than with it; they are for the attacks to judge, which start again from the releases that are out.
+        """
         own = self.key.derive("memory")
         last = releases[-1] if releases else None
         if last is None or "memory" not in last.files:
             return {"series": fingerprint(schema), "method": method, "key": own}
-        return unpack_memory(self.store.read(last.files["memory"]), own)
+        return unpack_memory(self._kept_memory(last), own)
+
+    def _kept_memory(self, last: Recorded) -> bytes:
+        """The memory after a release; if only later ones, withdrawn since, are still kept, the first of those."""
+        from reissue.ledger._store import MissingFileError
+
+        for one in self.releases[last.number :]:
+            try:
+                return self.store.read(last.files["memory"])
+            except MissingFileError:
+                last = one if "memory" in one.files else last
+        return self.store.read(last.files["memory"])
 
     # --- what is done with it ----------------------------------------------------------------------------------------
 
@@ -267,6 +253,11 @@ class Ledger:
     def stage(self, number: int, path: str | Path, staging: Staging, *, force: bool = False) -> list[str]:
         """The same beside their places, to be placed with other files."""
         release = self.release(number)
+        if release.withdrawn is not None:
+            raise InputError(
+                f"Release {number} was withdrawn: later ones are made as if nobody had it. It is not handed out any "
+                "more."
+            )
         places = [str(path), *(second_path(path, name) for name in release.tables[1:])]
         for place in places:
             refuse_existing(place, force=force)
@@ -309,6 +300,19 @@ class Ledger:
             return False
         writer.append("schema", {"schema": text, "files": files})
         return True
+
+    def withdraw(self, number: int, why: str) -> None:
+        """Record that a release never left the house, and why: the releases to come are made and attacked without it.
+
+        Its number is used up. It cannot be taken back: a release that somebody has must never be withdrawn.
+        """
+        if not why.strip() or not why.isprintable():
+            raise InputError("Say in a line of text why the release never left the house.")
+        with self.writing() as writer:
+            release = _numbered(releases_of(writer.entries), number)
+            if release.withdrawn is not None:
+                raise InputError(f"Release {number} was withdrawn already.")
+            writer.append("withdrawal", {"release": number, "why": why.strip(), "time": _now(), "files": {}})
 
     def differs(self, schema: Schema) -> bool:
         """Whether a schema, with its files and policy, is another one than the ledger's."""
@@ -373,34 +377,15 @@ class Ledger:
         return folder
 
 
-def releases_of(entries: Sequence[Entry]) -> tuple[Recorded, ...]:
-    """The releases among some entries."""
-    found = [entry for entry in entries if entry.kind == "release"]
-    return tuple(Recorded(number, entry, entry.content) for number, entry in enumerate(found, start=1))
+def _numbered(releases: Sequence[Recorded], number: int) -> Recorded:
+    if not 1 <= number <= len(releases):
+        count = f"releases 1 to {len(releases)}" if releases else "no release yet"
+        raise InputError(f"There is no release {number}: the ledger has {count}.")
+    return releases[number - 1]
 
 
-def replaced_files(entries: Sequence[Entry]) -> set[str]:
-    """Private files that newer ones have replaced.
-
-    Memories but for the last two (the last release is remade from the one before), and all states but the last.
-    """
-    releases = releases_of(entries)
-    memories = _memories(releases[:-2])
-    states = {name for one in releases[:-1] for what, name in one.files.items() if what.startswith("state.")}
-    needed = set(releases[-1].files.values()) if releases else set()
-    # An attack's state may be the very file that is a method's memory.
-    return (memories | states) - needed - _memories(releases[-2:])
-
-
-def _memories(releases: Sequence[Recorded]) -> set[str]:
-    """What methods need for the next release: their memory, or what they carry on of the past."""
-    return {one.files[what] for one in releases for what in ("memory", "past") if what in one.files}
-
-
-def needed_files(entries: Sequence[Entry]) -> set[str]:
-    """All files that entries name and still need."""
-    named = {name for entry in entries for name in entry.files.values()}
-    return named - replaced_files(entries)
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def csv_bytes(frame: pl.DataFrame) -> bytes:
