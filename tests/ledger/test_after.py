@@ -110,13 +110,15 @@ def test_earlier_releases_are_not_read_again(place: Path) -> None:
         assert same(publish(months[2], ledger), expected[2])
 
 
-@pytest.mark.parametrize("harm", ["damaged", "removed"])
-def test_what_was_lost_is_made_again(harm: str, place: Path) -> None:
+def test_what_was_lost_is_made_again_and_what_was_changed_refused(place: Path) -> None:
     months = tables(2)
     with Ledger.create(place, plan(attacks=[], alone=True)) as ledger:
         earlier = [publish(table, ledger).tables["release"] for table in months[:3]]
         path = place / "files" / ledger.release(3).files["past"]
-        path.unlink() if harm == "removed" else path.write_bytes(path.read_bytes()[:-20] + b"x" * 20)
+        path.write_bytes(path.read_bytes()[:-20] + b"x" * 20)
+        with pytest.raises(DataError, match="may be removed instead"):
+            publish(months[3], ledger)
+        path.unlink()
         assert same(publish(months[3], ledger), made_after(months[3], earlier))
         assert "past" in ledger.release(4).files
 

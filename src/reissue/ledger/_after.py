@@ -15,7 +15,7 @@ __all__ = ["after"]
 def after(ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, carries: bool) -> Past | list[Any]:
     """What was carried on of them, if the method can use that, else the releases themselves.
 
-    Where nothing was kept that fits (adopted releases, a changed schema, an older ledger, a damaged file) the stored
+    Where nothing was kept that fits (adopted releases, a changed schema, an older ledger, a lost file) the stored
     releases are taken up again, once. Releases that cannot be followed are the method's to refuse.
     """
     if not carries or not earlier:
