@@ -17,6 +17,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Floats
 from reissue.errors import TaxonomyError
+from reissue.files import read_whole
 from reissue.taxonomy import ROOT, Taxonomy, assemble
 
 __all__ = ["Paths", "from_paths", "read_hierarchy", "tree_paths", "with_unlisted"]
@@ -29,11 +30,13 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 def read_hierarchy(path: Path, delimiter: str | None = None, *, header: bool = False) -> Paths:
     """The rows of an ARX hierarchy file: leaf, level 1, ..., root. An undeclared header is seen by its last cell."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_whole(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise TaxonomyError(f"The hierarchy file '{path}' does not exist.") from None
     except (OSError, UnicodeDecodeError):
-        raise TaxonomyError(f"The hierarchy file '{path}' cannot be read as UTF-8 text.") from None
+        raise TaxonomyError(
+            f"The hierarchy file '{path}' cannot be read: it must be a regular file of UTF-8 text."
+        ) from None
     rows = _split(text, path, delimiter)
     lines = range(1, len(rows) + 1)
     if header or _has_header(rows):

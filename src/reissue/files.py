@@ -20,10 +20,12 @@ from reissue.errors import DataError, InputError
 
 __all__ = [
     "FORMATS",
+    "LARGEST",
     "LEDGER_FILE",
     "SECOND_TABLES",
     "disarm",
     "read_file",
+    "read_whole",
     "refuse_existing",
     "refuse_folder",
     "second_path",
@@ -37,6 +39,8 @@ __all__ = [
 FORMATS = (".csv", ".csv.gz", ".parquet")
 SECOND_TABLES = ("sensitive", "counterfeits")
 """Tables that may lie beside the first one of a release; see `second_path`."""
+LARGEST = 2**28
+"""Bytes of a file that is read at once: a schema, a hierarchy, an update model, a key."""
 LEDGER_FILE = "ledger.sqlite"
 """The database of a ledger that lies in a folder."""
 
@@ -92,6 +96,17 @@ def _reason(problem: Exception, kind: str) -> str:
     if "more fields" in words or "ragged" in words or "truncate" in words or "found more" in words:
         return "some rows have more cells than the header. Check quotes and the delimiter."
     return "it is not a regular CSV file (quotes, delimiter or compression are wrong)."
+
+
+def read_whole(path: Path, most: int = LARGEST) -> bytes:
+    """The content of a small file; OSError for what is no regular file, such as a device or a pipe, or too large."""
+    if not path.is_file():
+        raise OSError("no regular file") if path.exists() else FileNotFoundError
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError("too large")
+    return content
 
 
 def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import tomlkit
 
 from reissue.errors import SchemaError, TaxonomyError, nearest
+from reissue.files import read_whole
 from reissue.hierarchies import KINDS, Hierarchy
 
 __all__ = ["Role", "Schema"]
@@ -33,6 +34,11 @@ class Role(StrEnum):
 
 
 _SINGLE = (Role.IDENTIFIER, Role.PROVIDER)
+_LARGEST = 2**24
+"""Bytes of a schema file."""
+_DEEPEST = 100
+"""Levels of tables and lists, one within another."""
+_NESTED = f"The schema nests tables or lists more than {_DEEPEST} levels deep."
 _SECTIONS = ("columns", "taxonomy", "updates", "policy")
 
 
@@ -133,11 +139,13 @@ class Schema:
         """Read a schema file."""
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = read_whole(path, _LARGEST).decode("utf-8-sig")
         except FileNotFoundError:
             raise SchemaError(f"The schema file '{path}' does not exist. `reissue init` writes one.") from None
         except (OSError, UnicodeDecodeError):
-            raise SchemaError(f"The schema file '{path}' cannot be read as UTF-8 text.") from None
+            raise SchemaError(
+                f"The schema file '{path}' cannot be read: it must be a regular file of UTF-8 text, of at most 16 MB."
+            ) from None
         return cls.loads(text, folder=path.parent)
 
     @classmethod
@@ -147,6 +155,9 @@ class Schema:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as problem:
             raise SchemaError(f"The schema is not valid TOML: {problem}") from None
+        except RecursionError:
+            raise SchemaError(_NESTED) from None
+        _refuse_nesting(document)
         for section in document:
             if section not in _SECTIONS:
                 raise SchemaError(f"The schema has an unknown section '{section}'." + nearest(section, _SECTIONS))
@@ -168,6 +179,16 @@ class Schema:
         document |= {"updates": dict(self.updates)} if self.updates else {}
         document |= {"policy": dict(self.policy)} if self.policy else {}
         return tomlkit.dumps(document)
+
+
+def _refuse_nesting(document: Any) -> None:
+    """Level by level, for what is nested too deeply cannot be walked by a function that calls itself."""
+    level = [document]
+    for _ in range(_DEEPEST):
+        inner = [item.values() if isinstance(item, dict) else item for item in level]
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+    if level:
+        raise SchemaError(_NESTED)
 
 
 def _role(name: str, role: object) -> Role:

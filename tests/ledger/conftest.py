@@ -12,7 +12,7 @@ import pytest
 from reissue.ledger import Ledger
 from tests.ledger.series import schema
 
-KEY = "k" * 64
+KEY = "6f0c1b9e2d7a48539cb1e04f7a62d815"
 Begin = Callable[[Mapping[str, Any]], Ledger]
 
 

@@ -121,7 +121,7 @@ def test_replaced_memories_and_states_are_removed_and_not_missed(begin: Begin) -
 def test_a_wrong_key_is_recognized(begin: Begin, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = begin(POOL)
     publish(MONTHS[0], ledger)
-    monkeypatch.setenv("REISSUE_KEY", "Xanthippe" * 4)
+    monkeypatch.setenv("REISSUE_KEY", "Xanthippe and her eleven quick dogs")
     with Ledger.open(place) as other:
         assert other.verify() == []
         message = refused(InputError, lambda: publish(MONTHS[1], other), ["Xanthippe"])

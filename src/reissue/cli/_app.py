@@ -7,6 +7,7 @@ library raises; how that ends is decided here, in one place.
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
@@ -71,7 +72,13 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter is no reason to stop
+    warnings.showwarning = _warn  # type: ignore[assignment]
     sys.exit(run(sys.argv[1:]))
+
+
+def _warn(message: Warning | str, *_: object) -> None:
+    """A warning of the library, without the line of code that gave it."""
+    _render.say(f"Warning: {message}", error=True, style="yellow" if sys.stderr.isatty() else "")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -62,5 +62,5 @@ def _value(text: str) -> Any:
     text = text.lower() if text in {"True", "False"} else text
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from reissue.words import visible
+
 if TYPE_CHECKING:
     from reissue.check import Check
 
@@ -38,7 +40,7 @@ def say(*lines: str, error: bool = False, style: str = "") -> None:
 
     console = Console(stderr=error, highlight=False)
     for line in lines:
-        console.print(Text(line, style=style), soft_wrap=not console.is_terminal)
+        console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)
 
 
 def warn(*lines: str) -> None:
@@ -60,7 +62,7 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: st
     for heading in headings:
         table.add_column(heading)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console.print(table)
 
 

@@ -9,6 +9,7 @@ from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of, options_of
 from reissue.errors import InputError
+from reissue.words import visible
 
 if TYPE_CHECKING:
     from reissue.attacks import Knowledge
@@ -203,7 +204,7 @@ def _plan_outputs(
 
 def _commented(guessed: "Guessed") -> str:
     """A guessed schema with what was assumed as comments."""
-    return "".join(f"# {sentence}\n" for sentence in guessed.assumed) + f"\n{guessed.schema.dumps()}"
+    return "".join(f"# {visible(sentence)}\n" for sentence in guessed.assumed) + f"\n{guessed.schema.dumps()}"
 
 
 def _show_hints(hints: list[str]) -> None:

@@ -150,11 +150,12 @@ def adopt(
     """Take in releases that were published before, so that the next one is safe with them."""
     from reissue.ledger import Ledger
     from reissue.ledger.adopt import adopt as take
+    from reissue.ledger.begin import opened_or_begun
     from reissue.schema import Schema
 
-    book = Ledger.open(ledger, key=key) if schema is None else Ledger.create(ledger, Schema.load(schema), key=key)
-    with book:
-        total = take(book, published, recipients=recipient or (), delimiter=delimiter_of(delimiter))
+    plan = None if schema is None else Schema.load(schema)
+    with Ledger.open(ledger, key=key) if plan is None else opened_or_begun(ledger, plan, key=key) as book:
+        total = take(book, published, recipients=recipient or (), delimiter=delimiter_of(delimiter), schema=plan)
     if as_json:
         _render.show_json({"adopted": len(published), "releases": total})
     else:

@@ -15,6 +15,7 @@ from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, NewcomersOption, delimiter_of
 from reissue.data.outputs import Output, Outputs, ledger_inputs, schema_inputs, table_inputs
 from reissue.errors import InputError, NotWrittenError
+from reissue.words import visible
 
 if TYPE_CHECKING:
     from reissue.data.staging import Staging
@@ -191,7 +192,11 @@ def _show_refusal(refused: "RefusedError", report: Path | None, data: Path, *, f
     from reissue.report import report_html
 
     said = refused.report
-    text = report_html(said.findings, refusal=said) if _is_page(report) else said.text
+    text = (
+        report_html(said.findings, refusal=said)
+        if _is_page(report)
+        else "\n".join(map(visible, said.text.splitlines())) + "\n"
+    )
     try:
         path = report or _free(data.with_name(f"{data.name}.refused.txt"))
         write_text(text, path, force=force and report is not None)

@@ -8,21 +8,33 @@ memory, fingerprints of inputs, and the check value by which a ledger knows its 
 import hmac
 import os
 import secrets
-import tempfile
+import stat
+import warnings
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from reissue._identifiers import identifier_texts
+from reissue.data.staging import Staging
 from reissue.errors import InputError
+from reissue.files import read_whole
 
-__all__ = ["ENVIRONMENT", "Key", "find_key"]
+__all__ = ["ENVIRONMENT", "Key", "KeyWarning", "find_key"]
 
 ENVIRONMENT = "REISSUE_KEY"
+_LONGEST = 2**16
+"""Bytes of a key file."""
+_FEWEST = 6
+"""Different characters, and different steps from one to the next: 32 random decimal digits have fewer once in 10^7."""
 _SHORTEST = 32
 """Characters; a key that is made here has 64, the hexadecimal digits of 32 random bytes."""
+
+
+class KeyWarning(UserWarning):
+    """A key is not kept as it should be."""
 
 
 @dataclass(frozen=True)
@@ -61,36 +73,55 @@ def find_key(file: Path | None, *, make: bool = False) -> Key:
     if make and not file.exists():
         _make(file)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_whole(file, _LONGEST).decode()
+        shared = stat.S_IMODE(file.stat().st_mode) & 0o077
     except FileNotFoundError:
         raise InputError(
             f"There is no key file '{file}', and {ENVIRONMENT} is not set. Without the ledger's own key nothing can be "
             "published after the earlier releases."
         ) from None
     except (OSError, UnicodeDecodeError):
-        raise InputError(f"The key file '{file}' cannot be read.") from None
+        raise InputError(f"The key file '{file}' cannot be read: it must be a regular file of text.") from None
+    if shared and os.name == "posix":
+        warnings.warn(
+            f"The key file '{file}' can be read by others than its owner: chmod 600 makes it private.",
+            KeyWarning,
+            stacklevel=2,
+        )
     return _checked(text, f"The key file '{file}'")
 
 
 def _checked(text: str, what: str) -> Key:
-    if len(text.strip()) < _SHORTEST:
+    text = text.strip()
+    if len(text) < _SHORTEST:
         raise InputError(f"{what} must hold at least {_SHORTEST} characters.")
-    return Key(text.strip().encode())
+    if _is_guessable(text):
+        raise InputError(
+            f"{what} can be guessed: it repeats itself, or has hardly any different characters. Let Reissue make a "
+            "key, or take 32 random bytes in hexadecimal, such as `openssl rand -hex 32` prints."
+        )
+    return Key(text.encode())
+
+
+def _is_guessable(text: str) -> bool:
+    """Whether a text has few different characters, goes on in few different steps, or repeats a shorter one."""
+    steps = {ord(after) - ord(before) for before, after in pairwise(text)}
+    period = _period(text)
+    repeated = period < _SHORTEST and 3 * period <= 2 * len(text)
+    return repeated or len(set(text)) < _FEWEST or len(steps) < _FEWEST
+
+
+def _period(text: str) -> int:
+    """The length of the shortest text that this one repeats, the last time perhaps in part."""
+    return next(length for length in range(1, len(text) + 1) if text.startswith(text[length:]))
 
 
 def _make(file: Path) -> None:
     """Write a new key, whole or not at all, and never over another one."""
     try:
-        handle, beside = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as out:
-                out.write(secrets.token_hex(32) + "\n")
-                out.flush()
-                os.fsync(out.fileno())
-            os.link(beside, file)
-        finally:
-            Path(beside).unlink(missing_ok=True)
-    except FileExistsError:
-        return
-    except OSError as problem:
-        raise InputError(f"The key file '{file}' cannot be written: {problem.strerror or 'error'}.") from None
+        with Staging() as staging:
+            staging.add_bytes(file, f"{secrets.token_hex(32)}\n".encode(), private=True)
+            staging.place()
+    except InputError:
+        if not file.exists():
+            raise

@@ -22,6 +22,7 @@ from reissue._arrays import Codes
 from reissue.attacks import State
 from reissue.cells import Domain
 from reissue.errors import SchemaError
+from reissue.files import read_whole
 from reissue.memory import Memory, load_memory
 from reissue.release import Boxes, Counterfeits, Draft, Release
 from reissue.requirements import Requirement
@@ -77,9 +78,9 @@ def pack_schema(schema: Schema, keep: Keep) -> tuple[str, dict[str, str]]:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_whole(path)
     except OSError:
-        raise SchemaError(f"The schema names the file '{path}', which cannot be read.") from None
+        raise SchemaError(f"The schema names '{path}', which cannot be read, or is no regular file.") from None
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

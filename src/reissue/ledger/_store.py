@@ -134,7 +134,8 @@ class Store:
         try:
             if make:
                 place.mkdir(mode=0o700, exist_ok=True)
-                (place / _FILES).mkdir(exist_ok=True)
+                (place / _FILES).mkdir(mode=0o700, exist_ok=True)
+                os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite's own would be everybody's to read
         except OSError as problem:
             raise InputError(f"The ledger '{place}' cannot be made: {problem.strerror or 'error'}.") from None
         address = sa.URL.create("sqlite+pysqlite", database=str(file))

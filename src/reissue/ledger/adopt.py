@@ -5,7 +5,7 @@ lets attacks follow people too: identifiers become pseudonyms at once, and the c
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,33 +25,61 @@ if TYPE_CHECKING:
 __all__ = ["adopt"]
 
 
-def adopt(ledger: Ledger, releases: Sequence[Any], *, recipients: Sequence[str] = (), delimiter: str = ",") -> int:
+def adopt(
+    ledger: Ledger,
+    releases: Sequence[Any],
+    *,
+    recipients: Sequence[str] = (),
+    delimiter: str = ",",
+    schema: Schema | None = None,
+) -> int:
     """Take releases (paths, dataframes, mappings of tables) into a ledger, in the order published; how many it has now.
 
-    Only before the ledger's own first release: what comes in between could not be made safe any more.
+    Only before the ledger's own first release: what comes in between could not be made safe any more. `schema` is for a
+    ledger that is begun with these releases: if it has them already, from a run that was cut short, nothing is added.
     """
-    from reissue.attacks import Published
-
-    key = ledger.key
+    _ = ledger.key
     with ledger.writing() as writer:
-        schema = ledger.schema_of(writer.entries)
-        if any(not one.content["adopted"] for one in sent_of(releases_of(writer.entries))):
+        before = releases_of(writer.entries)
+        if any(not one.content["adopted"] for one in sent_of(before)):
             raise InputError(
                 "Releases can be adopted only before the ledger's own first one: those were made without knowing them."
             )
-        for data in releases:
-            tables = dict(Published.read(data, schema, delimiter=delimiter).tables)
-            _check(tables, schema)
-            files = {}
-            if schema.identifier is not None and schema.identifier in next(iter(tables.values())).columns:
-                files["standing"] = writer.keep(_standing(tables, schema, key.pseudonyms), ENDINGS["standing"])
-            else:
-                files |= _originals(data, tables, writer)
-            private = [name for name in (schema.identifier, schema.provider) if name is not None]
-            tables = {name: frame.drop(private, strict=False) for name, frame in tables.items()}
-            files |= {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in tables.items()}
-            writer.append("release", _content(tables, files, ledger, sorted(set(recipients))))
+        if schema is not None and not before:
+            ledger.amend_by(writer, schema)
+        contents = [_taken(data, ledger, writer, sorted(set(recipients)), delimiter) for data in releases]
+        if schema is not None and before:
+            if [_mark(one.content) for one in before] == list(map(_mark, contents)):
+                return len(before)
+            raise InputError(
+                f"There is a ledger at '{ledger.name}' already, with other releases. To adopt more, leave --schema out."
+            )
+        for content in contents:
+            writer.append("release", content)
         return len(releases_of(writer.entries))
+
+
+def _mark(content: Mapping[str, Any]) -> list[Any]:
+    """What tells whether two adopted releases are the same one."""
+    return [content["csv"], list(content["tables"]), list(content["recipients"])]
+
+
+def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], delimiter: str) -> dict[str, Any]:
+    """The content of a release's entry, its files kept."""
+    from reissue.attacks import Published
+
+    schema = ledger.schema_of(writer.entries)
+    tables = dict(Published.read(data, schema, delimiter=delimiter).tables)
+    _check(tables, schema)
+    files = {}
+    if schema.identifier is not None and schema.identifier in next(iter(tables.values())).columns:
+        files["standing"] = writer.keep(_standing(tables, schema, ledger.key.pseudonyms), ENDINGS["standing"])
+    else:
+        files |= _originals(data, tables, writer)
+    private = [name for name in (schema.identifier, schema.provider) if name is not None]
+    tables = {name: frame.drop(private, strict=False) for name, frame in tables.items()}
+    files |= {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in tables.items()}
+    return _content(tables, files, ledger, recipients)
 
 
 def _check(tables: dict[str, pl.DataFrame], schema: Schema) -> None:

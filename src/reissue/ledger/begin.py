@@ -5,18 +5,19 @@ So that bad input leaves nothing behind, not even an empty ledger. A ledger in w
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from reissue.data.outputs import ledger_inputs
-from reissue.errors import InputError
+from reissue.errors import InputError, InternalError
 from reissue.files import LEDGER_FILE
 from reissue.ledger._recorded import releases_of
+from reissue.ledger._store import Store, is_url
 from reissue.ledger.ledger import Ledger
 from reissue.schema import Schema
 
-__all__ = ["begun"]
+__all__ = ["begun", "opened_or_begun"]
 
 
 @contextmanager
@@ -26,38 +27,58 @@ def begun(
     """A new ledger, open; if what is done with it fails before a release is recorded, it was never there."""
     paths = [one.path for one in ledger_inputs(str(place), None if key is None else Path(key))]
     new = [path for path in paths if not os.path.lexists(path)]
-    ledger = None
+    ours = not is_url(place) and not (Path(place) / LEDGER_FILE).exists()
     try:
-        ledger = Ledger.create(place, schema, key=key, head=head)
-        with ledger:
+        with Ledger.create(place, schema, key=key, head=head) as ledger:
+            ours = True
             yield ledger
     except BaseException:
-        if ledger is not None:
-            _take_back(ledger, new)
-        else:
-            _remove_empty(new)
+        if ours:
+            _take_back(place, new)
         raise
 
 
-def _take_back(ledger: Ledger, new: list[Path]) -> None:
+@contextmanager
+def opened_or_begun(place: str | Path, schema: Schema, *, key: str | Path | None = None) -> Iterator[Ledger]:
+    """The ledger at a place, or a new one there."""
+    try:
+        ledger = Ledger.open(place, key=key)
+    except InputError as problem:
+        if "no ledger" not in str(problem):
+            raise
+    else:
+        with ledger:
+            yield ledger
+        return
+    with begun(place, schema, key=key) as ledger:
+        yield ledger
+
+
+def _take_back(place: str | Path, new: list[Path]) -> None:
     """Remove the ledger as its only writer, so that nobody else has recorded anything in it."""
-    with suppress(InputError, OSError), ledger.store.writing(ledger.key.seal) as writer:
+    removed = False
+    with suppress(InputError, OSError), closing(Store.open(place)) as store, store.writing(_nothing_to_seal) as writer:
         if releases_of(writer.entries):
             return
         # First the head: without a ledger it would say that one was lost.
-        _remove_empty([path for path in new if path == ledger.head_file])
-        if ledger.store.folder is None:
-            ledger.store.drop(writer.connection)
-            return
-        folder = ledger.store.folder.parent
-        for path in folder.glob(f"{LEDGER_FILE}*"):
-            path.unlink(missing_ok=True)
-        shutil.rmtree(ledger.store.folder, ignore_errors=True)
-        _remove_empty(new)
+        _remove(path for path in new if path.suffix == ".head")
+        if store.folder is None:
+            store.drop(writer.connection)
+        else:
+            for path in Path(place).glob(f"{LEDGER_FILE}*"):
+                path.unlink(missing_ok=True)
+            shutil.rmtree(store.folder, ignore_errors=True)
+        removed = True
+    if removed:  # a ledger that somebody else writes to just now keeps its key
+        _remove(new)
 
 
-def _remove_empty(new: list[Path]) -> None:
-    """Remove what was made for the ledger: its folder, unless somebody else's files are in it, and its key."""
-    for path in new:
+def _nothing_to_seal(_: bytes) -> str:
+    raise InternalError("Nothing is added to a ledger that is taken back.")
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    """Remove files, and folders unless somebody else's files are in them."""
+    for path in paths:
         with suppress(OSError):
             path.rmdir() if path.is_dir() else path.unlink()
