@@ -29,6 +29,7 @@ from reissue.utility import compare
 SENSITIVE = "occupation"
 QUASI = [name for name in ADULT if name != SENSITIVE]
 K = 5
+METHODS = ("incognito", "topdown", "mondrian", "pool")
 
 
 class Missing(Exception):  # noqa: N818
@@ -104,10 +105,11 @@ def releases(frame: pl.DataFrame, schema: Schema, folder: Path, python: str) -> 
     print(f"\n{'5-anonymous tables':<42}{'may go':>7}{'CPU s':>9}{'loss':>8}{'groups':>8}{'gone':>7}")
     trees = {name: str((folder / "hierarchies" / f"{file}.csv").resolve()) for name, file in ADULT.items()}
     for percent in (0, 5):
-        for method in ("incognito", "topdown", "mondrian", "pool"):
-            work = partial(anonymize, frame, schema, f"k={K}", method=method, suppress=percent / 100, seed=1)
+        for method, boxes in (*((name, "nodes") for name in METHODS), ("pool", "tight")):
+            suppress = percent / 100
+            work = partial(anonymize, frame, schema, f"k={K}", method=method, suppress=suppress, seed=1, boxes=boxes)
             seconds, release = cpu(work)
-            judge(f"Reissue, {method}", percent, seconds, compare(frame, release, schema, queries=0))
+            judge(f"Reissue, {method} ({boxes})", percent, seconds, compare(frame, release, schema, queries=0))
         answer = ask(python, {"task": "anonymize", "k": K, "percent": percent, "hierarchies": trees}, frame)
         utility = compare(frame, answer["made"], schema, queries=0)
         judge(f"anjana {answer['version']}", percent, answer["seconds"], utility)

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,10 @@ def test_a_level_is_a_cut(case: tuple[Taxonomy, list[Set]]) -> None:
 
 def test_runs_of_numbers_are_published_as_they_are() -> None:
     taxonomy = coding(Hierarchy("ranges", ranges=(5.0, 10.0)), [1, 3, 4, 7, 12]).taxonomy
-    low, high = taxonomy.snap(np.array([0, 1, 0, 2], np.int32), np.array([0, 2, 2, 4], np.int32))
+    bounds = np.array([0, 1, 0, 2], np.int32), np.array([0, 2, 2, 4], np.int32)
+    assert taxonomy.text(*taxonomy.snap(*bounds)) == ["1", "[0, 4]", "[0, 4]", ROOT], "only nodes, by default"
+    taxonomy = replace(taxonomy, runs=True)
+    low, high = taxonomy.snap(*bounds)
     assert taxonomy.text(low, high) == ["1", "[3, 4]", "[0, 4]", "[4, 12]"]
     assert taxonomy.text(np.array([0], np.int32), np.array([4], np.int32)) == [ROOT]
     assert taxonomy.loss(low, high).tolist() == [0, 1 / 11, 3 / 11, 8 / 11]

@@ -122,12 +122,13 @@ def _heads(names: Sequence[str], lengths: Sequence[int], count: int) -> tuple[Co
 
 
 def dates(values: pl.Series, steps: Sequence[str], *, missing: bool) -> Taxonomy:
-    """Days in order, above them months, quarters and years."""
+    """Days in order, above them months, quarters, years and decades."""
     year = values.dt.year().cast(pl.String)
     names = {
         "month": values.dt.strftime("%Y-%m").to_list(),
         "quarter": (year + "-Q" + values.dt.quarter().cast(pl.String)).to_list(),
         "year": year.to_list(),
+        "decade": [f"[{ten:04}-01-01, {ten + 9:04}-12-31]" for ten in (values.dt.year() // 10 * 10).to_list()],
     }
     days = values.to_physical().to_numpy().astype(np.float64)
     return assemble(texts(values), [runs(names[step]) for step in steps], days, ordered=True, missing=missing)

@@ -15,9 +15,10 @@ from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 from reissue.table import Table
 
-__all__ = ["DEFAULT_METHOD", "anonymize"]
+__all__ = ["BOXES", "DEFAULT_METHOD", "anonymize"]
 
 DEFAULT_METHOD = "pool"
+BOXES = ("nodes", "tight")
 
 
 def anonymize(
@@ -31,6 +32,7 @@ def anonymize(
     progress: Callable[[float], None] = lambda _: None,
     memory: Memory | None = None,
     newcomers: bool = False,
+    boxes: str = BOXES[0],
     **options: Any,
 ) -> Release:
     """Make one release of a table that meets a requirement.
@@ -40,13 +42,19 @@ def anonymize(
     undo the shuffling of rows, so without one a secret is drawn and forgotten. Methods that follow people through a
     series take the `memory` that the release before left in its draft, none for the first; a table in which hardly
     anybody of the release before returns is refused unless `newcomers` says that this is so.
+
+    What is published of a group are nodes of the taxonomies; with `boxes="tight"` it is for numbers and dates the range
+    from the smallest to the largest value: less is lost, but every end is somebody's value.
     """
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     chosen = find(method)
     settled = chosen.settle(options)
     if not 0 <= suppress < 1:
         raise InputError("`suppress` must be a share of the rows, at least 0 and below 1.")
+    if boxes not in BOXES:
+        raise InputError('`boxes` must be "nodes" or "tight".')
     table = data if isinstance(data, Table) else Table.read(data, schema)
+    table = table.with_boxes(tight=boxes == "tight")
     if requirement.sensitive and not table.schema.sensitive:
         raise SchemaError(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
@@ -54,7 +62,7 @@ def anonymize(
     rng = np.random.default_rng(seed)
     job = Job(table, requirement, rng, suppress, settled, progress)
     if chosen.remembers:
-        return _continue(job, chosen, memory or {}, newcomers=newcomers)
+        return _continue(job, chosen, memory or {}, newcomers=newcomers, tight=boxes == "tight")
     if memory:
         raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
     chosen.refuse_impossible(requirement, table, suppress)
@@ -65,9 +73,10 @@ def anonymize(
     return replace(release, draft=replace(release.draft, memory=kept)) if kept else release
 
 
-def _continue(job: Job, chosen: Algorithm, memory: Memory, *, newcomers: bool) -> Release:
+def _continue(job: Job, chosen: Algorithm, memory: Memory, *, newcomers: bool, tight: bool) -> Release:
     """The next release of a series; its draft carries the memory for the one after."""
     entry = enter(job.table, memory, chosen.name, newcomers=newcomers)
+    entry = replace(entry, table=entry.table.with_boxes(tight=tight))
     draft = chosen.run(replace(job, table=entry.table, memory=entry.state, people=entry.people, lasting=entry.lasting))
     job.progress(1.0)
     draft = replace(draft, memory=keep(entry, draft.memory, chosen.name))

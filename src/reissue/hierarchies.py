@@ -23,7 +23,7 @@ from reissue.taxonomy import ROOT, Taxonomy, assemble, check_names
 __all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "automatic_widths", "prepare", "read_hierarchy", "unrounded"]
 
 KINDS = ("auto", "flat", "ranges", "prefix", "dates", "file", "tree")
-DATE_STEPS = ("month", "quarter", "year")
+DATE_STEPS = ("month", "quarter", "year", "decade")
 _WIDE = (pl.Int128, pl.UInt128, pl.UInt64)
 _FIT = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean, pl.Date, pl.Datetime, pl.Time)
 

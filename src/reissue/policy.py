@@ -15,6 +15,7 @@ _KEYS = (
     "require",
     "method",
     "options",
+    "boxes",
     "suppress",
     "counterfeits",
     "attacks",
@@ -36,6 +37,8 @@ class Policy:
     method: str = DEFAULT_METHOD
     options: Mapping[str, Any] = field(default_factory=dict)
     """The method's own options."""
+    boxes: str = "nodes"
+    """What is published of a group: nodes of the taxonomies, or "tight" ranges, which show extreme values."""
     suppress: float = 0.0
     """The share of rows that may be left out."""
     counterfeits: float | None = None
@@ -80,6 +83,7 @@ class Policy:
             require=require,
             method=method,
             options=dict(options),
+            boxes=_boxes(section),
             suppress=_share(section, "suppress", 0.0, below=True) or 0.0,
             counterfeits=_share(section, "counterfeits", None),
             attacks=attacks,
@@ -98,6 +102,13 @@ def _typed(section: Mapping[str, Any], key: str, kind: Any, default: Any, what: 
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise SchemaError(f"[policy] `{key}` must be {what}.")
     return value
+
+
+def _boxes(section: Mapping[str, Any]) -> str:
+    value = section.get("boxes", "nodes")
+    if value not in ("nodes", "tight"):
+        raise SchemaError('[policy] `boxes` must be "nodes" or "tight".')
+    return str(value)
 
 
 def _share(section: Mapping[str, Any], key: str, default: float | None, *, below: bool = False) -> float | None:

@@ -281,6 +281,7 @@ class _Situation:
                 self.schema,
                 policy.require,
                 method=policy.method,
+                boxes=policy.boxes,
                 suppress=policy.suppress,
                 seed=self._seed(),
                 progress=progress,

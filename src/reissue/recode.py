@@ -53,7 +53,7 @@ def _refuse_names(table: Table, draft: Draft, apart: bool) -> None:
 
 
 def boxes_of(table: Table, draft: Draft) -> Boxes:
-    """The published intervals of each group: its nodes in the cuts, else its tight box."""
+    """The published intervals of each group: its nodes in the cuts, else the smallest that may be published."""
     fakes = draft.counterfeits
     groups = draft.groups if fakes is None else np.concatenate([draft.groups, fakes.groups])
     total = int(groups.max(initial=-1)) + 1

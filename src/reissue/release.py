@@ -14,8 +14,10 @@ from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.table import Table
 
-__all__ = ["COUNT", "COUNTERFEITS", "EXACT", "GROUP", "Boxes", "Counterfeits", "Draft", "Form", "Release"]
+__all__ = ["COUNT", "COUNTERFEITS", "EXACT", "GROUP", "TIGHT", "Boxes", "Counterfeits", "Draft", "Form", "Release"]
 
+TIGHT = "Ranges are tight (`boxes`): their ends are values of real people, the smallest and the largest of each group."
+"""What is said wherever tight ranges go out."""
 GROUP = "group"
 """The column that numbers groups, and joins the two tables of a bucketized release."""
 COUNT = "count"
@@ -52,7 +54,8 @@ class Draft:
     groups: Codes
     """Row to group number 0, 1, ...; -1 for a suppressed row."""
     cuts: tuple[Codes, ...] | None = None
-    """Global recoding: one cut per quasi-identifier. None: every group is published as its tight box."""
+    """Global recoding: one cut per quasi-identifier. None: every group is published as a box of its own, the lowest
+    nodes that hold its values, or their ranges where the taxonomy `runs`."""
     bucketized: bool = False
     """Exact quasi-identifiers, and the sensitive values of a group apart from them: two tables, joined by a number."""
     permuted: bool = False
@@ -161,7 +164,10 @@ class Release:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever sends it out should know."""
-        return (EXACT,) if self.draft.exact else ()
+        if self.draft.exact:
+            return (EXACT,)
+        tight = self.draft.cuts is None and any(taxonomy.runs for taxonomy in self.table.taxonomies)
+        return (TIGHT,) if tight else ()
 
     def __str__(self) -> str:
         """What went out, in one sentence."""

@@ -75,6 +75,13 @@ class Table:
         domain = replace(self.domain, totals=totals)
         return replace(self, codes=self.codes[:, rows], sensitive=sensitive, domain=domain, frame=self.frame[rows])
 
+    def with_boxes(self, *, tight: bool) -> "Table":
+        """The same, published as ranges from the smallest to the largest value of a group, or as nodes only."""
+        codings = tuple(
+            replace(one, taxonomy=replace(one.taxonomy, runs=tight and one.taxonomy.ordered)) for one in self.codings
+        )
+        return replace(self, codings=codings)
+
     def whole(self) -> Counts:
         """The statistics of the table as one single group."""
         return Counts(np.zeros(self.rows, np.int32), self.sensitive, self.domain, 1)

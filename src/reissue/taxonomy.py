@@ -6,7 +6,8 @@ level is the root, and every level coarsens the one before (a leaf that hangs hi
 few levels). A cut is an array that sends each leaf to the first leaf of its node; since the nodes of one tree nest,
 the join of two cuts is their element-wise minimum.
 
-Numbers and dates are `ordered`: there any run of leaves may be published as a range, not only the tree's nodes.
+Numbers and dates are `ordered`: there any run of leaves may be published as a range. The ends of such a range are
+values of real people, so by default only the tree's nodes are; see `runs`.
 A missing value is a leaf of its own, always the last one, and hangs directly under the root.
 """
 
@@ -65,6 +66,8 @@ class Taxonomy:
     """Whether the last leaf is the missing value."""
     root: str = ROOT
     """What the hierarchy itself calls the root; others may publish it so."""
+    runs: bool = False
+    """Whether we publish any run of leaves, and not only nodes; for ordered ones. It shows extreme values."""
 
     @property
     def size(self) -> int:
@@ -89,8 +92,8 @@ class Taxonomy:
         return level
 
     def snap(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
-        """The smallest interval that may be published and holds `[lo, hi]`: a run of an ordered taxonomy, or a node."""
-        if self.ordered:
+        """The smallest interval that may be published and holds `[lo, hi]`: a node, or a run if `runs`."""
+        if self.runs:
             if not self.missing:
                 return lo, hi
             mixed = (hi == self.size - 1) & (lo < hi)

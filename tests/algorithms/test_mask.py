@@ -188,3 +188,16 @@ def test_small_tables_are_masked_or_refused(case: Case, requirement: str) -> Non
             assert 2 * max(counts.values()) <= group.height
         else:
             assert len(counts) >= 2
+
+
+def test_values_that_shift_the_whole_distribution_too_far_are_refused() -> None:
+    schema, outcomes = Schema.of_columns(quasi=["q", "r"], sensitive=["s"]), set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        quasi = {"q": rng.integers(-1, 4, 20), "r": rng.integers(0, 3, 20) * 0.5}
+        frame = pl.DataFrame({**quasi, "s": np.minimum(rng.geometric(0.5, 20) - 1, 3)})
+        try:
+            ri.anonymize(frame, schema, "k=2 & t=0.3:ordered", method="mask", seed=0)
+        except NotMetError as problem:
+            outcomes.add("Changed values shift" in str(problem))
+    assert True in outcomes

@@ -55,7 +55,7 @@ def median_split_twin(table: Table, requirement: Requirement) -> set[frozenset[i
         codes: list[int] = sorted(table.codes[place][rows].tolist())
         taxonomy = table.taxonomies[place]
         low, high, middle = codes[0], codes[-1], codes[len(codes) // 2]
-        if taxonomy.ordered:
+        if taxonomy.runs:
             if taxonomy.missing and high == taxonomy.size - 1:
                 return high
             return middle if middle > low else middle + 1
@@ -77,9 +77,13 @@ def median_split_twin(table: Table, requirement: Requirement) -> set[frozenset[i
 
 
 @settings(deadline=None, max_examples=200)
-@given(case=tables(max_rows=30), requirement=st.sampled_from(["k=1", "k=2", "k=3", "l=2", "k=3 & l=2"]))
-def test_mondrian_is_the_recursive_one(case: Case, requirement: str) -> None:
-    table, wanted = Table.read(case.frame, case.schema), parse(requirement)
+@given(
+    case=tables(max_rows=30),
+    requirement=st.sampled_from(["k=1", "k=2", "k=3", "l=2", "k=3 & l=2"]),
+    tight=st.booleans(),
+)
+def test_mondrian_is_the_recursive_one(case: Case, requirement: str, tight: bool) -> None:
+    table, wanted = Table.read(case.frame, case.schema).with_boxes(tight=tight), parse(requirement)
     try:
         draft = mondrian(job_for(table, wanted))
     except RequirementError:
@@ -91,7 +95,7 @@ def test_mondrian_is_the_recursive_one(case: Case, requirement: str) -> None:
 @given(case=tables(min_rows=8, max_rows=40), chunk=st.integers(1, 9), requirement=st.sampled_from(["k=2", "l=2"]))
 @pytest.mark.parametrize("method", [pool, mondrian])
 def test_working_in_chunks_changes_nothing(method: object, case: Case, chunk: int, requirement: str) -> None:
-    table, wanted = Table.read(case.frame, case.schema), parse(requirement)
+    table, wanted = Table.read(case.frame, case.schema).with_boxes(tight=chunk % 2 == 0), parse(requirement)
     run = pool if method is pool else mondrian
     with pytest.MonkeyPatch.context() as patch:
         try:

@@ -106,7 +106,7 @@ def test_mondrian_is_attacked_at_any_size() -> None:
     rows = 3000
     place, age = rng.choice(["a1", "a2", "b1", "b2"], rows), rng.integers(20, 320, rows)
     frame = pl.DataFrame({"place": place, "age": age, "ill": np.where(rng.random(rows) < 0.08, "HIV", "flu")})
-    release = ri.anonymize(frame, SCHEMA, REQUIREMENT, method="mondrian", seed=0)
+    release = ri.anonymize(frame, SCHEMA, REQUIREMENT, method="mondrian", seed=0, boxes="tight")
     seen: list[float] = []
     groups = release.draft.groups.astype(np.int64)
     parts = by_components(

@@ -186,7 +186,7 @@ def _best(nodes: _Nodes, codes: Codes, taxonomies: Sequence[Taxonomy]) -> _Way:
         lower, upper = taxonomy.loss(*taxonomy.snap(low, below)), taxonomy.loss(*taxonomy.snap(above, high))
         gain = nodes.depth * whole - nodes.half * lower - (nodes.depth - nodes.half) * upper
         best.offer(nodes, attribute, gain, 0, nodes.half)
-        if deep.any() and not taxonomy.ordered:
+        if deep.any() and not taxonomy.runs:
             keys = _keys(nodes, column.take(order), taxonomy.size + 1)
             level = taxonomy.lowest(low, high)
             for leaf in (nodes.mean(central), low, high):

@@ -59,6 +59,7 @@ def mask(job: Job) -> Draft:
     fine = goal.holds(counts)
     breaking, alike = _choose(counts, fine, goal, m)
     changed = _change(job, draft.groups, breaking, alike, goal)
+    _refuse_shifted(goal, draft.groups[kept], changed[kept], job.table.domain)
     return replace(
         draft,
         sensitive=changed if len(breaking) else None,
@@ -87,6 +88,16 @@ def _asked(job: Job) -> tuple[Requirement, Requirement, int]:
         part.fits(job.table.domain)
     wanted = reduce(lambda a, b: a & b, goal)
     return reduce(lambda a, b: a & b, blind), wanted, given or max(_m(part) for part in goal)
+
+
+def _refuse_shifted(goal: Requirement, groups: Codes, changed: Codes, domain: Domain) -> None:
+    """Stop where changed values moved the whole table's distribution so far that other groups are too far from it."""
+    published = replace(domain, totals=np.bincount(changed, minlength=domain.size))
+    if not goal.holds(Counts(groups, changed, published)).all():
+        raise NotMetError(
+            f"Changed values shift the distribution of the whole table, from which {goal} is measured, too far. "
+            "Nothing was published. Take a larger k, or a requirement that looks at each group alone, such as simple-l."
+        )
 
 
 def _m(part: Requirement) -> int:

@@ -3,7 +3,7 @@
 Strict: all rows with one value go to the same side; a number is cut at its median, a category between two children of
 its node, next to the median in leaf order. Relaxed: where that cut fails, rows are halved by rank, so rows with the
 median's value may go either way. A split is taken if both sides meet the requirement, else the group tries its next
-widest attribute, and stands when none is left. Every group is published as its tight box.
+widest attribute, and stands when none is left. Every group is published as its box.
 
 All groups are tried at once, one attribute each per round, with the median read off one histogram over all groups:
 O(attributes x rows) a round, and about log2(rows / k) rounds.
@@ -88,7 +88,7 @@ def _cuts(
 
 def cut_near(taxonomy: Taxonomy, median: Codes, lo: Codes, hi: Codes) -> Codes:
     """The start of the median's child under the group's node, or the next child's start."""
-    if taxonomy.ordered:
+    if taxonomy.runs:
         cut = np.where(median > lo, median, median + 1)
         return np.where((hi == taxonomy.size - 1) & (lo < hi), hi, cut) if taxonomy.missing else cut
     below = taxonomy.lowest(lo, hi) - 1

@@ -1,10 +1,11 @@
 """Local recoding, top-down, with a pool for the small ones: the default for single releases.
 
-From one group that holds all rows, every group is tried on each attribute: a category goes to the children of its
-node, a number is split at its median. Children that meet the requirement stand on their own; the others are pooled,
-and a pool that fails borrows rows from the largest child until both hold. The attribute with the greatest loss
-reduction is taken; children go on, and the pool goes on with that attribute left as it is. Every group is published as
-its tight box. Rows to spare are those at the end of a box that all others of its group would be better off without.
+From one group that holds all rows, every group is tried on each attribute: it goes to the children of its node; where
+any range may be published, a number is split at its median. Children that meet the requirement stand on their own; the
+others are pooled, and a pool that fails borrows rows from the largest child until both hold. The attribute with the
+greatest loss reduction is taken; children go on, and the pool goes on with that attribute left as it is. Every group is
+published as its box. Rows to spare are those at the end of a box that all others of its group would be better off
+without.
 
 All groups of a round are worked on at once, in flat arrays: O(rounds x attributes x rows). There are about as many
 rounds as all taxonomies together have levels (for a number: binary digits).
@@ -94,7 +95,7 @@ class _Split:
 def _split(frontier: Frontier, place: int, attribute: _Attribute) -> _Split:
     """The children of every group on one attribute; a group that is all alike there has a single child."""
     lo, hi = frontier.bounds(place)
-    split = _split_numbers if attribute.taxonomy.ordered else _split_categories
+    split = _split_numbers if attribute.taxonomy.runs else _split_categories
     return split(frontier, place, attribute, lo, hi)
 
 

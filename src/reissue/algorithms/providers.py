@@ -128,7 +128,7 @@ def _with_dimension(table: Table, codes: Codes, width: float) -> Table:
     positions = np.append(np.arange(total, dtype=np.float64), 1 / width)
     leaves = Level(np.arange(total + 1, dtype=np.int32), tuple(str(code) for code in range(total + 1)))
     root = Level(np.zeros(total + 1, np.int32), (ROOT,))
-    taxonomy = Taxonomy((leaves, root), positions, ordered=True, missing=False)
+    taxonomy = Taxonomy((leaves, root), positions, ordered=True, missing=False, runs=True)
     coding = Coding(Hierarchy("flat"), taxonomy, pl.Series([], dtype=pl.String))
     return replace(table, codes=np.vstack([table.codes, codes]), codings=(*table.codings, coding))
 

@@ -127,7 +127,7 @@ def _splits(table: Table, node: Ints) -> Iterator[Bools]:
 def _cut(taxonomy: Taxonomy, codes: Codes) -> int:
     """Where sorted codes are cut: at the median, or at the start of its child under the node that holds them all."""
     lo, hi, median = int(codes[0]), int(codes[-1]), int(codes[len(codes) // 2])
-    if taxonomy.ordered:
+    if taxonomy.runs:
         missing = taxonomy.missing and hi == taxonomy.size - 1
         return hi if missing else max(median, lo + 1) if median == lo else median
     for first, last in taxonomy.children(*(int(end[0]) for end in taxonomy.snap(codes[:1], codes[-1:]))):

@@ -49,6 +49,7 @@ def publish_series(
     out: Path | None,
     memory: Path | None,
     newcomers: bool,
+    boxes: str,
     delimiter: str,
     force: bool,
     as_json: bool,
@@ -76,6 +77,7 @@ def publish_series(
             seed=seed,
             progress=progress,
             newcomers=newcomers,
+            boxes=boxes,
             **options,
         )
     with Staging() as staging:

@@ -82,6 +82,14 @@ def anonymize(
             help="An earlier release as it was published, for the method correspondence; repeated for each, in order.",
         ),
     ] = None,
+    boxes: Annotated[
+        str,
+        typer.Option(
+            metavar="WORD",
+            help="nodes: values are nodes of the taxonomies. tight: numbers and dates are ranges from the smallest to "
+            "the largest value of a group, which loses less and shows extreme values.",
+        ),
+    ] = "nodes",
     suppress: Annotated[
         float, typer.Option(metavar="SHARE", help="The share of rows that may be left out, such as 0.05.")
     ] = 0.0,
@@ -137,6 +145,7 @@ def anonymize(
             out=out,
             memory=memory,
             newcomers=newcomers,
+            boxes=boxes,
             delimiter=delimiter_of(delimiter),
             force=force,
             as_json=as_json,
@@ -158,6 +167,7 @@ def anonymize(
             requirement,
             method=method,
             suppress=suppress,
+            boxes=boxes,
             seed=seed,
             progress=progress,
             **options,
@@ -190,8 +200,8 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
                 "groups": release.groups,
                 "smallest_group": sizes.min() if len(sizes) else None,
                 "utility": utility.as_dict(),
-                "warnings": list(release.warnings),
                 "files": paths,
+                "warnings": list(release.warnings),
                 **_distortion(release),
             }
         )
