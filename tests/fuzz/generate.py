@@ -180,17 +180,20 @@ def _hostile(kind: str, rng: random.Random) -> Callable[[], Cell]:
 def _column(name: str, role: str, rows: int, rng: random.Random, hostile: bool) -> Column:
     if hostile:
         draw = _hostile(rng.choice([*HOSTILE, "distinct"]), rng)
-        return Column(name, role, tuple(draw() for _ in range(rows)), taxonomy=_odd_taxonomy(rng))
+        return Column(name, role, tuple(draw() for _ in range(rows)), taxonomy=_odd_taxonomy(role, rng))
     if role == "sensitive":
-        words = _WORDS[: rng.choice([2, 3, 4, 6])]
-        return Column(name, role, tuple(rng.choice(words) for _ in range(rows)), "tree", taxonomy="")
+        words = _WORDS[: rng.choice([2, 3, 4, 6, 6])]
+        cells = [words[row % len(words)] for row in range(rows)]
+        rng.shuffle(cells)
+        return Column(name, role, tuple(cells), "tree", taxonomy="")
     draw, kind, taxonomy = _tame(rng.choice(TAME), rng)
     cells = tuple(None if rng.random() < 0.02 else draw() for _ in range(rows))
+    taxonomy = taxonomy if role == "quasi" else ""
     return Column(name, role, cells, kind, TREE if taxonomy == TREE_TOML else {}, taxonomy)
 
 
-def _odd_taxonomy(rng: random.Random) -> str:
-    if rng.random() < 0.6:
+def _odd_taxonomy(role: str, rng: random.Random) -> str:
+    if rng.random() < 0.8 or (role not in {"quasi", "sensitive"} and rng.random() < 0.9):
         return ""
     return rng.choice(
         [
@@ -214,22 +217,24 @@ def _odd_taxonomy(rng: random.Random) -> str:
 # --- tables and schemas ----------------------------------------------------------------------------------------------
 
 
-def _columns(rng: random.Random, rows: int, hostile: float, *, provider: bool = False) -> tuple[Column, ...]:
+def _columns(
+    rng: random.Random, rows: int, hostile: float, *, provider: bool = False, people: float = 0.9
+) -> tuple[Column, ...]:
     """A table: an identifier, some quasi-identifiers, sensitive values and a column to keep."""
-    people = rng.sample(range(10_000, 99_999), max(rows, 1))[:rows]
-    found = [Column("id", "identifier", tuple(f"{PERSON}{number}" for number in people))]
-    roles = ["quasi"] * rng.choice([1, 2, 2, 3]) + ["sensitive"] * rng.choice([1, 1, 1, 1, 2, 0])
+    numbers = rng.sample(range(10_000, 99_999), max(rows, 1))[:rows]
+    found = [Column("id", "identifier", tuple(f"{PERSON}{number}" for number in numbers))]
+    roles = ["quasi"] * rng.choice([1, 2, 2, 3]) + ["sensitive"] * rng.choice([1] * 12 + [2, 2, 0])
     roles += ["keep"] * rng.choice([0, 0, 1]) + ["drop"] * rng.choice([0, 0, 1])
     names = [f"{role[0]}{place}" for place, role in enumerate(roles)]
     if rng.random() < hostile:
         for place in range(len(names)):
             names[place] = rng.choice(NAMES) if rng.random() < 0.4 else names[place]
     found += [
-        _column(name, role, rows, rng, rng.random() < hostile * 0.4) for name, role in zip(names, roles, strict=True)
+        _column(name, role, rows, rng, rng.random() < hostile * 0.5) for name, role in zip(names, roles, strict=True)
     ]
     if provider:
         found.append(Column("ward", "provider", tuple(rng.choice("ABC") for _ in range(rows))))
-    kept = [column for column in found if column.role != "identifier" or rng.random() < 0.9]
+    kept = [column for column in found if column.role != "identifier" or rng.random() < people]
     rng.shuffle(kept)
     return tuple(kept)
 
@@ -264,7 +269,7 @@ def _file(columns: Sequence[Column], rng: random.Random, hostile: float) -> tupl
         buffer = io.BytesIO()
         pl.DataFrame({c.name: pl.Series(c.cells, dtype=pl.String) for c in columns}).write_parquet(buffer)
         return "data.parquet", buffer.getvalue(), []
-    delimiter = rng.choice([",", ",", ",", ";", "\t"])
+    delimiter = rng.choice([*"," * 8, ";", "\t"])
     options = [] if delimiter == "," else ["--delimiter", "tab" if delimiter == "\t" else delimiter]
     text = _csv(columns, delimiter, rng.choice(["\n", "\n", "\r\n"]))
     if rng.random() < hostile * 0.3:
@@ -308,7 +313,7 @@ METHODS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("topdown", ()),
     ("topdown", ("--option", "score=loss")),
     ("incognito", ()),
-    ("incognito", ("--option", "loss=squares")),
+    ("incognito", ("--option", "loss=discernibility")),
     ("anatomy", ()),
     ("correspondence", ()),
     ("mask", ("--m", "2", "--k", "2")),
@@ -316,16 +321,17 @@ METHODS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("mask", ("--m", "2", "--k", "2", "--option", "under=topdown")),
     ("providers", ("--m", "1")),
 )
+_REQUIRED = {"equivalence": "simple-l=2"}
 FOLLOWING: Sequence[tuple[str, tuple[str, ...]]] = (
     ("invariance", ()),
     ("invariance", ("form=permuted",)),
-    ("invariance", ("form=tables",)),
+    ("invariance", ("form=two tables",)),
     ("equivalence", ("e=2",)),
-    ("equivalence", ("e=2", "form=tables")),
+    ("equivalence", ("e=2", "form=two tables")),
     ("distinct", ()),
     ("distinct", ("form=permuted",)),
     ("distinct", ("risk=0.6",)),
-    ("distinct", ("star=true", "form=tables")),
+    ("distinct", ("star=true", "form=two tables")),
 )
 
 
@@ -344,12 +350,12 @@ def _answers(out: str, data: str, requirement: str, rng: random.Random) -> list[
 
 
 def _rows(rng: random.Random) -> int:
-    return rng.choice([0, 1, 2, 3, 6, 8, 12, 12, 20, 20, 30, 40])
+    return rng.choice([0, 1, 2, 5, 8, 12, 12, 20, 20, 20, 30, 30, 40, 60])
 
 
 def _single(rng: random.Random) -> Case:
     """One table, one release, and what is asked about it."""
-    hostile = rng.choice([0.0, 0.3, 1.0])
+    hostile = rng.choice([0.0, 0.2, 0.2, 0.5, 1.0])
     method, options = rng.choice(METHODS)
     columns = _columns(rng, _rows(rng), hostile, provider=method == "providers" or rng.random() < 0.1)
     data, raw, reading = _file(columns, rng, hostile)
@@ -373,7 +379,7 @@ def _odd_file(rng: random.Random) -> bytes:
 def _waves(rng: random.Random, growing: bool) -> list[tuple[Column, ...]]:
     """The same table at two or three times: people come, go and change."""
     hostile = rng.choice([0.0, 0.0, 0.3])
-    whole = _columns(rng, rng.choice([6, 12, 20, 30]), hostile)
+    whole = _columns(rng, rng.choice([6, 12, 20, 30]), hostile, people=0.98)
     rows = len(whole[0].cells)
     waves = []
     for wave in range(rng.choice([2, 2, 3])):
@@ -392,7 +398,7 @@ def _series(rng: random.Random) -> Case:
     method, options = ("correspondence", ()) if growing else rng.choice(FOLLOWING)
     more = [part for option in options for part in ("--option", option)]
     more += [] if growing or rng.random() < 0.4 else ["--option", "ineligible=counterfeits"]
-    require = rng.choice(["k=2", "k=3", "l=2"]) if growing else "m-unique=2"
+    require = rng.choice(["k=2", "k=3", "l=2"]) if growing else _REQUIRED.get(method, "m-unique=2")
     suppress = rng.choice(["0", "0.2"]) if growing else "0"
     files: dict[str, bytes | None] = {"s.toml": _schema(waves[0]).encode()}
     commands = []
@@ -419,7 +425,7 @@ def _policy(rng: random.Random) -> tuple[str, str, str, float]:
     for method, options in FOLLOWING:
         pairs = [option.partition("=")[::2] for option in options]
         inline = ", ".join(f"{n} = {v if v in {'true', '2'} or '.' in v else _toml(v)}" for n, v in pairs)
-        kinds += [(method, "m-unique=2", f"options = {{ {inline} }}" if inline else "")]
+        kinds += [(method, _REQUIRED.get(method, "m-unique=2"), f"options = {{ {inline} }}" if inline else "")]
     method, require, options_line = rng.choice(kinds)
     suppress = rng.choice([0.0, 0.2])
     lines = ["[policy]", f"require = {_toml(require)}", f"method = {_toml(method)}", options_line]

@@ -76,6 +76,13 @@ def test_groups_may_have_names_in_files_of_others(reissue: Reissue, tmp_path: Pa
     assert reissue("attack", "data.csv", "data.csv", "-s", "s.toml", "--json").code in {0, 1, 3}
 
 
+def test_series_without_quasi_identifiers_are_refused(reissue: Reissue, tmp_path: Path) -> None:
+    written(tmp_path, PEOPLE, id="identifier", ill="sensitive")
+    found = reissue("check", "data.csv", "data.csv", "--series", "-s", "s.toml")
+    assert found.code == 2
+    assert "no quasi-identifier" in found.err
+
+
 def test_series_of_files_without_rows_are_refused(reissue: Reissue, tmp_path: Path) -> None:
     written(tmp_path, PEOPLE.clear(), id="identifier", age="quasi", ill="sensitive")
     assert reissue("check", "data.csv", "data.csv", "--series", "-s", "s.toml").code == 2

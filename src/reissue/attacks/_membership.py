@@ -22,7 +22,7 @@ from reissue.attacks._base import CannotRunError, Knowledge
 from reissue.attacks._hashing import mix
 from reissue.attacks._series import Published, Series
 from reissue.cells import cells_of
-from reissue.errors import InputError
+from reissue.errors import InputError, SchemaError
 from reissue.notation import parse_column
 from reissue.people.containment import containment
 from reissue.release import GROUP, Release
@@ -236,6 +236,8 @@ def numbered(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Published rows with the number of their group: their own, else by what they look like."""
     if GROUP in rows.columns and GROUP not in schema.columns:
         return rows.with_columns(*_as_numbers(rows[GROUP]))
+    if not schema.quasi:
+        raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
     _refuse_absent(rows, schema.quasi)
     texts = pl.struct(pl.col(schema.quasi).cast(pl.String))
     return rows.with_columns(texts.rank("dense").cast(pl.Int64).alias(NUMBER))
