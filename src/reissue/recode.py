@@ -122,6 +122,8 @@ def _row_by_row(table: Table, draft: Draft, order: Codes) -> tuple[list[pl.Serie
     if draft.looks is None:
         return _exact(table, table.codes[:, order]), [] if fakes is None else _exact(table, fakes.codes)
     looks, others = draft.looks[: table.rows], draft.looks[table.rows :]
+    if (looks[order] < 0).any() or (others < 0).any():
+        raise InternalError("A published row looks like no other. Nothing was published. Please report this.")
     alike = replace(draft, groups=looks, counterfeits=None if fakes is None else replace(fakes, groups=others))
     boxes = boxes_of(table, alike)
     texts = [_texts(table, boxes, place) for place in range(len(table.codes))]

@@ -183,9 +183,9 @@ def _column(name: str, role: str, rows: int, rng: random.Random, hostile: bool) 
         return Column(name, role, tuple(draw() for _ in range(rows)), taxonomy=_odd_taxonomy(role, rng))
     if role == "sensitive":
         words = _WORDS[: rng.choice([2, 3, 4, 6, 6])]
-        cells = [words[row % len(words)] for row in range(rows)]
-        rng.shuffle(cells)
-        return Column(name, role, tuple(cells), "tree", taxonomy="")
+        dealt = [words[row % len(words)] for row in range(rows)]
+        rng.shuffle(dealt)
+        return Column(name, role, tuple(dealt), "tree", taxonomy="")
     draw, kind, taxonomy = _tame(rng.choice(TAME), rng)
     cells = tuple(None if rng.random() < 0.02 else draw() for _ in range(rows))
     taxonomy = taxonomy if role == "quasi" else ""

@@ -50,7 +50,7 @@ def judge(asked: Asked, folder: Path) -> list[str]:
     if release is None:
         return ["no file was written"]
     head, *rows = release
-    public = [c.name for c in asked.columns if c.role in {"quasi", "sensitive", "keep"}]
+    public = _public(asked)
     found = []
     extra = {_plain(name or "") for name in head} - {_plain(name) for name in public} - {"group"}
     if extra:
@@ -60,7 +60,7 @@ def judge(asked: Asked, folder: Path) -> list[str]:
     found += [f"{part} is not met" for part in asked.requirement.split(" & ") if not _met(part, groups, asked)]
     found += _counted(asked, files, groups, rows_out)
     if asked.method != "mask" and "counterfeits" not in files:
-        found += _true(asked, head, rows, "sensitive" in files or "group" in head)
+        found += _true(asked, head, rows, "sensitive" in files or ("group" in head and "group" not in public))
     return found
 
 
@@ -118,11 +118,15 @@ def _names(asked: Asked, role: str) -> list[str]:
     return [column.name for column in asked.columns if column.role == role]
 
 
+def _public(asked: Asked) -> list[str]:
+    return [column.name for column in asked.columns if column.role in {"quasi", "sensitive", "keep"}]
+
+
 def _groups(asked: Asked, files: Mapping[str, list[list[Cell]]]) -> dict[tuple[Cell, ...], Group]:
     """The sensitive values of each group: by its number where there is one, else by its quasi-identifiers."""
     head, *rows = files["release"]
     groups: dict[tuple[Cell, ...], Group] = defaultdict(list)
-    numbered = head[:1] == ["group"] and "group" not in _names(asked, "quasi")
+    numbered = head[:1] == ["group"] and "group" not in _public(asked)
     key = [0] if numbered else _place(head, _names(asked, "quasi"))
     if "sensitive" in files:
         head, *counted = files["sensitive"]

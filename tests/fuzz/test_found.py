@@ -102,3 +102,28 @@ def test_a_series_without_sensitive_column_can_be_published(reissue: Reissue, tm
     with (tmp_path / "s.toml").open("a") as file:
         file.write('[policy]\nrequire = "k=2"\nnot_run = "allow"\n')
     assert run(["publish", "data.csv", "-l", "n.ledger", "-s", "s.toml", "-o", "r1.csv"]) == 0
+
+
+@pytest.mark.parametrize("place", ["", ".", "/", "postgresql://"])
+def test_a_ledger_has_a_name(reissue: Reissue, tmp_path: Path, place: str) -> None:
+    written(tmp_path, PEOPLE, id="identifier", age="quasi", ill="sensitive")
+    for command in (["ledger", "list", place], ["publish", "data.csv", "-l", place, "-s", "s.toml"]):
+        found = reissue(*command)
+        assert found.code == 2, found.err
+    assert {path.name for path in tmp_path.iterdir()} == {"data.csv", "s.toml"}
+
+
+def test_equivalence_publishes_everyone_truly_where_rows_may_be_left_out() -> None:
+    """Whom the grouping of looks left out was published with the looks of another group."""
+    frame = pl.DataFrame(
+        {
+            "id": range(6),
+            "age": [2, 3, 1, 1, 2, 1],
+            "sex": list("ffffmf"),
+            "ill": ["burn", "asthma", "angina", "asthma", "gout", "angina"],
+        }
+    )
+    schema = Schema.of_columns(quasi=["age", "sex"], sensitive=["ill"], identifier="id")
+    release = ri.anonymize(frame, schema, "simple-l=2", method="equivalence", seed=1, e=2, suppress=0.2)
+    shown = release.tables["release"]["sex"].cast(pl.String)
+    assert shown.is_in(["*", "m"]).sum() >= 1

@@ -72,6 +72,8 @@ class Algorithm:
     """Whether it follows people through a series, and so needs identifiers and its memory."""
     carries: bool = False
     """Whether its option `after` may be what a ledger carried on of the earlier releases (a Past) instead of them."""
+    blind: bool = False
+    """Whether it looks at sensitive values through the requirement only: asked for k alone, it does not at all."""
     changes_values: bool = False
     """Whether it publishes sensitive values that nobody has, so that the table itself need not meet what it asks."""
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None
@@ -109,6 +111,7 @@ def algorithm(
     suppresses: bool = False,
     remembers: bool = False,
     carries: bool = False,
+    blind: bool = False,
     changes_values: bool = False,
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
@@ -116,7 +119,7 @@ def algorithm(
 
     def keep(run: Callable[[Job], Draft]) -> Callable[[Job], Draft]:
         _REGISTRY[name] = Algorithm(
-            name, run, summary, dict(options or {}), suppresses, remembers, carries, changes_values, recheck
+            name, run, summary, dict(options or {}), suppresses, remembers, carries, blind, changes_values, recheck
         )
         return run
 

@@ -185,14 +185,14 @@ class _Work:
         )
 
     def _looks(self, fakes: "_Fakes") -> Codes:
-        """Rows and counterfeits that are generalized alike, by quasi-identifiers alone."""
+        """Rows and counterfeits that are generalized alike, by quasi-identifiers alone; everyone is somewhere."""
         table, pool = self.job.table, find("pool")
         models = np.concatenate([np.arange(table.rows), np.zeros(len(fakes.value), np.int64)])
         everyone = replace(table.some(models), codes=np.hstack([table.codes, fakes.codes]))
-        blind = replace(
-            self.job, table=everyone, requirement=KAnonymity(self.job.options["k"]), options=pool.settle({})
-        )
-        return pool.run(blind).groups
+        alike = KAnonymity(self.job.options["k"])
+        return pool.run(
+            replace(self.job, table=everyone, requirement=alike, suppress=0.0, options=pool.settle({}))
+        ).groups
 
     def _memory(self, signature: Codes, fakes: "_Fakes") -> dict[str, object]:
         register = self.situation.publish(signature).as_memory()

@@ -52,6 +52,7 @@ _LARGEST = 4_000_000
         )
     },
     suppresses=True,
+    blind=True,
 )
 def incognito(job: Job) -> Draft:
     """Find the full-domain generalization with the least loss."""

@@ -35,6 +35,7 @@ _LEAST_GAIN = 1e-9
     "pool",
     "Local recoding that splits where it saves most and pools what is left over: the least loss.",
     suppresses=True,
+    blind=True,
 )
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""

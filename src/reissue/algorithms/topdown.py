@@ -85,6 +85,7 @@ _SCORES: dict[str, Callable[[_Step], float]] = {
         )
     },
     suppresses=True,
+    blind=True,
 )
 def topdown(job: Job) -> Draft:
     """Specialize from the roots down as long as every group stays fit."""

@@ -270,7 +270,7 @@ class _Outcome:
     def case(self, number: int) -> dict[str, Any]:
         """Its worst case; `number` is that of the release."""
         tried = self.parts.tried
-        worlds = f"{self.parts.kept:,} of {tried:,}" if tried else "all that it allows, for nothing was refused"
+        worlds = f"{self.parts.kept:,} of {tried:,}" if tried else "all that it allows"
         return tell(number, self.source, self.believed, self.shares, self.known, self.asked, self.limit, worlds)
 
     def reason(self) -> str:
@@ -284,7 +284,7 @@ class _Outcome:
         """In plain words."""
         left = f"Of {self.parts.tried:,} worlds that were tried {self.parts.kept:,} lead to this very release"
         if not self.parts.tried:
-            left = "The algorithm refused nothing on its way, so every world that the release allows leads to it"
+            left = "Every world that the release allows leads to it"
         surest = f"{self.posterior:.3g}" + (f" ± {self.error:.2g}" if self.error else "")
         if self.people:
             return (
@@ -302,7 +302,10 @@ def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outco
     source = release.source or _made_again(release, series, knowledge, requirement)
     more = 10 if series.exact else 1
     plain = (knowledge.algorithm or source.method) == "mondrian" and requirement.monotone and not knowledge.options
-    if plain and source.suppressed == 0 and source.method == "mondrian":
+    if not knowledge.algorithm and find(source.method).blind and not requirement.sensitive:
+        # Whatever the values are, the same release comes out.
+        parts = by_components(possible_worlds(source), [], requirement)
+    elif plain and source.suppressed == 0 and source.method == "mondrian":
         parts = _refused_by_mondrian(source, requirement, 10 * BUDGET * more)
     else:
         parts = _run_again(source, knowledge, more)

@@ -119,6 +119,8 @@ def ledger_inputs(place: str, key: Path | None) -> Iterator[Input]:
     given = os.environ.get("REISSUE_HEAD")
     if given:
         yield Input("the head of the ledger", Path(given))
+    if folder is not None and not folder.name:
+        raise InputError("A ledger is a folder with a name of its own, such as hospital.ledger.")
     key = key or (None if folder is None else folder.with_name(f"{folder.name}.key"))
     if key is not None:
         yield Input("the ledger's key", key)

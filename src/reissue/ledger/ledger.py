@@ -416,6 +416,8 @@ def _shown(place: str | Path) -> str:
 def _key_file(place: str | Path, key: str | Path | None) -> Path | None:
     from reissue.ledger._store import is_url
 
+    if not is_url(place) and not Path(place).name:
+        raise InputError("A ledger is a folder with a name of its own, such as hospital.ledger.")
     if key is not None:
         return Path(key)
     return None if is_url(place) else Path(place).with_name(f"{Path(place).name}.key")
