@@ -21,7 +21,7 @@ from pathlib import Path
 
 from reissue.cli._app import run
 from tests.fuzz.generate import VALUE, Case, Command, make
-from tests.fuzz.judge import judge
+from tests.fuzz.judge import judge, judge_series
 
 __all__ = ["Problem", "drive"]
 
@@ -62,12 +62,14 @@ def drive(case: Case, *, apart: bool = False) -> list[Problem]:
         folder = Path(place)
         for name, raw in case.files.items():
             folder.joinpath(name).mkdir() if raw is None else folder.joinpath(name).write_bytes(raw)
-        found = []
+        found, released = [], []
         for command in case.commands:
             before = _hashes(folder)
             outcome = _apart(command.arguments) if apart else _here(command.arguments)
             found += [Problem(case.seed, command.arguments, what) for what in _wrong(case, command, outcome, before)]
-        return found
+            released += [command.asked] if command.asked is not None and outcome.code == 0 else []
+        together = judge_series(released, folder) if released else []
+        return found + [Problem(case.seed, ("all together",), what) for what in together]
 
 
 def _here(arguments: tuple[str, ...]) -> _Outcome:

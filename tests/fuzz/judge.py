@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-__all__ = ["Asked", "Column", "judge", "read_csv"]
+__all__ = ["FOLLOWING", "Asked", "Column", "judge", "judge_series", "read_csv"]
+
+FOLLOWING = frozenset({"invariance", "equivalence", "distinct"})
+"""Methods that promise that a value keeps its company as long as its person stays."""
 
 Cell = str | None
 Group = list[tuple[Cell, ...]]
@@ -60,8 +63,53 @@ def judge(asked: Asked, folder: Path) -> list[str]:
     found += [f"{part} is not met" for part in asked.requirement.split(" & ") if not _met(part, groups, asked)]
     found += _counted(asked, files, groups, rows_out)
     if asked.method != "mask" and "counterfeits" not in files:
-        found += _true(asked, head, rows, "sensitive" in files or ("group" in head and "group" not in public))
+        found += _true(asked, head, rows, "sensitive" in files or _numbered(asked, head))
     return found
+
+
+def judge_series(releases: Sequence[Asked], folder: Path) -> list[str]:
+    """What releases give away together: everyone must keep two possible values, the own one among them.
+
+    Who knows everybody's quasi-identifiers looks up the groups that somebody may stand in, and crosses out what any
+    release rules out. For methods that promise to withstand that, of tables in which values never change.
+    """
+    possible: dict[Cell, set[tuple[Cell, ...]]] = {}
+    for asked in releases:
+        people = [column for column in asked.columns if column.role == "identifier"]
+        if asked.method not in FOLLOWING or asked.suppress or not people or not _readable(asked):
+            return []
+        secret = [column for column in asked.columns if column.role == "sensitive"]
+        for row, person in enumerate(people[0].cells):
+            shown = _shown_to(asked, row, folder)
+            possible[person] = possible.get(person, shown) & shown
+            if tuple(column.cells[row] for column in secret) not in possible[person]:
+                return ["somebody's own value is ruled out"]
+    return ["somebody's value is known for sure"] if any(len(left) < 2 for left in possible.values()) else []
+
+
+def _readable(asked: Asked) -> bool:
+    return all(column.kind for column in asked.columns if column.role in {"quasi", "sensitive"})
+
+
+def _shown_to(asked: Asked, row: int, folder: Path) -> set[tuple[Cell, ...]]:
+    """The values of all groups in which somebody with the quasi-identifiers of a row may stand."""
+    files = _tables(asked, folder)
+    groups = _groups(asked, files)
+    head, *rows = files["release"]
+    quasi = [column for column in asked.columns if column.role == "quasi"]
+    places = _place(head, [column.name for column in quasi])
+    numbered = _numbered(asked, head)
+    fits = {
+        (each[0],) if numbered else tuple(each[at] for at in places)
+        for each in rows
+        if all(_holds(each[at], column.cells[row], column) for at, column in zip(places, quasi, strict=True))
+    }
+    return {value for group in fits for value in groups[group]}
+
+
+def _numbered(asked: Asked, head: Sequence[Cell]) -> bool:
+    """Whether the release numbers its groups."""
+    return head[:1] == ["group"] and "group" not in _public(asked)
 
 
 def _plain(name: str) -> str:
@@ -126,8 +174,7 @@ def _groups(asked: Asked, files: Mapping[str, list[list[Cell]]]) -> dict[tuple[C
     """The sensitive values of each group: by its number where there is one, else by its quasi-identifiers."""
     head, *rows = files["release"]
     groups: dict[tuple[Cell, ...], Group] = defaultdict(list)
-    numbered = head[:1] == ["group"] and "group" not in _public(asked)
-    key = [0] if numbered else _place(head, _names(asked, "quasi"))
+    key = [0] if _numbered(asked, head) else _place(head, _names(asked, "quasi"))
     if "sensitive" in files:
         head, *counted = files["sensitive"]
         values = _place(head, _names(asked, "sensitive"))

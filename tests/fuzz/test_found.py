@@ -127,3 +127,12 @@ def test_equivalence_publishes_everyone_truly_where_rows_may_be_left_out() -> No
     release = ri.anonymize(frame, schema, "simple-l=2", method="equivalence", seed=1, e=2, suppress=0.2)
     shown = release.tables["release"]["sex"].cast(pl.String)
     assert shown.is_in(["*", "m"]).sum() >= 1
+
+
+def test_a_ledger_is_not_begun_with_a_schema_whose_files_cannot_be_read(reissue: Reissue, tmp_path: Path) -> None:
+    written(tmp_path, PEOPLE, id="identifier", age="quasi", ill="sensitive")
+    with (tmp_path / "s.toml").open("a") as file:
+        file.write('[taxonomy.age]\nfile = "absent.csv"\n[policy]\nrequire = "k=2"\n')
+    found = reissue("publish", "data.csv", "-l", "n.ledger", "-s", "s.toml", "-o", "r1.csv")
+    assert found.code == 2
+    assert not (tmp_path / "n.ledger").exists()

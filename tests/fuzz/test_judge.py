@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.judge import Asked, Column, judge, read_csv
+from tests.fuzz.judge import Asked, Column, judge, judge_series, read_csv
 
 AGES = Column("age", "quasi", ("20", "21", "30", "31", None), "number")
 DAYS = Column("day", "quasi", ("2024-01-05", "2024-02-05", "2024-04-01", "2024-12-31", "2023-01-01"), "date")
@@ -70,3 +70,24 @@ def test_the_judge_reads_dates(tmp_path: Path, text: str, rows: int) -> None:
 
 def test_missing_and_empty_are_told_apart() -> None:
     assert list(read_csv('a,"b ""c""",\n"",x\r\n"1\n2",')) == [["a", 'b "c"', None], ["", "x"], ["1\n2", None]]
+
+
+PEOPLE = Column("id", "identifier", ("p1", "p2", "p3", "p4"))
+TOWNS = Column("age", "quasi", ("20", "21", "30", "31"), "number")
+VALUES = Column("ill", "sensitive", ("flu", "gout", "flu", "burn"), "tree")
+
+
+@pytest.mark.parametrize(
+    ("second", "what"),
+    [
+        ("group,age,ill\n1,20,flu\n1,21,gout\n2,30,flu\n2,31,burn\n", []),
+        ("group,age,ill\n1,20,flu\n1,31,burn\n2,30,flu\n2,21,gout\n", ["somebody's value is known for sure"]),
+        ("group,age,ill\n1,20,cold\n1,21,gout\n2,30,flu\n2,31,burn\n", ["somebody's own value is ruled out"]),
+    ],
+)
+def test_the_judge_crosses_out_over_a_series(tmp_path: Path, second: str, what: list[str]) -> None:
+    first = "group,age,ill\n1,20,flu\n1,21,gout\n2,30,flu\n2,31,burn\n"
+    asked = [Asked((PEOPLE, TOWNS, VALUES), f"r{number}.csv", "m-unique=2", "invariance") for number in (1, 2)]
+    for one, text in zip(asked, (first, second), strict=True):
+        (tmp_path / one.path).write_text(text, encoding="utf-8")
+    assert judge_series(asked, tmp_path) == what

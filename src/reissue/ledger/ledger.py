@@ -83,6 +83,7 @@ class Ledger:
         from reissue.ledger._store import NoLedgerError, Store
 
         Policy.of(schema)
+        pack_schema(schema, content_name)  # files that cannot be read are noticed before anything is there
         with suppress(NoLedgerError):
             cls.open(place, key=key, head=head).close()
             raise InputError(f"There is a ledger at '{_shown(place)}' already. Open it, or choose another place.")
