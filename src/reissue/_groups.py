@@ -113,7 +113,8 @@ def _number(column: pl.Series) -> tuple[pl.Series, int]:
     """A column as numbers 0, 1, ..., equal where the values are equal, and how many numbers there are at most."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
-    counted = column.dtype.is_integer() or column.dtype.is_temporal() or isinstance(column.dtype, pl.Boolean | pl.Enum)
+    whole = column.dtype.is_integer() and column.dtype not in {pl.UInt64, pl.Int128, pl.UInt128}  # what 64 bits hold
+    counted = whole or column.dtype.is_temporal() or isinstance(column.dtype, pl.Boolean | pl.Enum)
     if not counted:
         own = pl.Categorical(pl.Categories.random())
         column = column.cast(pl.String).cast(own)

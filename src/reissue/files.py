@@ -24,10 +24,12 @@ __all__ = [
     "LEDGER_FILE",
     "SECOND_TABLES",
     "disarm",
+    "nested",
     "read_file",
     "read_whole",
     "refuse_existing",
     "refuse_folder",
+    "refuse_nested",
     "second_path",
     "stage_tables",
     "write_file",
@@ -73,6 +75,21 @@ def _read_parquet(path: Path, only: Sequence[str]) -> pl.DataFrame:
     names = lazy.collect_schema().names()
     wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
     return lazy.select(wanted).collect()
+
+
+def nested(dtype: pl.DataType) -> bool:
+    """Whether cells of this type hold several things, or what has no text: durations and raw bytes."""
+    return dtype.is_nested() or isinstance(dtype, pl.Binary | pl.Object | pl.Duration)
+
+
+def refuse_nested(frame: pl.DataFrame, names: Sequence[str]) -> None:
+    """Stop if a column that is needed holds what is no single value."""
+    bad = [name for name in names if name in frame.columns and nested(frame.schema[name])]
+    if bad:
+        raise DataError(
+            f"Column '{bad[0]}' holds lists, structures, durations or raw bytes, not plain values. Make it text, "
+            "numbers or dates, or leave it out."
+        )
 
 
 def _format(path: Path) -> str:

@@ -17,7 +17,7 @@ import polars as pl
 from reissue._hints import DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE
 from reissue._published import PublishedColumn
 from reissue.errors import DataError, InputError, SchemaError, nearest_column
-from reissue.files import read_file, second_path
+from reissue.files import nested, read_file, second_path
 from reissue.release import GROUP, Release
 from reissue.schema import Role, Schema
 from reissue.table import to_polars
@@ -127,11 +127,11 @@ class _Tables:
 
     @property
     def columns(self) -> dict[str, pl.Series]:
-        """All columns but the numbers and sizes of groups, as text."""
+        """All columns but the numbers and sizes of groups, as text; without lists and the like."""
         found = {name: self.frame[name] for name in self.frame.columns if name != GROUP}
         if self.values is not None:
             found |= {name: self.values[name] for name in self.values.columns if name not in {GROUP, _COUNT}}
-        return {name: series.cast(pl.String) for name, series in found.items()}
+        return {name: series.cast(pl.String) for name, series in found.items() if not nested(series.dtype)}
 
 
 def _filled(frame: pl.DataFrame, name: str) -> pl.DataFrame:

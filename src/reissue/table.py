@@ -13,6 +13,7 @@ from reissue._frames import Back, from_frame
 from reissue._identifiers import identifier_texts
 from reissue.cells import Counts, Domain, pack
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
+from reissue.files import refuse_nested
 from reissue.hierarchies import Coding, prepare, unrounded
 from reissue.schema import Role, Schema
 from reissue.taxonomy import Taxonomy
@@ -132,7 +133,9 @@ def to_polars(
     if isinstance(data, str | Path):
         text = () if schema is None else tuple(n for n, h in schema.hierarchies.items() if h.kind == "prefix")
         return read_together(data, schema, text=text, delimiter=delimiter, only=only), lambda frame: frame
-    return from_frame(data, only)
+    frame, back = from_frame(data, only)
+    refuse_nested(frame, () if schema is None else schema.used)
+    return frame, back
 
 
 def code_column(column: pl.Series, schema: Schema) -> Coding:

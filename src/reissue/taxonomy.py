@@ -107,10 +107,12 @@ class Taxonomy:
 
     def loss(self, lo: Codes, hi: Codes) -> Floats:
         """How much of the domain a published interval covers: 0 for a leaf, 1 for the root."""
-        span = self.positions[-1] - self.positions[0]
+        # Halves, so that the distance of the largest numbers is a number too.
+        halves = self.positions / 2
+        span = float(halves[-1] - halves[0])
         if span == 0:
             return np.zeros(len(lo))
-        return (self.positions[hi] - self.positions[lo]) / float(span)
+        return (halves[hi] - halves[lo]) / span
 
     def text(self, lo: Codes, hi: Codes) -> list[str | None]:
         """Published text of intervals that `snap` or a cut gave: node names, else `[20, 34]`."""

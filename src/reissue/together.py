@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from reissue.errors import DataError, SchemaError
-from reissue.files import FORMATS, read_file
+from reissue.files import FORMATS, read_file, refuse_nested
 from reissue.schema import Schema
 
 __all__ = ["read_together"]
@@ -18,7 +18,9 @@ def read_together(
     """Read a file; or the files of a folder, one under the other, with a column that names the provider of each row."""
     path = Path(path)
     if not path.is_dir():
-        return read_file(path, text=text, delimiter=delimiter, only=only)
+        frame = read_file(path, text=text, delimiter=delimiter, only=only)
+        refuse_nested(frame, () if schema is None else schema.used)
+        return frame
     name = None if schema is None else schema.provider
     if name is None:
         raise SchemaError(
@@ -28,6 +30,7 @@ def read_together(
     frames = []
     for file in sorted(place for place in path.iterdir() if place.name.endswith(FORMATS)):
         frame = read_file(file, text=text, delimiter=delimiter, only=only)
+        refuse_nested(frame, schema.used if schema else ())
         if name in frame.columns:
             raise DataError(
                 f"'{file}' has a column '{name}' already; files of one folder are told apart by their names."

@@ -10,6 +10,9 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
 
 import polars as pl
 
@@ -116,6 +119,8 @@ def make(seed: int) -> Case:
         (_published, 5),
         (_broken, 4),
         (_looked_at, 3),
+        (_typed, 3),
+        (_known, 2),
     )
     kind = rng.choices([each for each, _ in kinds], [weight for _, weight in kinds])[0]
     return replace(kind(rng), seed=seed)
@@ -470,6 +475,102 @@ def _published(rng: random.Random) -> Case:
     ]
     commands += [Command((*one, *rng.choice([(), ("--json",)]))) for one in rng.sample(told, 3)]
     return Case(0, files, tuple(commands))
+
+
+TYPED: Mapping[str, tuple[Any, Sequence[Any]]] = {
+    "small": (pl.Int8, [1, 2, -128, 127]),
+    "large": (pl.UInt64, [0, 2**64 - 1, 2**63]),
+    "wide": (pl.Int64, [-(2**63), 2**63 - 1, 0]),
+    "real": (pl.Float32, [0.1, float("nan"), float("inf"), -0.0]),
+    "double": (pl.Float64, [1e308, -1e308, 5e-324, 0.5]),
+    "truth": (pl.Boolean, [True, False, None]),
+    "day": (pl.Date, [date(1, 1, 1), date(9999, 12, 31), date(1970, 1, 1), date(2024, 2, 29)]),
+    "moment": (pl.Datetime("us"), [datetime(1, 1, 1), datetime(2024, 1, 1, 12), datetime(9999, 12, 31)]),  # noqa: DTZ001
+    "zoned": (pl.Datetime("ms", "Europe/Berlin"), [datetime(2024, 3, 31, 1), datetime(2024, 10, 27, 1)]),  # noqa: DTZ001
+    "clock": (pl.Time, [time(0), time(23, 59)]),
+    "while": (pl.Duration("us"), [timedelta(days=1), timedelta(0)]),
+    "money": (pl.Decimal(20, 2), [Decimal("1.10"), Decimal("99999999.99")]),
+    "raw": (pl.Binary, [b"a", b"\x00"]),
+    "list": (pl.List(pl.Int64), [[1], [1, 2], []]),
+    "struct": (pl.Struct({"a": pl.Int64}), [{"a": 1}, {"a": 2}]),
+    "choice": (pl.Categorical, ["a", "b"]),
+    "fixed": (pl.Enum(["a", "b"]), ["a", "b"]),
+    "null": (pl.Null, [None]),
+    "text": (pl.String, [f"{VALUE}a", f"{VALUE}b", "", None]),
+}
+
+
+def _typed(rng: random.Random) -> Case:
+    """A Parquet file with columns of any type, in any role."""
+    rows = rng.choice([1, 4, 12, 12, 20])
+    kinds = rng.sample(list(TYPED), 3)
+    frame = pl.DataFrame(
+        [
+            pl.Series(f"c{place}", [rng.choice(TYPED[k][1]) for _ in range(rows)], dtype=TYPED[k][0])
+            for place, k in enumerate(kinds)
+        ]
+    )
+    number = pl.Series("id", range(rows), dtype=rng.choice([pl.Int64, pl.UInt64, pl.Float64, pl.String]))
+    buffer = io.BytesIO()
+    frame.insert_column(0, number).write_parquet(buffer)
+    roles = ["identifier", *rng.sample(["quasi", "quasi", "sensitive", "keep"], 3)]
+    roles[1:] = roles[1:] if "quasi" in roles else ["quasi", *roles[2:]]
+    columns = [Column(name, role, (), taxonomy="") for name, role in zip(["id", "c0", "c1", "c2"], roles, strict=True)]
+    schema = _schema(columns, '[policy]\nrequire = "k=2"\nnot_run = "allow"')
+    data = "data.parquet"
+    out = rng.choice(["out.parquet", "out.csv"])
+    method = rng.choice(["pool", "topdown", "mondrian", "incognito", "anatomy", "correspondence"])
+    require = "l=2" if method == "anatomy" else "k=2"
+    commands = [
+        ("init", data, "--out", "new.toml"),
+        ("attack", data, data),
+        ("check", data, "--schema", "s.toml"),
+        ("utility", data, out, "--schema", "s.toml", "--queries", "4"),
+        ("attack", out, out, "--schema", "s.toml", "--people", data),
+        ("publish", data, "--ledger", "n.ledger", "--schema", "s.toml", "--out", "r1.csv"),
+        ("ledger", "adopt", "a.ledger", data, "--schema", "s.toml"),
+        ("check", data, data, "--series", "--schema", "s.toml"),
+    ]
+    first = ("anonymize", data, "--schema", "s.toml", "--require", require, "--method", method, "--out", out)
+    return Case(
+        0,
+        {data: buffer.getvalue(), "s.toml": schema.encode()},
+        tuple(map(_told, [first, *rng.sample(commands, 3)], [rng] * 4)),
+    )
+
+
+def _told(arguments: Sequence[str], rng: random.Random) -> Command:
+    return Command((*arguments, *rng.choice([(), ("--json",)])))
+
+
+def _known(rng: random.Random) -> Case:
+    """Two releases by hand, and an adversary who knows much."""
+    columns = _columns(rng, rng.choice([4, 12, 20]), rng.choice([0.0, 0.2]), provider=True, people=1.0)
+    public = [c for c in columns if c.role in {"quasi", "sensitive"}]
+    files: dict[str, bytes | None] = {
+        "s.toml": _schema(columns).encode(),
+        "members": None,
+        "data.csv": _csv(columns).encode(),
+    }
+    for number in (1, 2):
+        files[f"r{number}.csv"] = _csv(public).encode()
+        files[f"private{number}.csv"] = _csv(columns).encode()
+        files[f"members/m{number}.csv"] = _csv([c for c in columns if c.role in {"identifier", "quasi"}]).encode()
+    schema = ("--schema", "s.toml")
+    knows = ("--knows", f"algorithm={rng.choice(['pool', 'mask', 'none'])}", "--knows", "requirement=k=2")
+    commands = [
+        ("attack", "r1.csv", "r2.csv", *schema, "--members", "members"),
+        ("attack", "r1.csv", *schema, "--people", "data.csv", "--exact"),
+        ("attack", "private1.csv", "private2.csv", *schema, "--report", "r.html"),
+        ("attack", "private1.csv", "private2.csv", *schema, "--m", "2", "--providers", "ward"),
+        ("attack", "private1.csv", *schema, "--coalition", rng.choice(["A", "A,B", "A,B,C", "Z", ""])),
+        ("attack", "r1.csv", *schema, "--people", "data.csv", *knows),
+        ("attack", "r1.csv", "r2.csv", *schema, "--originals", "members", "--report", "r.html"),
+        ("check", "private1.csv", "private2.csv", "--series", *schema),
+        ("ledger", "adopt", "a.ledger", "r1.csv", "r2.csv", *schema),
+        ("anonymize", "data.csv", *schema, "--method", "providers", "--m", "2", "--require", "k=2", "--out", "out.csv"),
+    ]
+    return Case(0, files, tuple(_told(one, rng) for one in rng.sample(commands, 3)), persons=())
 
 
 def _broken(rng: random.Random) -> Case:

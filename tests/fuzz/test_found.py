@@ -11,6 +11,7 @@ from reissue.cli._app import run
 from reissue.errors import RequirementError, SchemaError
 from reissue.requirements import parse
 from reissue.schema import Schema
+from reissue.utility import measure
 from tests.cli.conftest import Reissue, reissue
 
 __all__ = ["reissue"]
@@ -136,3 +137,37 @@ def test_a_ledger_is_not_begun_with_a_schema_whose_files_cannot_be_read(reissue:
     found = reissue("publish", "data.csv", "-l", "n.ledger", "-s", "s.toml", "-o", "r1.csv")
     assert found.code == 2
     assert not (tmp_path / "n.ledger").exists()
+
+
+@pytest.mark.parametrize("kind", [pl.List(pl.Int64), pl.Duration("us"), pl.Binary, pl.Struct({"a": pl.Int64})])
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+def test_columns_that_hold_no_plain_values_are_refused(
+    reissue: Reissue, tmp_path: Path, kind: pl.DataType, role: str
+) -> None:
+    cells: dict[object, list[object]] = {
+        pl.List: [[1], [2]],
+        pl.Duration: [1, 2],
+        pl.Binary: [b"a", b"b"],
+        pl.Struct: [{"a": 1}, {"a": 2}],
+    }
+    odd = pl.Series("odd", cells[kind.base_type()] * 4, dtype=kind)
+    PEOPLE.with_columns(odd).write_parquet(tmp_path / "data.parquet")
+    written(tmp_path, PEOPLE, id="identifier", age="quasi", ill="sensitive", odd=role)
+    for command in (["check"], ["attack"], ["anonymize", "-r", "k=2"], ["check", "--series", "data.parquet"]):
+        found = reissue(command[0], "data.parquet", *command[1:], "-s", "s.toml")
+        assert found.code == 2, found.err
+        assert "odd" in found.err
+    assert reissue("attack", "data.parquet", "data.parquet", "--json").code in {0, 1, 3}
+    assert reissue("init", "data.parquet", "-o", "new.toml").code == 0
+
+
+def test_whole_numbers_beyond_63_bits_are_counted() -> None:
+    large = pl.Series("ill", [2**64 - 1, 2**63, 2**64 - 1, 0], dtype=pl.UInt64)
+    frame = pl.DataFrame([pl.Series("age", [1, 1, 2, 2]), large])
+    assert check(frame, Schema.of_columns(quasi=["age"], sensitive=["ill"]), "l=2").met
+
+
+def test_the_distance_of_the_largest_numbers_is_a_number() -> None:
+    frame = pl.DataFrame({"age": [1e308, -1e308, 1e308, -1e308], "ill": list("abab")})
+    release = ri.anonymize(frame, Schema.of_columns(quasi=["age"], sensitive=["ill"]), "k=2", seed=0)
+    assert measure(release).loss == 0

@@ -126,7 +126,10 @@ def _shown(frame: pl.DataFrame, schema: Schema, people: Table) -> Table:
     """Published sensitive values in their own coding, beside a quasi-identifier that says nothing."""
     types = {name: people.frame.schema[name] for name in schema.sensitive if name in people.frame.columns}
     nothing = schema.quasi[0]
-    frame = frame.select(pl.lit("-").alias(nothing), *schema.sensitive).cast(types)  # type: ignore[arg-type]
+    try:
+        frame = frame.select(pl.lit("-").alias(nothing), *schema.sensitive).cast(types)  # type: ignore[arg-type]
+    except pl.exceptions.PolarsError:
+        raise CannotRunError("the people's sensitive values are of another type than the published ones.") from None
     roles = {nothing: Role.QUASI} | dict.fromkeys(schema.sensitive, Role.SENSITIVE)
     secret = {name: schema.hierarchies[name] for name in schema.sensitive if name in schema.hierarchies}
     return Table.read(frame, Schema(roles, secret, folder=schema.folder), secrets=people.secrets)

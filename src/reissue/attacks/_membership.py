@@ -251,7 +251,7 @@ def _refuse_absent(rows: pl.DataFrame, names: Sequence[str]) -> None:
 
 def _as_numbers(*columns: pl.Series) -> list[pl.Series]:
     """Group numbers as they are; where others called their groups by names, or left one out, numbers for these."""
-    if all(column.dtype.is_integer() and not column.null_count() for column in columns):
+    if all(column.dtype.is_integer() and column.dtype != pl.UInt64 and not column.null_count() for column in columns):
         return [column.cast(pl.Int64).alias(NUMBER) for column in columns]
     texts = [column.cast(pl.String).fill_null("\0") for column in columns]
     order = pl.concat(texts).unique().sort()

@@ -152,6 +152,7 @@ def _predicates(
 
 def _stretches(rng: np.random.Generator, positions: "np.ndarray", shares: "np.ndarray") -> tuple[Ints, Ints]:
     """Ranges that take a share of a line each, as the leaves on them; at least the next leaf."""
+    positions = positions / 2  # so that the distance of the largest numbers is a number too
     span = float(positions[-1] - positions[0])
     start = positions[0] + rng.random(len(shares)) * (span - shares * span)
     slack = math.ulp(span) * 4

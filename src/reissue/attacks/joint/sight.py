@@ -38,6 +38,8 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
 
 
 def _sighting(one: Published, series: Series, knowledge: Knowledge, place: int) -> Sighting:
+    if not series.schema.sensitive:
+        raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
     if one.source is not None and not one.tables:
         return by_groups(one.source)
     release = _published(one, series)
