@@ -13,6 +13,7 @@ from reissue import synth
 from reissue.algorithms import registered
 from reissue.attacks import Series
 from reissue.guess import Told, guess
+from reissue.published import read_published
 from reissue.schema import Role, Schema
 from tests.strategies import Case, tables
 
@@ -188,3 +189,26 @@ def test_the_findings_tell_what_was_assumed() -> None:
     assert findings.assumptions == guess([table, table]).assumed
     assert findings.as_dict()["assumed"] == list(findings.assumptions)
     assert not ri.attack([table, table], guess([table]).schema).assumptions
+
+
+def test_ranges_between_days_are_dates() -> None:
+    table = frame(birth=["[1960-07-08, 1969-09-11]", "*"] * 3, disease=["flu", "cold", "flu"] * 2)
+    assert guess([table]).schema.hierarchies["birth"].kind == "dates"
+    years = frame(birth=["[1960, 1969]", "*"] * 3, disease=["flu", "cold", "flu"] * 2)
+    assert guess([years]).schema.hierarchies["birth"].kind == "auto"
+
+
+def test_a_column_called_group_is_data_unless_it_numbers_groups() -> None:
+    rows = {"age": ["20-29", "30-39"] * 3, "disease": ["flu", "cold", "flu"] * 2}
+    assert "group" in guess([frame(group=["a", "b"] * 3, **rows)]).schema.columns
+    found = guess([frame(group=[1, 2] * 3, **rows)])
+    assert "group" not in found.schema.columns
+    assert any("'group' is taken to number the groups" in sentence for sentence in found.assumed)
+
+
+def test_files_are_read_once(tmp_path: Path) -> None:
+    table = frame(age=["20-29", "30-39"] * 3, code=["007", "008"] * 3, disease=["flu", "cold", "flu"] * 2)
+    table.write_csv(tmp_path / "one.csv")
+    found = guess([tmp_path / "one.csv"])
+    (tmp_path / "one.csv").unlink()
+    assert read_published(found.tables[0], found.schema).groups == 2

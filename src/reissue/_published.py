@@ -6,7 +6,7 @@ from functools import cached_property
 import polars as pl
 
 from reissue._hints import CODES, words_of
-from reissue._spans import Span, calendar_span, span_of
+from reissue._spans import Span, is_dated, span_of
 from reissue.hierarchies import Hierarchy
 
 __all__ = ["PublishedColumn"]
@@ -43,8 +43,7 @@ class PublishedColumn:
     def dated(self) -> bool:
         """Days, months, quarters and years; years alone are numbers."""
         spans = [span_of(text, dates=True) for text in self.texts if not _is_root(text)]
-        told = any(calendar_span(text) is not None and not text.isdigit() for text in self.texts)
-        return bool(spans) and None not in spans and told
+        return bool(spans) and None not in spans and any(map(is_dated, self.texts))
 
     @cached_property
     def coded(self) -> bool:

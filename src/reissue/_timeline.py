@@ -1,20 +1,12 @@
 """How the risk of a series grew: the same attacks by someone who stopped collecting earlier."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
-
-import polars as pl
 
 from reissue.attacks import Attack, Knowledge, Series
 from reissue.findings import Attacked, Finding, Point, Status
-from reissue.release import GROUP
 
 __all__ = ["attacked", "timeline_of"]
 
-_SIZE = "\0size"
-"""A column beside those of the data, whatever these are called."""
 MOST = 12
 """Longer series are looked at in so many places: the attacks take their time."""
 
@@ -48,16 +40,11 @@ def _places(number: int) -> list[int]:
     return sorted({round((step + 1) * number / MOST) - 1 for step in range(MOST)})
 
 
-def attacked(given: Sequence[Any], series: Series) -> tuple[Attacked, ...]:
+def attacked(series: Series) -> tuple[Attacked, ...]:
     """What a recipient counts in each release."""
-    names = [Path(one).name if isinstance(one, str | Path) else "" for one in given]
     shown = []
-    for number, name, release in zip(series.numbers, names, series.releases, strict=True):
-        frame = next(release.tables[table] for table in ("release", "quasi") if table in release.tables)
-        numbered = GROUP in frame.columns and GROUP not in series.schema.columns
-        by = [GROUP] if numbered else [name for name in series.schema.quasi if name in frame.columns]
-        sizes = frame.group_by(by).len(_SIZE)[_SIZE] if by else pl.Series([frame.height])
-        least = sizes.min()
-        smallest = least if isinstance(least, int) else 0
-        shown.append(Attacked(number, name or f"release {number}", frame.height, len(sizes), smallest))
+    for number, release in zip(series.numbers, series.releases, strict=True):
+        name = "" if release.tables.path is None else release.tables.path.name
+        smallest = int(release.sizes.min(initial=release.main.height))
+        shown.append(Attacked(number, name or f"release {number}", release.main.height, release.groups, smallest))
     return tuple(shown)

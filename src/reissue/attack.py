@@ -39,7 +39,7 @@ def attack(
         find(name)
     known = knowledge or Knowledge()
     guessed = Guessed(schema) if schema is not None else _guess(releases, known, delimiter)
-    series = Series.read(releases, guessed.schema, exact=exact, limits=limits, delimiter=delimiter)
+    series = Series.read(guessed.tables or releases, guessed.schema, exact=exact, limits=limits, delimiter=delimiter)
     findings, grown = [], {}
     for number, one in enumerate(chosen):
 
@@ -52,7 +52,7 @@ def attack(
         if points:
             grown[one.name] = points
         progress((number + 1) / len(chosen))
-    return Findings(tuple(findings), attacked(releases, series), grown, guessed.assumed)
+    return Findings(tuple(findings), attacked(series), grown, guessed.assumed)
 
 
 def _guess(releases: Sequence[Any], known: Knowledge, delimiter: str) -> Guessed:

@@ -8,7 +8,8 @@ O(columns x rows), and a little for each different text.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,13 @@ import polars as pl
 from reissue._hints import DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE
 from reissue._published import PublishedColumn
 from reissue.errors import DataError, InputError, SchemaError, nearest_column
-from reissue.files import nested, read_file, second_path
-from reissue.release import GROUP, Release
+from reissue.files import nested
+from reissue.published import Tables, read_tables
+from reissue.release import Release
 from reissue.schema import Role, Schema
-from reissue.table import to_polars
 
 __all__ = ["Guessed", "Told", "guess"]
 
-_COUNT = "count"
 _WRITE = "Write a schema (`reissue init` proposes one) and give it with --schema."
 
 
@@ -35,6 +35,8 @@ class Guessed:
     schema: Schema
     assumed: tuple[str, ...] = ()
     """In whole sentences."""
+    tables: tuple[Tables, ...] = field(default=(), compare=False, repr=False)
+    """What was read on the way, so that it need not be read again; none of our own releases."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,12 @@ def guess(
             raise SchemaError(f"No column of these files looks {_LOOKS[role]}. Name it with {what}. Or: {_WRITE}")
     hierarchies = {one.column.name: one.column.hierarchy for one in choices if one.role == Role.QUASI}
     assumed = _sentences(choices)
+    if tables[0].tables.numbered:
+        assumed.insert(1, "The column 'group' is taken to number the groups, inside which values are in no order.")
     if elsewhere is not None and Role.IDENTIFIER not in kept.values():
         kept[elsewhere] = Role.IDENTIFIER
         assumed.insert(1, f"'{elsewhere}' is taken to be the identifier in the tables of people.")
-    return Guessed(Schema(kept, hierarchies), tuple(assumed))
+    return Guessed(Schema(kept, hierarchies), tuple(assumed), tuple(one.tables for one in tables))
 
 
 _LOOKS = {Role.SENSITIVE: "sensitive", Role.QUASI: "like something that others know about a person"}
@@ -103,41 +107,30 @@ _LOOKS = {Role.SENSITIVE: "sensitive", Role.QUASI: "like something that others k
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """One release as published: one table, or the sensitive values in another one."""
+    """One release as published, and what it is called."""
 
     name: str
-    frame: pl.DataFrame
-    values: pl.DataFrame | None = None
+    tables: Tables
 
     @classmethod
     def read(cls, data: Any, name: str, delimiter: str) -> "_Tables":
-        if isinstance(data, Mapping):
-            frames = {key: to_polars(frame)[0] for key, frame in data.items()}
-            return cls(name, frames.get("quasi", frames.get("release", pl.DataFrame())), frames.get("sensitive"))
-        if not isinstance(data, str | Path):
-            frame = next(iter(data.tables.values())) if hasattr(data, "tables") else to_polars(data)[0]
-            return cls(name, _filled(frame, name))
-        path = Path(data)
-        if path.is_dir():
-            raise SchemaError(f"'{path}' is a folder with a file for each provider: that needs a schema. {_WRITE}")
-        frame = _filled(read_file(path, delimiter=delimiter), f"'{path}'")
-        beside = Path(second_path(path, "sensitive")) if GROUP in frame.columns else None
-        apart = beside is not None and beside.is_file()
-        return cls(f"'{path}'", frame, read_file(str(beside), delimiter=delimiter) if apart else None)
+        if isinstance(data, str | Path) and Path(data).is_dir():
+            raise SchemaError(f"'{data}' is a folder with a file for each provider: that needs a schema. {_WRITE}")
+        tables = read_tables(data, delimiter=delimiter)
+        name = name if tables.path is None else f"'{tables.path}'"
+        _filled(tables.main, name)
+        return cls(name, tables)
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, pl.Series]:
         """All columns but the numbers and sizes of groups, as text; without lists and the like."""
-        found = {name: self.frame[name] for name in self.frame.columns if name != GROUP}
-        if self.values is not None:
-            found |= {name: self.values[name] for name in self.values.columns if name not in {GROUP, _COUNT}}
+        found = self.tables.public
         return {name: series.cast(pl.String) for name, series in found.items() if not nested(series.dtype)}
 
 
-def _filled(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+def _filled(frame: pl.DataFrame, name: str) -> None:
     if not frame.height:
         raise DataError(f"{name[0].upper()}{name[1:]} has no rows: nothing was published there.")
-    return frame
 
 
 def _columns(tables: Sequence[_Tables], told: Mapping[str, Role]) -> list[PublishedColumn]:
@@ -150,9 +143,8 @@ def _columns(tables: Sequence[_Tables], told: Mapping[str, Role]) -> list[Publis
     if not {Role.SENSITIVE, Role.QUASI} <= set(told.values()):
         _refuse_differences(tables, found)
     common = [name for name in found[0] if all(name in columns for columns in found)]
-    numbered = GROUP in tables[0].frame.columns
-    values = tables[0].values
-    apart = set() if values is None else set(values.columns)
+    first = tables[0].tables
+    numbered, apart = first.numbered, set(first.values.columns) if first.apart else set()
     return [
         PublishedColumn(name, tuple(columns[name] for columns in found), numbered, name in apart) for name in common
     ]
@@ -160,7 +152,7 @@ def _columns(tables: Sequence[_Tables], told: Mapping[str, Role]) -> list[Publis
 
 def _identifier(people: Sequence[_Tables], tables: Sequence[_Tables], told: Mapping[str, Role]) -> str | None:
     """The column of the tables of people that names them, and that published tables lack."""
-    published = {name for table in tables for name in table.frame.columns}
+    published = {name for table in tables for name in table.tables.main.columns}
     common = [name for name in (people[0].columns if people else {}) if all(name in one.columns for one in people)]
     named = [name for name, role in told.items() if role == Role.IDENTIFIER]
     if named:

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from reissue import anonymize, synth
 from reissue.attack import attack
-from reissue.attacks import Knowledge, Published
+from reissue.attacks import Knowledge
 from reissue.attacks._coalition_records import read_records
 from reissue.findings import Finding
+from reissue.published import read_published
 from reissue.requirements import parse
 from tests.attacks import test_coalition_search as definition
 from tests.attacks.cases import sound
@@ -79,7 +80,7 @@ def test_nobody_can_and_nobody_has_to() -> None:
 @given(records=rows, rule=st.sampled_from(["k=2", "k=3 & l=2", "confidence=0.7", "entropy-l=1.5", "t=0.5"]))
 def test_the_matrix_is_that_of_the_definition(records: list[tuple[str, int, str]], rule: str) -> None:
     picture = sound(run(frame_of(records), rule))["picture"]
-    given_ = read_records(Published({"release": frame_of(records)}), SMALL).given
+    given_ = read_records(read_published(frame_of(records), SMALL), SMALL).given
     groups = [given_.one(number) for number in range(given_.total)]
     names = sorted({name for _, _, name in records})
     for row, one in enumerate(picture["rows"]):

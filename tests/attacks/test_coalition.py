@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue.attack import attack
-from reissue.attacks import Knowledge, Published, Series
+from reissue.attacks import Knowledge, Series
 from reissue.attacks._coalition_records import read_records, without
 from reissue.attacks.coalition import weakest
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.findings import Finding, Status
 from reissue.hierarchies import Hierarchy
+from reissue.published import read_published
 from reissue.requirements import parse
 from reissue.schema import Role, Schema
 from reissue.table import Table
@@ -42,7 +43,7 @@ def run(frame: object, rule: str, **more: object) -> Finding:
 def test_largest_m_and_smallest_coalition_are_those_of_the_definition(
     records: list[tuple[str, int, str]], rule: str
 ) -> None:
-    read = read_records(Published({"release": frame_of(records)}), SCHEMA)
+    read = read_records(read_published(frame_of(records), SCHEMA), SCHEMA)
     found = weakest(read, parse(rule))
     groups = [read.given.one(number) for number in range(read.given.total)]
     names = sorted({name for _, _, name in records})
@@ -211,7 +212,7 @@ def test_our_own_releases_keep_their_boxes_without_a_coalition() -> None:
     schema = GROWING.with_roles({"age": Role.QUASI, ROW: Role.KEEP})
     release = anonymize(frame, schema, "k=4", method="mondrian", seed=3)
     series = without(Series.read([release], schema), ["X", "Z"])
-    seen = series.releases[0].tables["release"].sort(ROW)
+    seen = series.releases[0].main.sort(ROW)
     published = release.tables["release"].sort(ROW)
     expected = published.filter(frame["from"] == "Y")
     assert seen.cast(pl.String).equals(expected.cast(pl.String))

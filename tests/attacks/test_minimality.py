@@ -22,6 +22,7 @@ from reissue.cells import Counts
 from reissue.findings import Status
 from reissue.hierarchies import Hierarchy
 from reissue.people.containment import containment
+from reissue.published import read_published
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.table import Table
@@ -95,7 +96,7 @@ def _fine(world: tuple[str, ...], classes: list[str], rule: Any, coded: Table, n
 def test_credibility_equals_the_enumeration_of_worlds(table: pl.DataFrame, general: str, requirement: str) -> None:
     recoded = [text[0].upper() if text[0].upper() in general else text for text in table["q"]]
     published = table.with_columns(q=pl.Series(recoded)).sample(fraction=1, shuffle=True, seed=3)
-    linkage = link({"release": published}, SCHEMA, table.drop("s"))
+    linkage = link(read_published({"release": published}, SCHEMA), table.drop("s"))
     present = sorted(set(table["s"]))
     found = credibility(linkage, parse(requirement), present)
     expected = enumerated(table, recoded, requirement)
@@ -115,7 +116,7 @@ def test_the_holder_sees_what_an_adversary_with_the_whole_external_table_finds(t
     except ri.errors.InputError:
         return
     rule = parse("simple-l=2:x")
-    own, other = link_release(release), link(release.tables, SCHEMA, table)
+    own, other = link_release(release), link(read_published(release.tables, SCHEMA), table)
     a, b = credibility(own, rule), credibility(other, rule)
     assert a.worst[own.of_row] == pytest.approx(b.worst[other.of_row])
 
@@ -149,7 +150,7 @@ def test_a_class_in_two_generalized_groups_is_judged_over_the_worlds_of_both() -
 def test_who_stands_where_may_stay_open() -> None:
     table = pl.DataFrame({"q": ["a1", "a1", "a2", "a2", "b1", "b1"], "s": ["x", "y", "x", "y", "z", "z"]})
     published = pl.DataFrame({"q": ["A", "A", "A", "*", "*", "*"], "s": ["x", "y", "y", "x", "z", "z"]})
-    linkage = link({"release": published}, SCHEMA, table)
+    linkage = link(read_published({"release": published}, SCHEMA), table)
     assert linkage.open.tolist() == [True, True]
     found = attack([published], SCHEMA, only="minimality", knowledge=Knowledge(population=table, requirement="l=2"))
     assert found["minimality"].status == Status.NOT_RUN
@@ -187,7 +188,7 @@ def test_an_external_table_of_other_people_is_refused() -> None:
 def test_bucketized_releases_say_themselves_who_stands_where() -> None:
     quasi = pl.DataFrame({"group": [1, 1, 1, 2, 2], "q": ["a1", "a1", "a2", "b1", "b2"]})
     values = pl.DataFrame({"group": [1, 1, 2, 2], "s": ["x", "y", "x", "y"], "count": [2, 1, 1, 1]})
-    linkage = link({"quasi": quasi, "sensitive": values}, SCHEMA, quasi)
+    linkage = link(read_published({"quasi": quasi, "sensitive": values}, SCHEMA), quasi)
     assert linkage.num.tolist() == [2, 1, 1, 1]
     assert linkage.counts.sizes.tolist() == [3, 2]
     found = credibility(linkage, parse("simple-l=2:x"))

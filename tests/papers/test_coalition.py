@@ -12,9 +12,9 @@ from reissue.attacks import Knowledge
 from reissue.attacks._coalition_group import Oracle
 from reissue.attacks._coalition_records import read_records
 from reissue.attacks._coalition_search import STRATEGIES
-from reissue.attacks._series import Published
 from reissue.findings import Finding, Status
 from reissue.hierarchies import Hierarchy
+from reissue.published import read_published
 from reissue.requirements import parse
 from reissue.schema import Schema
 
@@ -92,7 +92,7 @@ def test_without_p1_and_p2_four_remain_with_four_values() -> None:
 )
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_all_strategies_say_so(release: pl.DataFrame, m: int, private: bool, strategy: str) -> None:
-    given = read_records(Published({"release": release}), SCHEMA).given
+    given = read_records(read_published(release, SCHEMA), SCHEMA).given
     verdicts = []
     for number in range(given.total):
         group, _ = given.one(number)

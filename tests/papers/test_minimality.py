@@ -21,6 +21,7 @@ from reissue.attacks.minimality import credibility, link
 from reissue.cells import Counts, Domain
 from reissue.findings import Finding, Status
 from reissue.hierarchies import Hierarchy
+from reissue.published import read_published
 from reissue.requirements import CKSafety, Requirement, parse
 from reissue.schema import Schema
 from reissue.table import Table
@@ -67,7 +68,7 @@ def believed(
     disease: Hierarchy | None = None,
 ) -> dict[str, float]:
     """QID to the credibility of a value."""
-    linkage = link({"release": published}, schema(disease), external)
+    linkage = link(read_published({"release": published}, schema(disease)), external)
     parsed = parse(requirement) if isinstance(requirement, str) else requirement
     found = credibility(linkage, parsed, [value])
     return dict(zip(external["QID"], found.believed[linkage.of_row, 0].tolist(), strict=True))
@@ -304,7 +305,7 @@ def test_table_xviii_gives_nothing_away_by_minimality_alone() -> None:
     """Section 5.2.1: knowing only that the release is minimal does not single out the man."""
     table = xvi()
     published = pl.DataFrame({"Gender": "*", "Education": XVI["Education"], "Disease": XVI["Disease"]})
-    linkage = link({"release": published}, table.schema, XVI.drop("Disease"))
+    linkage = link(read_published({"release": published}, table.schema), XVI.drop("Disease"))
     found = credibility(linkage, parse("simple-l=2:HIV"))
     assert found.worst[linkage.of_row][0] == 0.5
 

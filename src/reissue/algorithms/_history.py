@@ -10,7 +10,7 @@ import polars as pl
 from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms._came import Cells, came_after
 from reissue.algorithms._earlier import Arrived, Chained, covers_of
-from reissue.attacks import CannotRunError, Published
+from reissue.attacks import CannotRunError
 from reissue.attacks._pairs import Histograms
 from reissue.attacks._past import Past, all_values, replayed, taken
 from reissue.attacks._recodings import refuse_other_recodings
@@ -18,6 +18,7 @@ from reissue.attacks._views import Nodes, Views, read_nodes
 from reissue.cells import pack
 from reissue.errors import DataError, InternalError, NotMetError
 from reissue.hierarchies import Coding
+from reissue.published import read_published
 from reissue.release import Release
 from reissue.schema import Schema
 from reissue.table import Table
@@ -92,7 +93,7 @@ def _read_past(after: Past | Sequence[Any], schema: Schema, codings: Sequence[Co
         return after
     past = None
     for number, data in enumerate(after, start=1):
-        frame = Published.read(data, schema).generalized(schema)
+        frame = read_published(data, schema).generalized
         if frame is None:
             raise DataError(f"Release {number} publishes quasi-identifiers and sensitive values apart, in groups.")
         if not frame.height:

@@ -11,7 +11,7 @@ from reissue.attacks._base import (
     find,
     registered,
 )
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 
 __all__ = [
     "Attack",
@@ -19,7 +19,6 @@ __all__ = [
     "CannotRunError",
     "Carried",
     "Knowledge",
-    "Published",
     "Series",
     "State",
     "attack",

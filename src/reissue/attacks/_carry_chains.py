@@ -25,7 +25,7 @@ def take(state: State | None, series: Series) -> State:
     """The state after one release more."""
     if series.schema.updates or (state is not None and "apart" in state):
         return _APART
-    frame = series.releases[0].generalized(series.schema)
+    frame = series.releases[0].generalized
     if frame is None:
         return _APART
     if state is not None and "lost" in state:

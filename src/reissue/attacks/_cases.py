@@ -12,11 +12,9 @@ import polars as pl
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks._base import Knowledge
-from reissue.attacks._membership import NUMBER, numbered
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 from reissue.cells import Domain
-from reissue.release import GROUP, Release
-from reissue.schema import Schema
+from reissue.release import Release
 
 __all__ = [
     "Case",
@@ -73,28 +71,18 @@ def standing(series: Series, knowledge: Knowledge, release: int, group: int) -> 
     source = published.source
     if knowledge.members is None and source is not None and source.table.ids is not None:
         return box_text(source, group)
-    return _read(published, series.schema, group)
+    # A group whose records look different was not generalized.
+    return shown(published.box(group))
 
 
 def box_text(source: Release, group: int) -> Shown:
     """The same of a group of our own release, numbered as in its draft."""
     taxonomies = source.table.taxonomies
-    if source.draft.bucketized or source.draft.permuted or not taxonomies:
+    if not source.draft.form.boxes or not taxonomies:
         return {}
     lo, hi = source.boxes.lo[:, [group]], source.boxes.hi[:, [group]]
     texts = [taxonomy.text(lo[place], hi[place])[0] for place, taxonomy in enumerate(taxonomies)]
     return shown(dict(zip(source.schema.quasi, texts, strict=True)))
-
-
-def _read(published: Published, schema: Schema, group: int) -> Shown:
-    rows = published.tables.get("release")
-    if rows is None:
-        return {}
-    named = [GROUP] if GROUP in rows.columns and GROUP not in schema.columns else []
-    looks = rows.select(pl.col(schema.quasi).cast(pl.String), *named).unique()
-    mine = numbered(looks, schema).filter(pl.col(NUMBER) == group).select(schema.quasi).unique()
-    # A group whose records look different was not generalized.
-    return shown(mine.row(0, named=True)) if mine.height == 1 else {}
 
 
 # --- words -----------------------------------------------------------------------------------------------------------

@@ -17,9 +17,10 @@ from reissue._arrays import Bools, Ints
 from reissue.attacks._base import CannotRunError
 from reissue.attacks._cases import Shown, box_text, row_texts, shown
 from reissue.attacks._coalition_given import Given
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 from reissue.cells import Domain, pack, rank
 from reissue.errors import DataError, InputError
+from reissue.published import Form, PublishedRelease, read_published, read_tables
 from reissue.recode import tables_of
 from reissue.release import Boxes, Release
 from reissue.schema import Schema
@@ -39,7 +40,7 @@ class Records:
     """Group to its quasi-identifiers as published, if generalized, and to the texts of its sensitive values."""
 
 
-def read_records(published: Published, schema: Schema) -> Records:
+def read_records(published: PublishedRelease, schema: Schema) -> Records:
     """Count a release by group, provider and sensitive value."""
     if published.source is not None:
         return _of_release(published.source)
@@ -77,7 +78,7 @@ def _of_release(release: Release) -> Records:
     sensitive = table.sensitive if draft.sensitive is None else draft.sensitive
     totals = np.bincount(sensitive[draft.groups >= 0], minlength=table.domain.size)
     groups = draft.groups
-    if not (draft.bucketized or draft.permuted or draft.numbered):
+    if draft.form == Form.GENERALIZED:
         ends = [ends[place] for place in range(len(table.sizes)) for ends in (release.boxes.lo, release.boxes.hi)]
         number, _ = rank(pack(ends, [size for size in table.sizes for _ in range(2)])[0])
         groups = np.where(groups >= 0, number[groups], -1).astype(np.int32)
@@ -108,20 +109,20 @@ def without(series: Series, coalition: Collection[str]) -> Series:
     return replace(series, releases=tuple(releases))
 
 
-def _rest(published: Published, schema: Schema, coalition: Collection[str]) -> tuple[Published, set[str]]:
+def _rest(published: PublishedRelease, schema: Schema, coalition: Collection[str]) -> tuple[PublishedRelease, set[str]]:
     """One release without the coalition's records, and the names of its providers."""
     if published.source is None:
         frame = _frame(published, schema)
         names = frame[_column(schema)].cast(pl.String)
         left = frame.filter(~names.is_in(list(coalition))).drop(_column(schema))
-        return Published({"release": _some(left)}), set(names.unique())
+        return PublishedRelease(read_tables(_some(left)), schema, published.form), set(names.unique())
     release = published.source
     if release.table.providers is None:
         raise CannotRunError('nobody knows who gave which record: the schema names no column as "provider".')
     names = release.table.providers.cast(pl.String)
     rest = _release_of(release, ~names.is_in(list(coalition)).to_numpy())
     _some(next(iter(rest.tables.values())))
-    return Published(rest.tables, rest), set(names.unique())
+    return read_published(rest, schema), set(names.unique())
 
 
 def _some(frame: pl.DataFrame) -> pl.DataFrame:
@@ -150,9 +151,9 @@ def _release_of(release: Release, others: Bools) -> Release:
     return replace(release, tables=tables, table=table, draft=draft, boxes=boxes)
 
 
-def _frame(published: Published, schema: Schema) -> pl.DataFrame:
+def _frame(published: PublishedRelease, schema: Schema) -> pl.DataFrame:
     """The one table with the provider of each record."""
-    frame = published.generalized(schema)
+    frame = published.generalized
     if frame is None:
         raise CannotRunError(
             "a release publishes quasi-identifiers and sensitive values apart and does not tell who gave which value; "

@@ -15,13 +15,13 @@ from reissue._arrays import Ints
 from reissue.attacks._base import Knowledge
 from reissue.attacks._forward import Places
 from reissue.attacks._hashing import mix
-from reissue.attacks._membership import COUNT, NUMBER, Membership, fitting, membership, published_rows
+from reissue.attacks._membership import Membership, counted_texts, fitting, membership
 from reissue.attacks._series import Series
 from reissue.errors import InputError
 
 __all__ = ["Following", "follow", "of_members"]
 
-_PERSON = "person"
+_PERSON, _GROUP, _VALUE, _COUNT = "person", "group", "value", "count"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +45,12 @@ def follow(series: Series, knowledge: Knowledge) -> Following:
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
     parts, shown, first = [], [], 0
     for number, (release, people) in enumerate(zip(series.releases, knowledge.members, strict=True)):
-        rows, values = published_rows(release.tables, series.schema)
-        ids, of_row, pairs = fitting(rows, series.schema, people)
-        place, histogram = _mixtures(pairs, int(of_row.max(initial=-1)) + 1, values, list(series.schema.sensitive))
+        ids, of_row, pairs = fitting(release, people)
+        place, histogram = _mixtures(pairs, int(of_row.max(initial=-1)) + 1, counted_texts(release.histogram))
         here = place[of_row]
         at = np.where(here < 0, -1, here + first)
         only = _only(pairs, len(place))[of_row]
-        parts.append(pl.DataFrame({_PERSON: ids, "place": at, NUMBER: only, "release": number}))
+        parts.append(pl.DataFrame({_PERSON: ids, "place": at, _GROUP: only, "release": number}))
         shown.append(histogram.with_columns(pl.col("place") + first))
         first += int(place.max(initial=-1)) + 1
     return _joined(pl.concat(parts).filter(pl.col("place") >= 0), pl.concat(shown), first, len(series))
@@ -88,7 +87,7 @@ def _only(pairs: Ints, classes: int) -> Ints:
     return only
 
 
-def _mixtures(pairs: Ints, classes: int, values: pl.DataFrame, sensitive: list[str]) -> tuple[Ints, pl.DataFrame]:
+def _mixtures(pairs: Ints, classes: int, values: pl.DataFrame) -> tuple[Ints, pl.DataFrame]:
     """Class to its place, -1 for none; and the records of each place: place, value as text, count."""
     key = np.zeros(classes, np.uint64)
     np.add.at(key, pairs[0], mix(pairs[1].astype(np.uint64) + np.uint64(1)))
@@ -99,21 +98,19 @@ def _mixtures(pairs: Ints, classes: int, values: pl.DataFrame, sensitive: list[s
     chosen = np.zeros(classes, np.bool_)
     chosen[np.flatnonzero(fits)[first]] = True
     own = pairs[:, chosen[pairs[0]]]
-    groups = pl.DataFrame({"place": place[own[0]], NUMBER: own[1]})
-    text = pl.concat_str(pl.col(sensitive).cast(pl.String).fill_null("\0"), separator="\1").alias("v")
-    records = groups.join(values.select(NUMBER, text, COUNT), on=NUMBER)
-    return place, records.group_by("place", "v").agg(pl.col(COUNT).sum())
+    records = pl.DataFrame({"place": place[own[0]], _GROUP: own[1]}).join(values, on=_GROUP)
+    return place, records.group_by("place", _VALUE).agg(pl.col(_COUNT).sum())
 
 
 def _joined(presences: pl.DataFrame, shown: pl.DataFrame, places: int, releases: int) -> Following:
     """People and values as numbers."""
-    names = shown["v"].unique().sort()
-    numbers = pl.DataFrame({"v": names, "n": pl.Series(range(len(names)), dtype=pl.Int64)})
-    triples = shown.join(numbers, on="v").sort("place", "n")
+    names = shown[_VALUE].unique().sort()
+    numbers = pl.DataFrame({_VALUE: names, "n": pl.Series(range(len(names)), dtype=pl.Int64)})
+    triples = shown.join(numbers, on=_VALUE).sort("place", "n")
     person: Any = presences[_PERSON].rank("dense").cast(pl.Int64).to_numpy() - 1
     table = np.full((int(person.max(initial=-1)) + 1, releases), -1, np.int64)
     groups = np.full_like(table, -1)
     at = person, presences["release"].to_numpy()
-    table[at], groups[at] = presences["place"].to_numpy(), presences[NUMBER].to_numpy()
-    held = Places.of(triples["place"].to_numpy(), triples["n"].to_numpy(), triples[COUNT].to_numpy(), places)
+    table[at], groups[at] = presences["place"].to_numpy(), presences[_GROUP].to_numpy()
+    held = Places.of(triples["place"].to_numpy(), triples["n"].to_numpy(), triples[_COUNT].to_numpy(), places)
     return Following(table, held, tuple(None if name == "\0" else name for name in names.to_list()), groups)

@@ -8,7 +8,6 @@ stays `open`. An external table of more people than were published has people wh
 for a group where all candidates fit nowhere else (the paper's matching cardinality is the case that nobody is absent).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,16 +15,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Bools, Ints
+from reissue._arrays import Bools, Codes, Ints
 from reissue.attacks._base import CannotRunError
-from reissue.cells import Cells, Counts, Domain, cells_of
-from reissue.notation import parse_column
+from reissue.attacks._membership import published_boxes
+from reissue.cells import Counts, Domain, cells_of
+from reissue.errors import TaxonomyError
 from reissue.people.containment import containment
-from reissue.release import GROUP, Release
+from reissue.published import PublishedRelease
+from reissue.release import Release
 from reissue.schema import Role, Schema
 from reissue.table import Table, to_polars
 
-__all__ = ["Linkage", "link", "link_release", "published_box"]
+__all__ = ["Linkage", "link", "link_release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,7 @@ def link_release(release: Release) -> Linkage:
     published = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
     domain = Domain(np.bincount(published, minlength=table.domain.size), table.domain.taxonomy)
     counts = Counts(groups, published, domain, release.groups)
-    apart = draft.bucketized or draft.permuted
+    apart = not draft.form.boxes
     exact = np.ones(release.groups, np.bool_) if apart else (release.boxes.lo == release.boxes.hi).all(axis=0)
     cells = cells_of(table.codes, table.sizes)
     return _of_rows(cells.of_row, cells.of_row[kept], groups, counts, exact)
@@ -96,23 +97,18 @@ def _of_rows(people: Ints, members: Ints, groups: Ints, counts: Counts, exact: B
     return Linkage(people, classes, cls, grp, num, counts, plain, nobody > 0, nobody)
 
 
-def link(tables: Mapping[str, pl.DataFrame], schema: Schema, population: Any) -> Linkage:
+def link(release: PublishedRelease, population: Any) -> Linkage:
     """The view of someone with the published tables and a table of everyone's quasi-identifiers."""
-    people = population if isinstance(population, Table) else _population(population, schema)
-    if "counterfeits" in tables:
+    people = population if isinstance(population, Table) else _population(population, release.schema)
+    if release.counterfeits.any():
         raise CannotRunError("the release holds counterfeits, so what its groups show is not the people's own.")
-    if "quasi" in tables or GROUP in tables["release"].columns:
-        return _link_buckets(tables, schema, people)
-    return _link_boxes(tables["release"], schema, people)
-
-
-def published_box(tables: Mapping[str, pl.DataFrame], schema: Schema, group: int) -> dict[str, str | None]:
-    """The texts of a generalized group, numbered as `link` does; nothing of a bucketized one."""
-    frame = tables.get("release")
-    if frame is None or GROUP in frame.columns:
-        return {}
-    row = int(np.flatnonzero(_texts(frame, schema).of_row == group)[0])
-    return frame[row].select(pl.col(schema.quasi).cast(pl.String)).row(0, named=True)
+    lo, hi = published_boxes(release, people)
+    if (lo > hi).any():
+        raise CannotRunError("the external table lacks people whom the release shows: it is not of these people.")
+    counts = _counts(release, people)
+    if not release.form.boxes and (lo == hi).all():
+        return _link_exact(release, people, lo, counts)
+    return _link_boxes(release, people, (lo, hi), counts)
 
 
 def _population(data: Any, schema: Schema) -> Table:
@@ -122,64 +118,58 @@ def _population(data: Any, schema: Schema) -> Table:
     return Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
 
 
-def _shown(frame: pl.DataFrame, schema: Schema, people: Table) -> Table:
-    """Published sensitive values in their own coding, beside a quasi-identifier that says nothing."""
-    types = {name: people.frame.schema[name] for name in schema.sensitive if name in people.frame.columns}
+def _counts(release: PublishedRelease, people: Table) -> Counts:
+    """Published sensitive values by group, in the external table's coding where it has them."""
+    schema = release.schema
+    release.require(*schema.sensitive)
+    each = np.repeat(np.arange(release.values.height), release.weights)
+    frame, own = release.values.select(schema.sensitive)[each], people.frame.schema
+    shown = [_as_given(column, own[column.name]) if column.name in own else column for column in frame.iter_columns()]
+    # A table needs a quasi-identifier, so it gets one that says nothing.
     nothing = schema.quasi[0]
-    try:
-        frame = frame.select(pl.lit("-").alias(nothing), *schema.sensitive).cast(types)  # type: ignore[arg-type]
-    except pl.exceptions.PolarsError:
-        raise CannotRunError("the people's sensitive values are of another type than the published ones.") from None
     roles = {nothing: Role.QUASI} | dict.fromkeys(schema.sensitive, Role.SENSITIVE)
     secret = {name: schema.hierarchies[name] for name in schema.sensitive if name in schema.hierarchies}
-    return Table.read(frame, Schema(roles, secret, folder=schema.folder), secrets=people.secrets)
+    plain = pl.DataFrame([pl.repeat("-", len(each), eager=True).alias(nothing), *shown])
+    try:
+        table = Table.read(plain, Schema(roles, secret, folder=schema.folder), secrets=people.secrets)
+    except TaxonomyError:
+        raise CannotRunError("the release shows sensitive values that the table of people does not know.") from None
+    return Counts(release.value_group[each], table.sensitive, table.domain, release.groups)
 
 
-def _texts(frame: pl.DataFrame, schema: Schema) -> Cells:
-    """The distinct combinations of published texts."""
-    ranks = [frame[name].cast(pl.String).fill_null("\0").rank("dense").to_numpy() for name in schema.quasi]
-    codes = np.stack(ranks).astype(np.int32)
-    return cells_of(codes, (codes.max(axis=1) + 1).tolist())
+def _as_given(column: pl.Series, kind: pl.DataType) -> pl.Series:
+    """A published column in the external table's type, if all of it is."""
+    try:
+        cast = column.cast(kind, strict=False)
+    except pl.exceptions.PolarsError:
+        return column
+    return cast if cast.null_count() == column.null_count() else column
 
 
-def _link_buckets(tables: Mapping[str, pl.DataFrame], schema: Schema, people: Table) -> Linkage:
-    """A bucketized release says itself who stands where."""
-    frame = tables.get("quasi", tables.get("release", pl.DataFrame()))
-    values = tables.get("sensitive", frame).select(pl.col(GROUP).cast(pl.Int64), pl.exclude(GROUP))
-    if "count" in values.columns:
-        values = values.select(pl.exclude("count").repeat_by(pl.col("count").cast(pl.UInt32))).explode(
-            GROUP, *schema.sensitive
-        )
-    number = frame[GROUP].cast(pl.Int64).to_numpy()
-    names = np.unique(number)
-    types = {name: people.frame.schema[name] for name in schema.quasi}
-    bare = people.schema.with_roles(dict.fromkeys(schema.sensitive, Role.DROP))
-    exact = Table.read(frame.cast(types), bare, codings=people.codings)  # type: ignore[arg-type]
-    cells = cells_of(np.concatenate([people.codes, exact.codes], axis=1), people.sizes)
-    shown = _shown(values, schema, people)
-    place = np.searchsorted(names, values[GROUP].to_numpy())
-    counts = Counts(place, shown.sensitive, shown.domain, len(names))
+def _link_exact(release: PublishedRelease, people: Table, codes: Codes, counts: Counts) -> Linkage:
+    """Numbered groups with exact quasi-identifiers say themselves who stands where."""
+    cells = cells_of(np.concatenate([people.codes, codes], axis=1), people.sizes)
     mine, theirs = cells.of_row[: people.rows], cells.of_row[people.rows :]
-    return _of_rows(mine, theirs, np.searchsorted(names, number), counts, np.ones(len(names), np.bool_))
+    everyone = np.ones(release.groups, np.bool_)
+    return _of_rows(mine, theirs[release.looks.of_row], release.group, counts, everyone)
 
 
-def _link_boxes(frame: pl.DataFrame, schema: Schema, people: Table) -> Linkage:
-    """A generalized release: who stands where is found by elimination."""
-    shown = _shown(frame, schema, people)
-    boxes = _texts(frame, schema)
-    texts = frame[np.unique(boxes.of_row, return_index=True)[1]]
-    read = [parse_column(texts[n].cast(pl.String), c) for n, c in zip(schema.quasi, people.codings, strict=True)]
-    lo, hi = np.stack([part.lo for part in read]), np.stack([part.hi for part in read])
+def _link_boxes(release: PublishedRelease, people: Table, boxes: tuple[Codes, Codes], counts: Counts) -> Linkage:
+    """A generalized release: who stands where is found by elimination, look by look."""
+    looks, groups = release.looks, release.groups
     cells = cells_of(people.codes, people.sizes)
-    cls, grp = containment(cells.codes, lo, hi)
-    exact = (lo == hi).all(axis=0)
-    num, absent = _eliminate(cls, grp, cells.sizes, boxes.sizes, exact)
-    unknown = np.zeros(len(exact), np.bool_)
-    unknown[grp[num < 0]] = True
-    order = np.lexsort((cls, grp))
-    order = order[num[order] > 0]
-    counts = Counts(boxes.of_row, shown.sensitive, shown.domain, len(boxes.sizes))
-    return Linkage(cells.of_row, len(cells.sizes), cls[order], grp[order], num[order], counts, exact, unknown, absent)
+    cls, look = containment(cells.codes, *boxes)
+    exact = (boxes[0] == boxes[1]).all(axis=0)
+    num, away = _eliminate(cls, look, cells.sizes, looks.rows, exact)
+    unknown, plain = np.zeros(groups, np.bool_), np.ones(groups, np.bool_)
+    unknown[looks.group[look[num < 0]]] = True
+    plain[looks.group[~exact]] = False
+    keys, place = np.unique(looks.group[look] * len(cells.sizes) + cls, return_inverse=True)
+    total = np.bincount(place, np.maximum(num, 0), len(keys)).astype(np.int64)
+    grp, cls = np.divmod(keys[total > 0], len(cells.sizes))
+    plain &= np.bincount(grp, minlength=groups) <= 1
+    absent = _sum(looks.group, away, groups)
+    return Linkage(cells.of_row, len(cells.sizes), cls, grp, total[total > 0], counts, plain, unknown, absent)
 
 
 def _eliminate(cls: Ints, grp: Ints, people: Ints, rows: Ints, exact: Bools) -> tuple[Ints, Ints]:

@@ -8,7 +8,6 @@ copy those with the same published quasi-identifiers are taken for the same from
 people each is one of its own.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,24 +15,23 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Bools, Ints
+from reissue._arrays import Bools, Codes, Ints
 from reissue._identifiers import identifier_texts
 from reissue.attacks._base import CannotRunError, Knowledge
 from reissue.attacks._hashing import mix
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 from reissue.cells import cells_of
-from reissue.errors import InputError, SchemaError
+from reissue.errors import InputError
 from reissue.notation import parse_column
 from reissue.people.containment import containment
-from reissue.release import GROUP, Release
-from reissue.schema import Role, Schema
+from reissue.published import Histogram, PublishedRelease, joined_texts
+from reissue.release import Release
+from reissue.schema import Role
 from reissue.table import Table, to_polars
 
-__all__ = ["COUNT", "NUMBER", "Membership", "fitting", "membership", "mix", "numbered", "published_rows"]
+__all__ = ["Membership", "counted_texts", "fitting", "membership", "mix", "published_boxes"]
 
-NUMBER, COUNT = "\0group", "\0count"
-"""Columns beside those of the data, whatever the data's own are called."""
-_PERSON, _RELEASE, _REAL = "\0person", "\0release", "\0real"
+_PERSON, _RELEASE, _GROUP, _VALUE, _COUNT, _REAL = "person", "release", "group", "value", "count", "real"
 _STRANGER = "\0"
 """How the name of a record that nobody knows begins."""
 _ALONE = "\0#"
@@ -114,7 +112,7 @@ class Membership:
 
 def membership(series: Series, knowledge: Knowledge, *, strangers: bool = True) -> Membership:
     """Who stands where in all releases of a series; without strangers, groups keep all their values all the same."""
-    return _numbered(*_gathered(series, knowledge, strangers=strangers), list(series.schema.sensitive))
+    return _numbered(*_gathered(series, knowledge, strangers=strangers))
 
 
 def named_membership(series: Series, *, strangers: bool = True) -> tuple[Membership, Ints, Ints]:
@@ -123,7 +121,7 @@ def named_membership(series: Series, *, strangers: bool = True) -> tuple[Members
     A person nobody knows who is in one release only has the number -1.
     """
     presences, values = _gathered(series, Knowledge(), strangers=strangers)
-    members = _numbered(presences, values, list(series.schema.sensitive))
+    members = _numbered(presences, values)
     names = presences[_PERSON].unique().sort()
     strange = names.str.starts_with(_STRANGER)
     known = names.set(strange, None).cast(pl.Int64).fill_null(-1).to_numpy()
@@ -140,7 +138,7 @@ def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
     parts, values = [], []
     for number, release in enumerate(series.releases):
-        presences, shown = _presences(release, series.schema, None if given is None else given[number])
+        presences, shown = _presences(release, None if given is None else given[number])
         presences = presences if strangers else presences.filter(_REAL)
         alone = pl.col(_PERSON).str.starts_with(_ALONE)
         names = pl.when(alone).then(pl.col(_PERSON) + f"\1{number}").otherwise(_PERSON)
@@ -149,48 +147,51 @@ def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple
     return pl.concat(parts), pl.concat(values)
 
 
-def _numbered(presences: pl.DataFrame, values: pl.DataFrame, sensitive: list[str]) -> Membership:
+def _numbered(presences: pl.DataFrame, values: pl.DataFrame) -> Membership:
     """People, groups and values as numbers."""
-    groups = values.select(_RELEASE, NUMBER).unique().sort(_RELEASE, NUMBER).with_row_index("\0g")
-    texts = values.with_columns(
-        pl.concat_str(pl.col(sensitive).cast(pl.String).fill_null("\0"), separator="\1").alias("\0v")
-    )
-    shown = texts.join(groups, on=[_RELEASE, NUMBER]).group_by("\0g", "\0v").agg(pl.col(COUNT).sum())
-    shown = shown.with_columns(pl.col("\0v").rank("dense").alias("\0n")).sort("\0g", "\0n")
-    placed = presences.join(groups, on=[_RELEASE, NUMBER])
-    people = placed.select(pl.col(_PERSON).rank("dense").alias("p") - 1, "\0g", _REAL).sort("\0g", "p")
+    groups = values.select(_RELEASE, _GROUP).unique().sort(_RELEASE, _GROUP).with_row_index("g")
+    shown = values.join(groups, on=[_RELEASE, _GROUP]).group_by("g", _VALUE).agg(pl.col(_COUNT).sum())
+    shown = shown.with_columns(pl.col(_VALUE).rank("dense").alias("n")).sort("g", "n")
+    placed = presences.join(groups, on=[_RELEASE, _GROUP])
+    people = placed.select(pl.col(_PERSON).rank("dense").alias("p") - 1, "g", _REAL).sort("g", "p")
     real = np.zeros(int(people["p"].max() or 0) + 1, np.bool_)  # type: ignore[arg-type]
     real[people["p"].to_numpy()] = people[_REAL].to_numpy()
     return Membership(
         people["p"].to_numpy().astype(np.int64),
-        people["\0g"].to_numpy().astype(np.int64),
+        people["g"].to_numpy().astype(np.int64),
         groups[_RELEASE].to_numpy().astype(np.int64),
-        shown["\0g"].to_numpy().astype(np.int64),
-        shown["\0n"].to_numpy().astype(np.int64) - 1,
-        shown[COUNT].to_numpy().astype(np.int64),
+        shown["g"].to_numpy().astype(np.int64),
+        shown["n"].to_numpy().astype(np.int64) - 1,
+        shown[_COUNT].to_numpy().astype(np.int64),
         real,
-        tuple(shown["\0v"].unique().sort().to_list()),
-        groups[NUMBER].to_numpy().astype(np.int64),
+        tuple(shown[_VALUE].unique().sort().to_list()),
+        groups[_GROUP].to_numpy().astype(np.int64),
     )
 
 
-def _presences(release: Published, schema: Schema, members: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
     """One release: person, group and whether it is known; and the values of each group with their counts."""
     if members is None and release.source is not None and release.source.table.ids is not None:
         return _own(release.source)
-    rows, values = published_rows(release.tables, schema)
-    if not rows.height:
+    if not release.main.height:
         raise CannotRunError("a release has no rows.")
+    values, identifier = counted_texts(release.histogram), release.schema.identifier
     if members is not None:
-        return _with_strangers(_matched(rows, schema, members), rows, schema), values
-    if schema.identifier is None or schema.identifier not in rows.columns:
+        return _with_strangers(_matched(release, members), release), values
+    if identifier is None or identifier not in release.main.columns:
         raise CannotRunError(
             "it starts from who stands in which group: give our own releases, files that kept the identifier column, "
             "or a table of people for each release (`Knowledge(members=...)`)."
         )
-    known = rows.filter(pl.col(schema.identifier).is_not_null())
-    known = known.select(identifier_texts(known[schema.identifier]).alias(_PERSON), NUMBER)
-    return _with_strangers(known, rows, schema), values
+    ids = identifier_texts(release.main[identifier]).alias(_PERSON)
+    known = pl.DataFrame([ids, pl.Series(_GROUP, release.group)]).filter(ids.is_not_null())
+    return _with_strangers(known, release), values
+
+
+def counted_texts(histogram: Histogram) -> pl.DataFrame:
+    """Group, value as text, and count."""
+    names = pl.Series(_VALUE, histogram.names, dtype=pl.String).gather(histogram.value)
+    return pl.DataFrame([pl.Series(_GROUP, histogram.group), names, pl.Series(_COUNT, histogram.count)])
 
 
 def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -210,71 +211,27 @@ def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
     presences = pl.DataFrame(
         {
             _PERSON: pl.concat([ids.alias(_PERSON), names]),
-            NUMBER: groups.astype(np.int64),
+            _GROUP: groups.astype(np.int64),
             _REAL: np.arange(len(groups)) < len(kept),
         }
     )
-    values = table.decode(codes.astype(np.int32)).with_columns(pl.Series(NUMBER, groups, dtype=pl.Int64))
-    values = values.group_by(NUMBER, *table.schema.sensitive).len(COUNT).with_columns(pl.col(COUNT).cast(pl.Int64))
-    return presences, values
+    texts = joined_texts(table.decode(codes.astype(np.int32)), table.schema.sensitive).alias(_VALUE)
+    values = pl.DataFrame([pl.Series(_GROUP, groups, dtype=pl.Int64), texts])
+    return presences, values.group_by(_GROUP, _VALUE).agg(pl.len().cast(pl.Int64).alias(_COUNT))
 
 
-def published_rows(tables: Mapping[str, pl.DataFrame], schema: Schema) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The published rows with their group, and the values of each group with their counts."""
-    rows = tables.get("quasi", tables.get("release", pl.DataFrame()))
-    _refuse_absent(tables.get("sensitive", rows), schema.sensitive)
-    if "sensitive" not in tables:
-        rows = numbered(rows, schema)
-        return rows, rows.group_by(NUMBER, *schema.sensitive).agg(pl.len().cast(pl.Int64).alias(COUNT))
-    values = tables["sensitive"]
-    mine, its = _as_numbers(rows[GROUP], values[GROUP])
-    by_value = values.with_columns(its).group_by(NUMBER, *schema.sensitive)
-    return rows.with_columns(mine), by_value.agg(pl.col("count").cast(pl.Int64).sum().alias(COUNT))
-
-
-def numbered(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """Published rows with the number of their group: their own, else by what they look like."""
-    if GROUP in rows.columns and GROUP not in schema.columns:
-        return rows.with_columns(*_as_numbers(rows[GROUP]))
-    if not schema.quasi:
-        raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
-    _refuse_absent(rows, schema.quasi)
-    texts = pl.struct(pl.col(schema.quasi).cast(pl.String))
-    return rows.with_columns(texts.rank("dense").cast(pl.Int64).alias(NUMBER))
-
-
-def _refuse_absent(rows: pl.DataFrame, names: Sequence[str]) -> None:
-    absent = [name for name in names if name not in rows.columns]
-    if absent:
-        raise InputError(f"A release lacks columns that the schema names: {', '.join(absent)}.")
-
-
-def _as_numbers(*columns: pl.Series) -> list[pl.Series]:
-    """Group numbers as they are; where others called their groups by names, or left one out, numbers for these."""
-    if all(column.dtype.is_integer() and column.dtype != pl.UInt64 and not column.null_count() for column in columns):
-        return [column.cast(pl.Int64).alias(NUMBER) for column in columns]
-    texts = [column.cast(pl.String).fill_null("\0") for column in columns]
-    order = pl.concat(texts).unique().sort()
-    return [order.search_sorted(text).cast(pl.Int64).alias(NUMBER) for text in texts]
-
-
-def _with_strangers(known: pl.DataFrame, rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+def _with_strangers(known: pl.DataFrame, release: PublishedRelease) -> pl.DataFrame:
     """The known people of each group, and for its other records people nobody knows."""
-    sizes = rows.group_by(NUMBER).len("size")
-    missing = sizes.join(known.group_by(NUMBER).len("known"), on=NUMBER, how="left").select(
-        # Numbers of rows are unsigned: their difference would never be below 0.
-        NUMBER,
-        (pl.col("size").cast(pl.Int64) - pl.col("known").fill_null(0)).alias("missing"),
-    )
-    if (missing["missing"] < 0).any():
+    missing = release.sizes - np.bincount(known[_GROUP].to_numpy(), minlength=release.groups)
+    if (missing < 0).any():
         raise CannotRunError("more people than records were found in a group: the tables are not of these releases.")
-    if schema.identifier in rows.columns and NUMBER in rows.columns:
-        strangers = _lasting(rows.filter(pl.col(str(schema.identifier)).is_null()), schema)
+    if release.schema.identifier in release.main.columns:
+        strangers = _lasting(release)
     else:
-        strangers = missing.filter(pl.col("missing") > 0).select(pl.col(NUMBER).repeat_by("missing")).explode(NUMBER)
+        alone = pl.DataFrame({_GROUP: np.repeat(np.arange(release.groups), missing)})
         turn = pl.int_range(pl.len()).cast(pl.String)
-        strangers = strangers.with_columns((pl.lit(_ALONE) + turn).alias(_PERSON))
-    columns = [_PERSON, NUMBER]
+        strangers = alone.with_columns((pl.lit(_ALONE) + turn).alias(_PERSON))
+    columns = [_PERSON, _GROUP]
     return pl.concat(
         [
             known.select(columns).with_columns(pl.lit(value=True).alias(_REAL)),
@@ -283,52 +240,54 @@ def _with_strangers(known: pl.DataFrame, rows: pl.DataFrame, schema: Schema) -> 
     )
 
 
-def _lasting(strangers: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+def _lasting(release: PublishedRelease) -> pl.DataFrame:
     """Records without a name that look the same from release to release are one person."""
-    looks = pl.concat_str(pl.col(schema.quasi).cast(pl.String).fill_null("\0"), separator="\1")
-    marked = strangers.with_columns(looks.alias("\0looks"))
-    turn = pl.int_range(pl.len()).over("\0looks").cast(pl.String)
-    return marked.with_columns((pl.lit(_STRANGER) + pl.col("\0looks") + pl.lit("\3") + turn).alias(_PERSON))
+    nobody = release.main[str(release.schema.identifier)].is_null()
+    looks = joined_texts(release.main, release.schema.quasi).alias("looks")
+    marked = pl.DataFrame([looks, pl.Series(_GROUP, release.group)]).filter(nobody)
+    turn = pl.int_range(pl.len()).over("looks").cast(pl.String)
+    return marked.with_columns((pl.lit(_STRANGER) + pl.col("looks") + pl.lit("\3") + turn).alias(_PERSON))
 
 
-def _matched(rows: pl.DataFrame, schema: Schema, members: Any) -> pl.DataFrame:
+def _matched(release: PublishedRelease, members: Any) -> pl.DataFrame:
     """The people whose quasi-identifiers fall into exactly one published group."""
-    ids, of_row, pairs = fitting(rows, schema, members)
+    ids, of_row, pairs = fitting(release, members)
     total = int(of_row.max(initial=-1)) + 1
     only = np.bincount(pairs[0], minlength=total) == 1
     where = np.full(total, -1, np.int64)
     where[pairs[0]] = pairs[1]
     rows_known = np.flatnonzero(only[of_row])
-    return pl.DataFrame([ids.gather(rows_known), pl.Series(NUMBER, where[of_row[rows_known]])])
+    return pl.DataFrame([ids.gather(rows_known), pl.Series(_GROUP, where[of_row[rows_known]])])
 
 
-def fitting(rows: pl.DataFrame, schema: Schema, members: Any) -> tuple[pl.Series, Ints, Ints]:
+def fitting(release: PublishedRelease, members: Any) -> tuple[pl.Series, Ints, Ints]:
     """Which published groups people fit: their names, the class of each, and the pairs (class, group), sorted.
 
     A class is all people with the same exact quasi-identifiers.
     """
+    schema = release.schema
     if schema.identifier is None:
         raise CannotRunError("the schema names no identifier, by which people could be told from each other.")
     frame, _ = to_polars(members, schema)
     used = {schema.identifier, *schema.quasi}
     table = Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
-    texts = [rows[name].cast(pl.String) for name in schema.quasi]
-    read = [parse_column(text, coding, partial=True) for text, coding in zip(texts, table.codings, strict=True)]
-    lo, hi = np.stack([part.lo for part in read]), np.stack([part.hi for part in read])
+    lo, hi = published_boxes(release, table)
     somebody: Bools = np.asarray((lo <= hi).all(axis=0))
     if not somebody.any():
         raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
-    rows, lo, hi = rows.filter(somebody), lo[:, somebody], hi[:, somebody]
-    boxes = cells_of(
-        np.vstack([lo, hi, rows[NUMBER].rank("dense").to_numpy()[np.newaxis]]).astype(np.int32), _sizes(table, rows)
-    )
-    width = len(schema.quasi)
-    group = np.unique(rows[NUMBER].to_numpy())[boxes.codes[-1] - 1]
     cells = cells_of(table.codes, table.sizes)
-    cell, box = containment(cells.codes, boxes.codes[:width], boxes.codes[width : 2 * width])
-    pairs = np.unique(np.stack([cell, group[box]]), axis=1)
+    cell, look = containment(cells.codes, lo[:, somebody], hi[:, somebody])
+    pairs = np.unique(np.stack([cell, release.looks.group[somebody][look]]), axis=1)
     return identifier_texts(table.frame[schema.identifier]).alias(_PERSON), cells.of_row, pairs
 
 
-def _sizes(table: Table, rows: pl.DataFrame) -> list[int]:
-    return [*table.sizes, *table.sizes, int(rows[NUMBER].n_unique()) + 1]
+def published_boxes(release: PublishedRelease, people: Table) -> tuple[Codes, Codes]:
+    """Quasi-identifiers x looks: the published intervals in people's codes; an empty one has none of these people.
+
+    Where quasi-identifiers are published as they are, a value that none of the people has is somebody else's, or
+    nobody's. A name in a generalized release may include some of them, so it must be in the taxonomy.
+    """
+    looks, exact = release.looks, not release.form.boxes
+    columns = zip(release.schema.quasi, people.codings, strict=True)
+    read = [parse_column(looks.texts[name], coding, partial=True, strange=exact) for name, coding in columns]
+    return np.stack([part.lo for part in read]), np.stack([part.hi for part in read])

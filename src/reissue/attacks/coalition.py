@@ -27,9 +27,10 @@ from reissue.attacks._coalition_given import Given, answers, private
 from reissue.attacks._coalition_group import Oracle
 from reissue.attacks._coalition_records import Records, read_records
 from reissue.attacks._coalition_search import STRATEGIES
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 from reissue.errors import InputError
 from reissue.findings import Finding, Status
+from reissue.published import PublishedRelease
 from reissue.requirements import Requirement, parse
 
 __all__ = ["Weakness", "coalition", "weakest"]
@@ -164,7 +165,7 @@ def _named(providers: Ints, mask: int | None) -> tuple[int, ...]:
     return tuple(int(provider) for place, provider in enumerate(providers) if (mask or 0) >> place & 1)
 
 
-def _requirement(published: Published, series: Series, knowledge: Knowledge) -> Requirement:
+def _requirement(published: PublishedRelease, series: Series, knowledge: Knowledge) -> Requirement:
     """What the release promises: said by the adversary, by our own release, or by the schema's policy."""
     source = published.source
     said = knowledge.requirement or (source.requirement if source else None) or series.schema.policy.get("require")

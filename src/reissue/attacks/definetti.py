@@ -16,6 +16,7 @@ guessing everyone's most frequent value in the group. O(pairs of person and valu
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,12 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks._base import CannotRunError, Knowledge, attack
 from reissue.attacks._case_definetti import tell
 from reissue.attacks._linkage import link
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 from reissue.findings import Finding, Status
+from reissue.published import PublishedRelease
 from reissue.release import Release
-from reissue.table import Table
+from reissue.schema import Role, Schema
+from reissue.table import Table, to_polars
 from reissue.taxonomy import Taxonomy
 
 __all__ = ["Outcome", "People", "definetti", "people_of", "sharpen"]
@@ -145,7 +148,7 @@ def people_of(release: Release) -> People:
     return _gathered(table, kept, draft.groups[kept].astype(np.int64), published[kept], table.sensitive[kept])
 
 
-def _people(release: Published, series: Series, knowledge: Knowledge) -> People:
+def _people(release: PublishedRelease, series: Series, knowledge: Knowledge) -> People:
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to guess.")
     if knowledge.population is None:
@@ -155,11 +158,22 @@ def _people(release: Published, series: Series, knowledge: Knowledge) -> People:
     return _outsider(release, series, knowledge)
 
 
-def _outsider(release: Published, series: Series, knowledge: Knowledge) -> People:
+def _original(data: Any, schema: Schema) -> Table:
+    """The quasi-identifiers and sensitive values of the original; nothing else need be there."""
+    frame, _ = to_polars(data, schema)
+    if set(schema.sensitive) - set(frame.columns):
+        raise CannotRunError("it measures how many guesses are right, for which it needs the original's values.")
+    used = {*schema.quasi, *schema.sensitive}
+    return Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+
+
+def _outsider(release: PublishedRelease, series: Series, knowledge: Knowledge) -> People:
     """From published tables and the original: who stands where is found by elimination."""
     given = knowledge.population
-    table = given if isinstance(given, Table) else Table.read(given, series.schema)
-    linkage = link(release.tables, series.schema, table)
+    table = given if isinstance(given, Table) else _original(given, series.schema)
+    linkage = link(release, table)
+    if (linkage.placed > np.bincount(linkage.of_row, minlength=linkage.classes)).any():
+        raise CannotRunError("the original table lacks people whom the release shows: it is not of these people.")
     order = np.argsort(linkage.of_row, kind="stable")
     by_class = np.lexsort((linkage.grp, linkage.cls))
     places = np.full(table.rows, -1)

@@ -23,10 +23,11 @@ from reissue.attacks._case_equivalence import Told, of_bucket, of_groups
 from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
 from reissue.attacks._membership import Membership, membership
 from reissue.attacks._propagation import Equivalences, domino, propagate, propagations
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 from reissue.attacks.updates import posteriors
 from reissue.errors import InputError
 from reissue.findings import Finding, Status
+from reissue.published import PublishedRelease
 
 __all__ = ["Exposure", "equivalence", "exposure", "exposures"]
 
@@ -246,7 +247,7 @@ def _limits(series: Series, members: Membership) -> list[int]:
     return [_limit(series, min(own, default=None), least) for own, least in zip(before, distinct, strict=True)]
 
 
-def _promise(release: Published) -> int | None:
+def _promise(release: PublishedRelease) -> int | None:
     """The e that our own release promises."""
     state = release.source.draft.memory.get("state", {}) if release.source else {}
     return int(state["e"]) if "e" in state else None

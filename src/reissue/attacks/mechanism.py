@@ -33,12 +33,13 @@ from reissue.attacks._components import Parts, by_components
 from reissue.attacks._possible import Belief, Possible, enough, interval, weigh
 from reissue.attacks._refusals import Refusal, full_domain, median_splits, refused, sequence
 from reissue.attacks._rules import limit_of, value_sets
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 from reissue.attacks._signatures import Signature, frame_signature, signature
 from reissue.attacks.minimality import requirement_of
 from reissue.cells import Domain
 from reissue.errors import InputError, NotMetError
 from reissue.findings import Finding, Status, not_run
+from reissue.published import PublishedRelease, read_published
 from reissue.release import Release
 from reissue.requirements import Requirement
 from reissue.table import Table, to_polars
@@ -196,13 +197,13 @@ def _with(table: Table, world: Codes) -> Table:
 
 def _same_frames(release: Release, function: Anonymizer) -> Callable[[Codes], Bools]:
     """Whether anyone's function sends worlds to the release."""
-    target = frame_signature(release.tables)
+    schema = release.schema
+    target = frame_signature(read_published(release, schema))
 
     def run(world: Codes) -> bool:
         values = {column.name: column for column in release.table.decode(world)}
         published = function(release.table.frame.with_columns(**values))
-        tables = published if isinstance(published, Mapping) else {"release": published}
-        return frame_signature(tables) == target
+        return frame_signature(read_published(published, schema)) == target
 
     return lambda worlds: np.array([run(world) for world in worlds], np.bool_)
 
@@ -296,7 +297,7 @@ class _Outcome:
         )
 
 
-def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outcome:
+def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _Outcome:
     """Attack one release: Mondrian by what it refused, at any size; others by running them again."""
     requirement = requirement_of(release, series, knowledge)
     source = release.source or _made_again(release, series, knowledge, requirement)
@@ -342,7 +343,7 @@ def _run_again(source: Release, knowledge: Knowledge, more: int) -> Parts:
     return Parts(belief.posterior, support, known, belief.worlds, belief.tried, belief.kept)
 
 
-def _made_again(release: Published, series: Series, knowledge: Knowledge, requirement: Requirement) -> Release:
+def _made_again(release: PublishedRelease, series: Series, knowledge: Knowledge, requirement: Requirement) -> Release:
     """The holder's release, made again from the original."""
     if knowledge.population is None or not isinstance(knowledge.algorithm, str):
         raise CannotRunError("it runs the algorithm again, for which it needs its name and the original table.")
@@ -357,7 +358,7 @@ def _made_again(release: Published, series: Series, knowledge: Knowledge, requir
         )
     except (InputError, NotMetError) as problem:
         raise CannotRunError(f"the algorithm makes no release of that table: {problem}") from None
-    if frame_signature(again.tables) != frame_signature(release.tables):
+    if frame_signature(read_published(again, series.schema)) != frame_signature(release):
         raise CannotRunError("the algorithm makes another release of that table: the method or its options differ.")
     return again
 

@@ -22,10 +22,11 @@ from reissue.attacks._base import CannotRunError, Knowledge, attack
 from reissue.attacks._case_minimality import tell, worst_of
 from reissue.attacks._cases import box_text, shown
 from reissue.attacks._credible import BUDGET, Credibility, credibility
-from reissue.attacks._linkage import Linkage, link, link_release, published_box
+from reissue.attacks._linkage import Linkage, link, link_release
 from reissue.attacks._rules import limit_of, value_sets
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 from reissue.findings import Finding, Status, not_run
+from reissue.published import PublishedRelease
 from reissue.requirements import Requirement, parse
 
 __all__ = ["Credibility", "Linkage", "credibility", "limit_of", "link", "link_release", "minimality", "requirement_of"]
@@ -86,11 +87,12 @@ def _case(place: int, worst: "_Outcome", series: Series, knowledge: Knowledge) -
     asked = value_sets(worst.requirement, linkage.domain, knowledge.values)
     group = worst_of(linkage, worst.found).group
     own = release.source if knowledge.population is None else None
-    look = shown(published_box(release.tables, series.schema, group)) if own is None else box_text(own, group)
+    boxed = own is None and release.form.boxes
+    look = shown(release.box(group)) if boxed else {} if own is None else box_text(own, group)
     return tell(series.numbers[place], linkage, worst.found, asked, worst.requirement, worst.limit, look)
 
 
-def requirement_of(release: Published, series: Series, knowledge: Knowledge) -> Requirement:
+def requirement_of(release: PublishedRelease, series: Series, knowledge: Knowledge) -> Requirement:
     """What the release was made to meet, as far as the adversary knows."""
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
@@ -103,10 +105,10 @@ def requirement_of(release: Published, series: Series, knowledge: Knowledge) -> 
     return given if isinstance(given, Requirement) else parse(str(given))
 
 
-def linkage_of(release: Published, series: Series, knowledge: Knowledge) -> Linkage:
+def linkage_of(release: PublishedRelease, knowledge: Knowledge) -> Linkage:
     """Who stands where: the holder knows, anyone else needs a table of everyone's quasi-identifiers."""
     if knowledge.population is not None:
-        return link(release.tables, series.schema, knowledge.population)
+        return link(release, knowledge.population)
     if release.source is None:
         raise CannotRunError("it needs a table of everyone's quasi-identifiers (the original, or an external table).")
     return link_release(release.source)
@@ -191,10 +193,10 @@ class _Outcome:
         )
 
 
-def _outcome(release: Published, series: Series, knowledge: Knowledge) -> _Outcome:
+def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) -> _Outcome:
     """Attack one release."""
     requirement = requirement_of(release, series, knowledge)
-    linkage = linkage_of(release, series, knowledge)
+    linkage = linkage_of(release, knowledge)
     algorithm = knowledge.algorithm or (release.source.method if release.source else None)
     why = _BLIND.get(str(algorithm), "")
     if not requirement.sensitive:

@@ -135,7 +135,7 @@ def attack(
     costs = {} if originals is None else _costs(originals, tables, plan, separator)
     with _render.watching("Attacking", only or list(registered())) as progress:
         findings = run(
-            tables,
+            guessed.tables or tables,
             plan,
             only=only or None,
             exact=exact,

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reissue.attacks import CannotRunError, Published
+from reissue.attacks import CannotRunError
 from reissue.attacks._past import Past, past_of, taken
 from reissue.ledger._together import kept_state
 from reissue.ledger.ledger import Ledger, Recorded
+from reissue.published import read_published
 from reissue.schema import Schema
 
 __all__ = ["after"]
@@ -25,7 +26,7 @@ def after(ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, carrie
         return past_of(kept, schema)
     past = None
     for one in earlier:
-        frame = Published(ledger.tables(one)).generalized(schema)
+        frame = read_published(ledger.tables(one), schema).generalized
         try:
             past = taken(past, frame, schema) if frame is not None else None
         except CannotRunError:

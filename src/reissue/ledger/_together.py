@@ -15,7 +15,6 @@ from reissue.attacks import (
     CannotRunError,
     Carried,
     Knowledge,
-    Published,
     Series,
     State,
     find,
@@ -28,6 +27,7 @@ from reissue.ledger._pack import unpack_state
 from reissue.ledger._store import MissingFileError
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.policy import Policy
+from reissue.published import PublishedRelease, read_published
 from reissue.release import Release
 from reissue.schema import Schema
 
@@ -159,14 +159,14 @@ class _Candidate:
     def _kept(self, name: str) -> State | None:
         return kept_state(self.ledger, self.earlier[-1], f"state.{name}", self.release.schema) if self.earlier else None
 
-    def _own(self) -> Published:
-        return Published(self.release.tables, self.release)
+    def _own(self) -> PublishedRelease:
+        return read_published(self.release, self.release.schema)
 
-    def _read(self, one: Recorded, attack: str) -> Published:
+    def _read(self, one: Recorded, attack: str) -> PublishedRelease:
         read = self.ledger.followed if attack in _FOLLOWING else self.ledger.published
         return read(one, self.release.schema)
 
-    def _series(self, releases: Iterable[Published], numbers: Iterable[int]) -> Series:
+    def _series(self, releases: Iterable[PublishedRelease], numbers: Iterable[int]) -> Series:
         limits = dict(self.policy.ceilings)
         return Series(tuple(releases), self.release.schema, self.policy.exact, limits, tuple(numbers))
 

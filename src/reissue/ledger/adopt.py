@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from reissue.errors import InputError
@@ -21,6 +22,7 @@ from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.ledger._store import Writer
+    from reissue.published import PublishedRelease
 
 __all__ = ["adopt"]
 
@@ -66,14 +68,15 @@ def _mark(content: Mapping[str, Any]) -> list[Any]:
 
 def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], delimiter: str) -> dict[str, Any]:
     """The content of a release's entry, its files kept."""
-    from reissue.attacks import Published
+    from reissue.published import read_published
 
     schema = ledger.schema_of(writer.entries)
-    tables = dict(Published.read(data, schema, delimiter=delimiter).tables)
+    release = read_published(data, schema, delimiter=delimiter)
+    tables = dict(release.tables.frames)
     _check(tables, schema)
     files = {}
     if schema.identifier is not None and schema.identifier in next(iter(tables.values())).columns:
-        files["standing"] = writer.keep(_standing(tables, schema, ledger.key.pseudonyms), ENDINGS["standing"])
+        files["standing"] = writer.keep(_standing(release, ledger.key.pseudonyms), ENDINGS["standing"])
     else:
         files |= _originals(data, tables, writer)
     private = [name for name in (schema.identifier, schema.provider) if name is not None]
@@ -88,23 +91,17 @@ def _check(tables: dict[str, pl.DataFrame], schema: Schema) -> None:
     check(tables, Schema(dict(schema.columns)))
 
 
-def _standing(tables: dict[str, pl.DataFrame], schema: Schema, pseudonyms: Any) -> bytes:
+def _standing(release: "PublishedRelease", pseudonyms: Any) -> bytes:
     """Who stands where in a private copy: rows without an identifier are nobody anyone knows."""
-    from reissue.attacks._membership import COUNT, NUMBER, published_rows
-
-    rows, shown = published_rows(tables, schema)
-    ids = rows[schema.identifier or ""]
-    known = rows.filter(ids.is_not_null())
-    person = pseudonyms(ids.drop_nulls()).extend_constant(None, rows.height - known.height)
-    fake = pl.Series([None] * known.height, dtype=pl.Int64).append(
-        pl.Series([-1 - place for place in range(rows.height - known.height)], dtype=pl.Int64)
-    )
-    ordered = pl.concat([known, rows.filter(ids.is_null())])
-    values = rows
-    if "sensitive" in tables:
-        times = pl.all().exclude(COUNT).repeat_by(COUNT)
-        values = shown.select(times).explode(NUMBER, *schema.sensitive)
-    return pack_places(ordered[NUMBER], person, fake, values[NUMBER], values.select(schema.sensitive))
+    ids = release.main[release.schema.identifier or ""]
+    nobody = ids.is_null().to_numpy()
+    known, strangers = np.flatnonzero(~nobody), np.flatnonzero(nobody)
+    person = pseudonyms(ids.drop_nulls()).extend_constant(None, len(strangers))
+    fake = pl.Series([None] * len(known) + [-1 - place for place in range(len(strangers))], dtype=pl.Int64)
+    groups = pl.Series(release.group[np.concatenate([known, strangers])])
+    each = np.repeat(np.arange(release.values.height), release.weights)
+    values = release.values.select(release.schema.sensitive)[each]
+    return pack_places(groups, person, fake, pl.Series(release.value_group[each]), values)
 
 
 def _originals(data: Any, tables: dict[str, pl.DataFrame], writer: "Writer") -> dict[str, str]:

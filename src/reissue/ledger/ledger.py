@@ -30,8 +30,8 @@ from reissue.policy import Policy
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
-    from reissue.attacks import Published
     from reissue.ledger._store import Store, Writer
+    from reissue.published import PublishedRelease
 
 __all__ = ["Ledger", "Recorded", "csv_bytes", "handed_out"]
 
@@ -196,24 +196,25 @@ class Ledger:
         """The tables of a release, as they were published."""
         return {name: unpack_frame(self.store.read(release.files[f"table.{name}"])) for name in release.tables}
 
-    def published(self, release: Recorded, schema: Schema) -> "Published":
+    def published(self, release: Recorded, schema: Schema) -> "PublishedRelease":
         """A release for attacks: what went out, and who stands where in it, if that is known."""
-        from reissue.attacks import Published
+        from reissue.published import Tables, read_published
 
         source = self.followed(release, schema).source if "standing" in release.files and schema.identifier else None
-        return Published(self.tables(release), source)
+        return read_published(Tables(self.tables(release), source=source), schema)
 
-    def followed(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> "Published":
+    def followed(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> "PublishedRelease":
         """A release for attacks that only follow people: who stands where, of all or of some people."""
-        from reissue.attacks import Published
+        from reissue.published import Tables, read_published
         from reissue.requirements import parse
 
         if "standing" not in release.files or schema.identifier is None:
-            return Published(self.tables(release))
+            return read_published(self.tables(release), schema)
         content = release.content
         packed = self.store.read(release.files["standing"])
         requirement, method = parse(content["requirement"]), content["method"]
-        return Published({}, unpack_standing(packed, schema, requirement, method, content["promises"], people))
+        source = unpack_standing(packed, schema, requirement, method, content["promises"], people)
+        return read_published(Tables({}, source=source), schema)
 
     def memory(self, releases: Sequence[Recorded], schema: Schema, method: str) -> Memory:
         """What a method remembers after some releases; for a first one only the key of its own.

@@ -1,6 +1,6 @@
 """Published tables, ours or anyone's, read into one type that says what form they have."""
 
-from reissue.published._histogram import Histogram
+from reissue.published._histogram import Histogram, joined_texts
 from reissue.published._tables import Tables, read_tables
 from reissue.published.given import order_hint, releases_among
 from reissue.published.release import Looks, PublishedRelease, read_published
@@ -12,6 +12,7 @@ __all__ = [
     "Looks",
     "PublishedRelease",
     "Tables",
+    "joined_texts",
     "order_hint",
     "read_published",
     "read_tables",

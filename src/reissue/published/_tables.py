@@ -19,7 +19,7 @@ from reissue.schema import Schema
 from reissue.table import to_polars
 from reissue.together import read_together
 
-__all__ = ["QUASI", "VALUES", "WHOLE", "Tables", "read_tables"]
+__all__ = ["Tables", "read_tables", "whole_numbers"]
 
 WHOLE, QUASI, VALUES = "release", "quasi", "sensitive"
 """One table; or the first and the second of two. Counterfeits are the table `COUNTERFEITS`."""
@@ -56,6 +56,24 @@ class Tables:
     def apart(self) -> bool:
         """Whether the sensitive values are in a table of their own."""
         return WHOLE not in self.frames and VALUES in self.frames
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the column `group` numbers groups: 1, 2, ... (or 0, 1, ...) without a gap; or joins two tables."""
+        if self.apart or GROUP not in self.main.columns:
+            return self.apart
+        number = whole_numbers(self.main[GROUP])
+        low, high = number.min(), number.max()
+        if number.null_count() or not (isinstance(low, int) and isinstance(high, int)):
+            return False
+        return low in {0, 1} and high - low + 1 == number.n_unique()
+
+    @property
+    def public(self) -> dict[str, pl.Series]:
+        """The columns that say something about people: all but the numbers and sizes of groups."""
+        own = {GROUP, COUNT} if self.apart else {GROUP} if self.numbered else set()
+        found = {name: self.main[name] for name in self.main.columns if name not in own - {COUNT}}
+        return found | {name: self.values[name] for name in self.values.columns if self.apart and name not in own}
 
     @property
     def counterfeits(self) -> pl.DataFrame | None:
@@ -139,3 +157,15 @@ def _fits(counted: pl.DataFrame, main: pl.DataFrame) -> bool:
     """Whether a table of counterfeits names groups as the first table does."""
     marks = set(counted.columns) - {COUNTERFEITS}
     return bool(marks) and marks <= set(main.columns)
+
+
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """A column as whole numbers, whatever type holds them, if it has no others; else as text."""
+    if column.dtype.is_integer():
+        whole = column.cast(pl.Int64, strict=False)
+        return whole if whole.null_count() == column.null_count() else column.cast(pl.String)
+    text = column.cast(pl.String)
+    number = (column.fill_nan(None) if column.dtype.is_float() else text).cast(pl.Float64, strict=False)
+    whole = number.cast(pl.Int64, strict=False)
+    same = whole.null_count() == column.null_count() and (whole == number).drop_nulls().all()
+    return whole if same and column.null_count() < len(column) else text

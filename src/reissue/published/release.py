@@ -20,7 +20,7 @@ from reissue._arrays import Ints
 from reissue.errors import DataError, SchemaError, nearest_column
 from reissue.notation import coding_of, parse_column
 from reissue.published._histogram import Histogram, count_values, joined_texts
-from reissue.published._tables import Tables, read_tables
+from reissue.published._tables import Tables, read_tables, whole_numbers
 from reissue.release import COUNT, COUNTERFEITS, GROUP, Form, Release
 from reissue.schema import Schema
 
@@ -111,11 +111,13 @@ class PublishedRelease:
     @cached_property
     def looks(self) -> Looks:
         """The published combinations of quasi-identifiers in each group: one a group, if the form has boxes."""
-        self.require(*self.schema.quasi)
         columns = list(self.schema.quasi)
-        rows, keys = _texts(self.main, columns), columns
-        if self.form != Form.GENERALIZED:
-            rows, keys = rows.with_columns(pl.Series(_GROUP, self._places(self.main))), [_GROUP, *columns]
+        if not columns:
+            raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
+        self.require(*columns)
+        whole = self.form == Form.GENERALIZED
+        called = np.zeros(self.main.height, np.int64) if whole else self._places(self.main)
+        rows, keys = _texts(self.main, columns).with_columns(pl.Series(_GROUP, called)), [_GROUP, *columns]
         found = (
             rows.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_FIRST))
             .group_by(keys)
@@ -124,7 +126,7 @@ class PublishedRelease:
         )
         found = found.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_LOOK))
         of_row = rows.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")[_LOOK].to_numpy()
-        group = found[_LOOK if self.form == Form.GENERALIZED else _GROUP].to_numpy()
+        group = found[_LOOK if whole else _GROUP].to_numpy()
         return Looks(group, found.select(columns), found[_ROWS].to_numpy(), found[_FIRST].to_numpy(), of_row)
 
     @cached_property
@@ -151,7 +153,7 @@ class PublishedRelease:
         """Row of the values' table to how many records it stands for."""
         if not self.tables.apart or COUNT not in self.values.columns:
             return np.ones(self.values.height, np.int64)
-        counted = _label(self.values[COUNT])
+        counted = whole_numbers(self.values[COUNT])
         if counted.null_count() or not counted.dtype.is_integer() or bool((counted < 0).any()):
             raise DataError(f"The column '{COUNT}' of the second table must hold whole numbers.")
         return counted.to_numpy()
@@ -177,7 +179,7 @@ class PublishedRelease:
         counted = self.tables.counterfeits
         if counted is None:
             return np.zeros(self.groups, np.int64)
-        number = _label(counted[COUNTERFEITS]).cast(pl.Int64, strict=False)
+        number = whole_numbers(counted[COUNTERFEITS]).cast(pl.Int64, strict=False)
         place = self._looking(counted) if self.form == Form.GENERALIZED else self._places(counted)
         total = np.bincount(place, number.fill_null(-1).to_numpy(), self.groups).astype(np.int64)
         if number.null_count() or (number < 0).any() or (total > self.sizes).any():
@@ -198,12 +200,12 @@ class PublishedRelease:
     @cached_property
     def _labels(self) -> pl.Series:
         """What the groups are called in the published tables, in order."""
-        return _label(self.main[GROUP]).unique().drop_nulls().sort()
+        return whole_numbers(self.main[GROUP]).unique().drop_nulls().sort()
 
     def _places(self, table: pl.DataFrame) -> Ints:
         """The groups of a table's rows by what they are called."""
         known = pl.DataFrame({_GROUP: self._labels}).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_LOOK))
-        called = _label(table[GROUP]).cast(self._labels.dtype, strict=False).alias(_GROUP).to_frame()
+        called = whole_numbers(table[GROUP]).cast(self._labels.dtype, strict=False).alias(_GROUP).to_frame()
         places = called.join(known, on=_GROUP, how="left", maintain_order="left")[_LOOK]
         if places.null_count():
             raise DataError(f"{places.null_count()} rows have a '{GROUP}' that the other table lacks, or none at all.")
@@ -219,14 +221,15 @@ def read_published(data: Any, schema: Schema, *, delimiter: str = ",", as_text: 
 
 
 def _form(tables: Tables, schema: Schema) -> Form:
-    if tables.source is not None:
-        return tables.source.draft.form
+    source = tables.source
+    if source is not None and (not tables.frames or source.tables):
+        return source.draft.form
     if tables.apart:
         if not all(GROUP in frame.columns for frame in (tables.main, tables.values)):
             raise SchemaError(f"Both tables of a release in two need the column '{GROUP}', which joins them.")
         return Form.TWO_TABLES
     main = tables.main
-    if GROUP not in main.columns or GROUP in schema.columns or not _numbers_groups(main[GROUP]):
+    if GROUP in schema.columns or not tables.numbered:
         return Form.GENERALIZED
     quasi = [name for name in schema.quasi if name in main.columns]
     alike = main.select(GROUP, *quasi).n_unique() == main[GROUP].n_unique()
@@ -239,27 +242,7 @@ def _all_leaves(texts: pl.Series, schema: Schema) -> bool:
     return bool((read.lo == read.hi).all())
 
 
-def _numbers_groups(column: pl.Series) -> bool:
-    """Whether a column holds the numbers 0, 1, ... or 1, 2, ... without a gap."""
-    number = _label(column)
-    low, high = number.min(), number.max()
-    if number.null_count() or not (isinstance(low, int) and isinstance(high, int)):
-        return False
-    return low in {0, 1} and high - low + 1 == number.n_unique()
-
-
 def _texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Published columns as text; not-a-number is missing."""
     real = [name for name in columns if frame.schema[name].is_float()]
     return frame.select(columns).with_columns(pl.col(real).fill_nan(None)).cast(pl.String)
-
-
-def _label(column: pl.Series) -> pl.Series:
-    """What groups are called, or a count: whole numbers, whatever type holds them, else texts."""
-    if column.dtype.is_integer():
-        return column.cast(pl.Int64, strict=False)
-    text = column.cast(pl.String)
-    number = (column.fill_nan(None) if column.dtype.is_float() else text).cast(pl.Float64, strict=False)
-    whole = number.cast(pl.Int64, strict=False)
-    same = whole.null_count() == column.null_count() and (whole == number).drop_nulls().all()
-    return whole if same and column.null_count() < len(column) else text

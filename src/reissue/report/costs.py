@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reissue.attacks import Published
 from reissue.errors import InputError
 from reissue.schema import Schema
 from reissue.series import snapshots
@@ -27,7 +26,7 @@ def costs_of(
     return [
         compare(
             original,
-            Published.read(one, schema, delimiter=delimiter).tables,
+            one,
             schema,
             queries=QUERIES,
             seed=SEED,

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from reissue.attacks._base import CannotRunError, Knowledge
-from reissue.attacks._series import Published, Series
+from reissue.attacks._series import Series
 from reissue.errors import InputError
 from reissue.people import Crowd, Sighting, by_groups, by_register, crowd_of, from_copy, own_register
-from reissue.published import PublishedRelease, read_published
-from reissue.published._tables import Tables
+from reissue.published import PublishedRelease
 
 __all__ = ["see"]
 
@@ -37,18 +36,16 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     return crowd
 
 
-def _sighting(one: Published, series: Series, knowledge: Knowledge, place: int) -> Sighting:
+def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Sighting:
+    source = release.source
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
-    if one.source is not None and not one.tables:
-        return by_groups(one.source)
-    release = _published(one, series)
+    if source is not None and not release.tables.frames:
+        return by_groups(source)
     if knowledge.members is not None:
         return by_register(release, knowledge.members[place], presence=True)
-    if one.source is not None and one.source.table.ids is not None:
-        known = (
-            by_groups(one.source) if _strong(series, knowledge) or not release.form.boxes else own_register(one.source)
-        )
+    if source is not None and source.table.ids is not None:
+        known = by_groups(source) if _strong(series, knowledge) or not release.form.boxes else own_register(source)
         return _insiders(known, knowledge)
     if knowledge.population is not None:
         return by_register(release, knowledge.population, presence=False)
@@ -70,7 +67,3 @@ def _insiders(known: Sighting, knowledge: Knowledge) -> Sighting:
     if providers is None:
         raise CannotRunError('nobody knows who gave which record: the schema names no column as "provider".')
     return replace(known, known=providers.is_in(list(knowledge.coalition)).to_numpy())
-
-
-def _published(one: Published, series: Series) -> PublishedRelease:
-    return read_published(Tables(one.tables, source=one.source), series.schema)
