@@ -6,6 +6,7 @@ from typing import Any
 
 from reissue._timeline import attacked, timeline_of
 from reissue.attacks import Knowledge, Series, find, registered
+from reissue.errors import SchemaError
 from reissue.findings import Findings, Point
 from reissue.guess import Guessed, guess
 from reissue.schema import Schema
@@ -39,6 +40,10 @@ def attack(
         find(name)
     known = knowledge or Knowledge()
     guessed = Guessed(schema) if schema is not None else _guess(releases, known, delimiter)
+    if not guessed.schema.quasi:
+        raise SchemaError(
+            "An attack needs a quasi-identifier: a column that others may know, and the schema names none."
+        )
     series = Series.read(guessed.tables or releases, guessed.schema, exact=exact, limits=limits, delimiter=delimiter)
     findings, grown = [], {}
     for number, one in enumerate(chosen):

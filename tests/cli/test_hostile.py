@@ -204,3 +204,40 @@ def test_adopting_what_cannot_be_read_begins_no_ledger(reissue: Reissue, tmp_pat
     for name in ("bad.csv", "none.csv"):
         assert reissue("ledger", "adopt", "x.ledger", name, "--schema", "s.toml").code == 2
         assert files(tmp_path) == before
+
+
+# --- tables at the edge ----------------------------------------------------------------------------------------------
+
+
+def test_lists_without_a_schema_are_an_error(reissue: Reissue, tmp_path: Path) -> None:
+    pl.DataFrame({"a": [[1, 2], [3]] * 20, "b": ["x", "y"] * 20}).write_parquet(tmp_path / "x.parquet")
+    outcome = reissue("attack", "x.parquet")
+    assert outcome.code == 2, outcome.err
+
+
+@pytest.mark.parametrize("role", ["sensitive", "keep", "identifier", "drop"])
+def test_one_column_that_nobody_knows_is_an_error(reissue: Reissue, tmp_path: Path, role: str) -> None:
+    (tmp_path / "x.csv").write_text("a\n" + "1\n2\n" * 10)
+    (tmp_path / "s.toml").write_text(f'[columns]\na = "{role}"\n')
+    for given in (("x.csv",), ("x.csv", "x.csv")):
+        for more in ((), ("--people", "x.csv")):
+            outcome = reissue("attack", *given, "--schema", "s.toml", *more)
+            assert (outcome.code, "needs a quasi-identifier" in outcome.err) == (2, True), outcome.err
+
+
+def test_a_column_called_len(reissue: Reissue, tmp_path: Path) -> None:
+    pl.DataFrame({"len": [1, 2] * 20, "s": ["a", "b"] * 20}).write_csv(tmp_path / "x.csv")
+    (tmp_path / "s.toml").write_text('[columns]\nlen = "quasi"\ns = "sensitive"\n')
+    assert reissue("attack", "x.csv", "--schema", "s.toml").code in {0, 1, 3}
+    assert reissue("attack", "x.csv").code in {0, 1, 2, 3}
+
+
+def test_whole_numbers_beyond_63_bits(reissue: Reissue, tmp_path: Path) -> None:
+    ages = pl.Series([2**63 + number % 3 for number in range(30)], dtype=pl.UInt64)
+    pl.DataFrame({"age": ages, "s": ["a", "b"] * 15}).write_parquet(tmp_path / "x.parquet")
+    policy = '[policy]\nrequire = "k=2"\nattacks = ["correspondence"]\n'
+    (tmp_path / "s.toml").write_text(f'[columns]\nage = "quasi"\ns = "sensitive"\n{policy}')
+    outcome = reissue("check", "x.parquet", "--schema", "s.toml", "--require", "k=10", "--json")
+    assert outcome.code == 0, outcome.out
+    outcome = reissue("ledger", "adopt", "x.ledger", "x.parquet", "--schema", "s.toml")
+    assert outcome.code == 0, outcome.err
