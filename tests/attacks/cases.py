@@ -15,6 +15,7 @@ FIELDS = {
     "matrix": {"rows", "columns", "values", "unit", "limit"},
     "histogram": {"edges", "counts", "limit", "unit", "of"},
     "bars": {"labels", "series", "unit", "limit"},
+    "equations": {"groups", "total", "limit"},
 }
 """The kinds of pictures, and what each one holds beside its kind."""
 
@@ -39,6 +40,6 @@ def sound(finding: Finding, *, secrets: Iterable[str] = (), published: Iterable[
         assert secret not in text
     if published is not None:
         known = set(published)
-        shown = [one.get("published", {}) for part in ("bars", "columns") for one in picture.get(part, ())]
+        shown = [one.get("published", {}) for part in ("bars", "columns", "groups") for one in picture.get(part, ())]
         assert {value for look in shown for value in look.values()} <= known
     return case

@@ -78,6 +78,36 @@ PICTURES = {
         "unit": "share of people",
         "limit": None,
     },
+    "equations": {
+        "kind": "equations",
+        "groups": [
+            {
+                "label": "release 1",
+                "published": {"age": "20-29", "job": SCRIPT},
+                "groups": 1,
+                "people": ["this person", "A", "B"],
+                "before": 0,
+                "new": 1,
+                "unknown": 0,
+                "rows": [
+                    {"value": SCRIPT, "records": 3, "people": ["A", "B"], "chance": 0.0},
+                    {"value": "flu", "records": 1, "people": ["this person"], "chance": 1.0},
+                ],
+            },
+            {
+                "label": "release 2",
+                "published": {},
+                "groups": 1,
+                "people": ["A", "B"],
+                "before": 30,
+                "new": 0,
+                "unknown": 2,
+                "rows": [{"value": "a very long name of a disease", "records": 34, "people": [], "chance": None}],
+            },
+        ],
+        "total": 3,
+        "limit": 0.75,
+    },
 }
 """One picture of each kind; some values are hostile."""
 

@@ -48,6 +48,10 @@ class Sighting:
     """Row to whether the reader knows the value: a coalition's own records."""
     table: Table | None = None
     """Everyone's quasi-identifiers, if they were given."""
+    as_published: bool = False
+    """Whether groups are numbered as a recipient reads them, not as the holder does."""
+    of_group: Ints | None = None
+    """Group to one of the holder's own groups that are published in this way, if these are numbered otherwise."""
 
     @property
     def fits(self) -> float:
@@ -95,7 +99,18 @@ def own_register(release: Release) -> Sighting:
     merged = _merged(look[found.group], found.value, found.count, found.names)
     total = combinations.shape[1]
     fakes = np.bincount(look, known.counterfeits, total).astype(np.int64)
-    return Sighting(known.ids, row, box, merged, total, fakes, knows_groups=False, truth=known.truth, table=table)
+    return Sighting(
+        known.ids,
+        row,
+        box,
+        merged,
+        total,
+        fakes,
+        knows_groups=False,
+        truth=known.truth,
+        table=table,
+        of_group=first.astype(np.int64),
+    )
 
 
 def by_register(release: PublishedRelease, people: Any, *, presence: bool) -> Sighting:
@@ -127,6 +142,7 @@ def by_register(release: PublishedRelease, people: Any, *, presence: bool) -> Si
         knows_groups=False,
         sure=sure or fitting == records,
         table=table.some(kept),
+        as_published=True,
     )
 
 
@@ -145,6 +161,7 @@ def from_copy(release: PublishedRelease) -> Sighting:
         release.groups,
         release.counterfeits,
         knows_groups=True,
+        as_published=True,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["history", "paths"]
+__all__ = ["history", "paths", "sure"]
 
 _COLUMN, _NODE, _ROW, _TALL, _HEAD = 168, 128, 40, 30, 34
 _LETTERS = 17
@@ -45,19 +45,19 @@ def paths(picture: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _box(node: Mapping[str, Any], x: float, y: float) -> dict[str, Any]:
-    text, sure = _text(node["value"]), float(node["posterior"])
+    text, share = _text(node["value"]), float(node["posterior"])
     return {
         "x": x,
         "y": y,
         "text": _cut(text),
-        "full": f"{text}: {node['share']:.0%} of the group, {_sure(sure)} with all releases",
-        "sure": _sure(sure),
-        "fill": round(_NODE * sure, 1),
-        "possible": sure > 0,
+        "full": f"{text}: {node['share']:.0%} of the group, {sure(share)} with all releases",
+        "sure": sure(share),
+        "fill": round(_NODE * share, 1),
+        "possible": share > 0,
     }
 
 
-def _sure(share: float) -> str:
+def sure(share: float) -> str:
     """A share that is not quite 0 or 1 is not shown as if it were."""
     return f"{share:.0%}" if share in {0, 1} or 0.005 <= share < 0.995 else "<1%" if share < 0.5 else ">99%"
 
@@ -66,7 +66,7 @@ def _told(columns: Sequence[Mapping[str, Any]]) -> str:
     told = []
     for column in columns:
         left = [node for node in column["nodes"] if node["posterior"] > 0]
-        values = ", ".join(f"{_text(node['value'])} {_sure(float(node['posterior']))}" for node in left)
+        values = ", ".join(f"{_text(node['value'])} {sure(float(node['posterior']))}" for node in left)
         told.append(f"{column['label']}: {len(column['nodes'])} values in the group, left {values or 'none'}")
     return "; ".join(told) + "."
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from reissue.errors import InternalError
 from reissue.report._charts import bars, histogram
-from reissue.report._graphs import history, paths
+from reissue.report._graphs import history, paths, sure
 
 __all__ = ["KINDS", "drawing"]
 
@@ -72,6 +72,58 @@ def _paths(picture: Picture) -> dict[str, Any]:
     return {**drawn, "shown": [one for one in shown if one["published"]], "limit": picture.get("limit")}
 
 
+_SQUARES = 12
+"""Up to so many records of a value each gets a square."""
+
+
+def _equations(picture: Picture) -> dict[str, Any]:
+    groups = [
+        {
+            **group,
+            "published": _texts(group.get("published") or {}),
+            "members": _members(group),
+            "rows": [_row(row) for row in group["rows"]],
+            "own": any(row["chance"] is not None for row in group["rows"]),
+        }
+        for group in picture["groups"]
+    ]
+    return {"groups": groups, "more": picture["total"] - len(groups), "limit": picture.get("limit")}
+
+
+def _members(group: Mapping[str, Any]) -> str:
+    """Who is in a group, in words."""
+    others = [
+        (group["before"], "who was here before", "who were here before"),
+        (group["new"], "who is new", "who are new"),
+        (group["unknown"], "whom nobody knows", "whom nobody knows"),
+    ]
+    told = [str(one) for one in group["people"]]
+    told += [
+        f"{count:,} {'other' if count == 1 else 'others'} {one if count == 1 else many}"
+        for count, one, many in others
+        if count
+    ]
+    return ", ".join(told)
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One value: a square for each record, the known ones with the letter of who has it."""
+    letters = ["●" if name == "this person" else str(name) for name in row["people"]]
+    squares = None
+    if row["records"] <= _SQUARES:
+        marks = [*letters, *[""] * (row["records"] - len(letters))][: row["records"]]
+        squares = [{"x": 1 + 19 * place, "mark": mark, "mine": mark == "●"} for place, mark in enumerate(marks)]
+    chance = row["chance"]
+    return {
+        **row,
+        "squares": squares,
+        "sure": "" if chance is None else sure(float(chance)),
+        "out": chance == 0,
+        "fill": 0 if chance is None else round(100 * chance, 1),
+        "text": "missing" if row["value"] is None else str(row["value"]),
+    }
+
+
 KINDS: Mapping[str, Callable[[Picture], dict[str, Any]]] = {
     "candidates": _candidates,
     "paths": _paths,
@@ -79,5 +131,6 @@ KINDS: Mapping[str, Callable[[Picture], dict[str, Any]]] = {
     "matrix": _matrix,
     "histogram": histogram,
     "bars": bars,
+    "equations": _equations,
 }
 """Kinds of pictures, and what makes them."""

@@ -3,8 +3,9 @@
 from reissue.attacks._base import Carried, Knowledge, attack
 from reissue.attacks._series import Series
 from reissue.attacks.joint.beliefs import believe
+from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
-from reissue.attacks.joint.sight import see
+from reissue.attacks.joint.sight import published_as, see
 from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import update_model
 from reissue.findings import Finding
@@ -45,4 +46,13 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
         progress=lambda done: knowledge.progress(0.1 + 0.9 * done),
     )
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source)
-    return finding_of(Judged.of(beliefs, reader, crowd.truth, crowd.people), series)
+    judged = Judged.of(beliefs, reader, crowd.truth, crowd.people)
+    solved = Solved(
+        crowd.observations,
+        chosen.model,
+        range(len(series)),
+        crowd.names,
+        series.numbers,
+        lambda place, group: published_as(series.releases[place], crowd.sightings[place], group),
+    )
+    return with_case(finding_of(judged, series), judged, solved)

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from reissue.attacks._base import CannotRunError, Knowledge
+from reissue.attacks._cases import Shown, box_text, shown
 from reissue.attacks._series import Series
 from reissue.errors import InputError
 from reissue.people import Crowd, Sighting, by_groups, by_register, crowd_of, from_copy, own_register
 from reissue.published import PublishedRelease
 
-__all__ = ["see"]
+__all__ = ["published_as", "see"]
 
 _LARGEST = 150_000_000
 """Ways of people to be in groups, at most: beyond it memory and time run out."""
@@ -52,6 +53,15 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
     if series.schema.identifier is not None and series.schema.identifier in release.main.columns:
         return from_copy(release)
     raise CannotRunError(_NOBODY)
+
+
+def published_as(release: PublishedRelease, sighting: Sighting, group: int) -> Shown:
+    """The quasi-identifiers of a group as published; nothing where it shows none, or exact ones."""
+    if not release.tables.frames:
+        return {}
+    if sighting.as_published or release.source is None:
+        return shown(release.box(group))
+    return box_text(release.source, group if sighting.of_group is None else int(sighting.of_group[group]))
 
 
 def _strong(series: Series, knowledge: Knowledge) -> bool:

@@ -18,6 +18,7 @@ from reissue.attacks._carry import lasting_values
 from reissue.attacks._carry_people import meet
 from reissue.attacks._series import Series
 from reissue.attacks.joint.beliefs import Beliefs, Claims, believe
+from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import Judged, Reader, finding_of
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.update_model import update_model
@@ -120,7 +121,9 @@ def add(state: State | None, series: Series) -> State:
     time = 0 if state is None else int(state["time"]) + 1
     here = Recent(time, _renumbered(newest.observations[0], at, number), newest.fits, newest.knows_groups, np.empty(0))
     window = [*_window(state), here]
-    solved = _solve(window, Past.read(state, len(met.people)), names, series, _truth(newest.truth[0], at, number))
+    numbers = [*([] if state is None else state["numbers"]), *series.numbers]
+    true = _truth(newest.truth[0], at, number)
+    solved = _solve(window, Past.read(state, len(met.people)), names, numbers, series, true)
     if len(window) > WINDOW:
         window = window[1:]
     kept = {
@@ -128,7 +131,6 @@ def add(state: State | None, series: Series) -> State:
         for place, (one, scaled) in enumerate(zip(window, solved.multipliers[-len(window) :], strict=True))
         for name, value in replace(one, multipliers=scaled).arrays().items()
     }
-    numbers = [*([] if state is None else state["numbers"]), *series.numbers]
     told = {"names": list(names), "time": time, "numbers": numbers, "window": len(window)}
     return {**met.arrays(), **kept, **solved.past.arrays(), **told, "finding": solved.finding.as_dict()}
 
@@ -146,7 +148,12 @@ class _Solved:
 
 
 def _solve(
-    window: Sequence[Recent], past: Past, names: Sequence[str | None], series: Series, truth: Ints | None
+    window: Sequence[Recent],
+    past: Past,
+    names: Sequence[str | None],
+    numbers: Sequence[int],
+    series: Series,
+    truth: Ints | None,
 ) -> _Solved:
     """Everyone at once over the window, begun from what older releases left."""
     chosen = update_model(series.schema, names, [*[None] * (len(window) - 1), truth])
@@ -160,7 +167,8 @@ def _solve(
     reader = Reader("groups" if all(one.knows_groups for one in window) else "register", fits, chosen.source)
     known = None if truth is None else _of(truth, people)
     judged = Judged.of(beliefs, reader, [*[None] * (len(window) - 1), known], len(people))
-    finding = finding_of(_with_past(judged, past, people), series)
+    solved = Solved(seen, chosen.model, times, names, numbers[-len(window) :])
+    finding = with_case(finding_of(_with_past(judged, past, people), series), judged, solved)
     if len(window) > WINDOW:
         past = past.after(times[0], people, beliefs, prior)
     return _Solved(finding, past, beliefs.scaled.multipliers)

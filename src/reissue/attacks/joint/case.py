@@ -1,0 +1,108 @@
+"""The joint attack's worst case: the few groups that leave a person one value, or what makes a value so likely.
+
+Of people whose value is certain the one is shown whose proof is shortest, among the first who are in few and small
+groups; proofs in which other people's groups matter come first, for these are what only everyone at once shows. Where
+nothing is certain it is the person with the largest posterior. Other people are letters; nothing is shown that was not
+published.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reissue._arrays import Ints
+from reissue.attacks._cases import Case, Shown, case
+from reissue.attacks.joint.finding import Judged
+from reissue.attacks.joint.picture import Labels, Scene, picture_of_person, picture_of_proof
+from reissue.attacks.joint.steps import likely_steps, proof_steps
+from reissue.findings import Finding
+from reissue.kernels.deduction import Neighbourhood, Proof, prove
+from reissue.kernels.observations import Observation
+from reissue.kernels.transitions import Model
+
+__all__ = ["Solved", "tell", "with_case"]
+
+_TRIED = 40
+"""People whose values are certain of whom a proof is looked for, at most."""
+_WAYS = 20_000
+"""Ways that a proof may look at."""
+_SHORT = (3, 6)
+"""Groups and steps of a proof that is short enough: no other one is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What was solved: releases as the reader sees them, and how values change."""
+
+    observations: Sequence[Observation]
+    model: Model
+    times: Sequence[int]
+    names: Sequence[str | None]
+    numbers: Sequence[int]
+    """Release to its number."""
+    shown: Callable[[int, int], Shown] = lambda _place, _group: {}
+    """Release and group to the quasi-identifiers as published; nothing where they are not at hand."""
+
+
+def with_case(finding: Finding, judged: Judged, solved: Solved) -> Finding:
+    """The finding with its story."""
+    told = tell(judged, solved, finding.limit or 1.0)
+    return finding if told is None else replace(finding, details={**finding.details, "case": told})
+
+
+def tell(judged: Judged, solved: Solved, limit: float) -> Case | None:
+    """The case of whoever is worst off; None where nobody is in the releases."""
+    scene = Scene(
+        Neighbourhood(solved.observations, solved.model, solved.times),
+        judged.beliefs,
+        solved.names,
+        solved.numbers,
+        solved.shown,
+        judged.reader.knowledge,
+        limit,
+    )
+    if not (judged.claims.release >= 0).any():
+        return None
+    proof = _shortest(judged, scene)
+    if proof is not None:
+        labels = Labels.of(proof)
+        return case(proof_steps(scene, proof, labels), picture_of_proof(scene, proof, labels))
+    person = _likeliest(judged, scene)
+    place, value = int(judged.claims.release[person]), int(judged.claims.value[person])
+    return case(likely_steps(scene, person, place, value), picture_of_person(scene, person, place))
+
+
+def _work(observations: Sequence[Observation], people: int) -> Ints:
+    """Person to the ways that there are to be in all releases."""
+    work = np.zeros(people, np.int64)
+    for seen in observations:
+        work += np.bincount(seen.person, np.diff(seen.group_starts)[seen.group], people).astype(np.int64)
+    return work
+
+
+def _shortest(judged: Judged, scene: Scene) -> Proof | None:
+    """The shortest proof that was found, first of those that need other people's groups."""
+    claims = judged.claims
+    sure = np.flatnonzero(claims.sure)
+    work = _work(scene.around.observations, len(claims.sure))
+    best: Proof | None = None
+    for person in sure[np.argsort(work[sure], kind="stable")][:_TRIED].tolist():
+        proof = prove(scene.around, person, _WAYS)
+        if proof is not None and (best is None or _length(proof) < _length(best)):
+            best = proof
+            if proof.joint and len(proof.equations) <= _SHORT[0] and len(proof.steps) <= _SHORT[1]:
+                break
+    return best
+
+
+def _length(proof: Proof) -> tuple[bool, int, int]:
+    return not proof.joint, len(proof.equations), len(proof.steps)
+
+
+def _likeliest(judged: Judged, scene: Scene) -> int:
+    """The person with the largest posterior; of equal ones that with the fewest ways, then the first."""
+    claims = judged.claims
+    some = np.flatnonzero(claims.chance >= claims.chance.max() - 1e-9)
+    work = _work(scene.around.observations, len(claims.chance))
+    return int(some[np.argmin(work[some])])

@@ -1,0 +1,181 @@
+"""The picture of the joint attack's worst case: groups as small tables, each one an equation about its members."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+import numpy as np
+
+from reissue._arrays import Floats
+from reissue.attacks._cases import Case, Shown, value_text
+from reissue.attacks.joint.beliefs import Beliefs
+from reissue.kernels.deduction import Equation, Neighbourhood, Proof
+
+__all__ = ["Labels", "Scene", "picture_of_person", "picture_of_proof"]
+
+_GROUPS = 6
+_ROWS = 10
+_OTHERS = "others"
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """All that a case is made of."""
+
+    around: Neighbourhood
+    beliefs: Beliefs
+    names: Sequence[str | None]
+    numbers: Sequence[int]
+    shown: Callable[[int, int], Shown]
+    knowledge: str
+    limit: float
+
+    def name(self, value: int) -> str:
+        """A value as published."""
+        return value_text(self.names[value])
+
+    def release(self, place: int) -> str:
+        """What a release is called."""
+        return f"release {self.numbers[place]}"
+
+    def counts(self, place: int, groups: Sequence[int]) -> dict[int, int]:
+        """Value to its records in some groups of a release."""
+        seen, found = self.around.observations[place], dict[int, int]()
+        for group in groups:
+            for slot in self.around.slots((place, group)):
+                value = int(seen.slot_value[slot])
+                found[value] = found.get(value, 0) + int(seen.slot_count[slot])
+        return found
+
+    def chances(self, person: int, place: int) -> dict[int, float]:
+        """Value to its posterior for a person in a release; empty where the person was set aside."""
+        layer, chance = self.beliefs.layers[place], self.beliefs.chance[place]
+        row = int(np.searchsorted(layer.person, person))
+        if row >= len(layer.person) or int(layer.person[row]) != person:
+            return {}
+        own = slice(int(layer.starts[row]), int(layer.starts[row + 1]))
+        return dict(zip(layer.value[own].tolist(), chance[own].tolist(), strict=True))
+
+    def places(self, person: int) -> list[int]:
+        """The releases that a person may be in."""
+        every = range(len(self.around.observations))
+        return [place for place in every if self.around.groups(person, place)]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What the people of a case are called: letters."""
+
+    person: int
+    letters: dict[int, str]
+
+    @classmethod
+    def of(cls, proof: Proof) -> "Labels":
+        """In the order in which they matter."""
+        named = dict.fromkeys(one for step in proof.steps for one in step.people if one != proof.person)
+        return cls(proof.person, dict(zip(named, ascii_uppercase, strict=False)))
+
+    def __contains__(self, person: int) -> bool:
+        return person == self.person or person in self.letters
+
+    def __getitem__(self, person: int) -> str:
+        return "this person" if person == self.person else self.letters[person]
+
+
+def picture_of_proof(scene: Scene, proof: Proof, labels: Labels) -> Case:
+    """The groups that the proof takes, and who fills which of their records."""
+    closed = frozenset(fact for step in proof.steps for fact in step.closed)
+    own = [place for place, group in proof.equations if group in scene.around.groups(proof.person, place)]
+    ordered = sorted(proof.equations, key=lambda one: (one[0] not in own, abs(one[0] - proof.place), one))
+    groups = [_table(scene, labels, place, [group], closed) for place, group in sorted(ordered[:_GROUPS])]
+    return _picture(groups, scene, len(proof.equations))
+
+
+def picture_of_person(scene: Scene, person: int, place: int) -> Case:
+    """The person's groups: the release named, and those that say most beside it."""
+    own = scene.places(person)
+    chosen = sorted(sorted(own, key=lambda one: (one != place, -_gain(scene, person, one), one))[:_GROUPS])
+    labels = Labels(person, {})
+    groups = [_table(scene, labels, one, scene.around.groups(person, one), frozenset()) for one in chosen]
+    return _picture(groups, scene, len(own))
+
+
+def _picture(groups: list[Case], scene: Scene, total: int) -> Case:
+    return {"kind": "equations", "groups": groups, "total": total, "limit": scene.limit}
+
+
+def _gain(scene: Scene, person: int, place: int) -> float:
+    """How much surer a value is than its share in the person's groups."""
+    counts = scene.counts(place, scene.around.groups(person, place))
+    size = max(sum(counts.values()), 1)
+    chances = scene.chances(person, place)
+    return max((chance - counts.get(value, 0) / size for value, chance in chances.items()), default=0.0)
+
+
+def _table(
+    scene: Scene, labels: Labels, place: int, groups: Sequence[int], closed: frozenset[tuple[int, int, int]]
+) -> Case:
+    """One group, or all that the person fits in a release."""
+    members = sorted({one for group in groups for one in scene.around.members((place, group))})
+    named = [one for one in (labels.person, *labels.letters) if one in members]
+    others = [one for one in members if one not in labels]
+    free = scene.around.observations[place].free
+    return {
+        "label": scene.release(place),
+        "published": scene.shown(place, groups[0]) if len(groups) == 1 else {},
+        "groups": len(groups),
+        "people": [labels[one] for one in named],
+        "before": sum(_was_there(scene, one, place) for one in others),
+        "new": sum(not _was_there(scene, one, place) for one in others),
+        "unknown": int(sum(free[group] for group in groups)),
+        "rows": _rows(scene, labels, place, groups, _filled(scene, labels, place, groups, closed)),
+    }
+
+
+def _was_there(scene: Scene, person: int, place: int) -> bool:
+    return any(scene.around.groups(person, one) for one in range(place))
+
+
+def _filled(
+    scene: Scene, labels: Labels, place: int, groups: Sequence[int], closed: frozenset[tuple[int, int, int]]
+) -> dict[int, list[str]]:
+    """Value to the people who are shown to have it."""
+    found: dict[int, list[str]] = {}
+    for person in (labels.person, *labels.letters):
+        mine = scene.around.groups(person, place)
+        slots = {slot for group in mine for slot in scene.around.slots((place, group))}
+        left = {slot for slot in slots if (person, place, slot) not in closed}
+        if closed and len(left) == 1 and set(mine) & set(groups):
+            found.setdefault(scene.around.value(place, min(left)), []).append(labels[person])
+    return found
+
+
+def _rows(scene: Scene, labels: Labels, place: int, groups: Sequence[int], filled: dict[int, list[str]]) -> list[Case]:
+    """A row a value: its records, who has them, and how likely this person has it; of many values the first ones."""
+    own = set(groups) <= set(scene.around.groups(labels.person, place))
+    counts, chances = scene.counts(place, groups), scene.chances(labels.person, place) if own else {}
+    order = sorted(counts, key=lambda value: (-chances.get(value, 0.0), value not in filled, -counts[value], value))
+    shown, rest = (order, []) if len(order) <= _ROWS else (order[: _ROWS - 1], order[_ROWS - 1 :])
+    rows = [
+        {
+            "value": scene.name(value),
+            "records": counts[value],
+            "people": filled.get(value, []),
+            "chance": round(float(chances.get(value, 0.0)), 6) if own and chances else None,
+        }
+        for value in sorted(shown, key=lambda value: (-counts[value], value))
+    ]
+    if rest:
+        chance = round(float(sum(chances.get(value, 0.0) for value in rest)), 6) if own and chances else None
+        total = sum(counts[value] for value in rest)
+        rows.append({"value": _OTHERS, "records": total, "people": [], "chance": chance})
+    return rows
+
+
+def expected_of_others(scene: Scene, person: int, equation: Equation, value: int) -> float:
+    """How many records of a value the other members of a group are expected to have."""
+    place, _ = equation
+    layer, chance = scene.beliefs.layers[place], scene.beliefs.chance[place]
+    others = np.array([one for one in scene.around.members(equation) if one != person], np.int64)
+    mine: Floats = np.isin(layer.person[layer.row], others) & (layer.value == value)
+    return float(chance[mine].sum())

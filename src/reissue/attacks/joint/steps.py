@@ -1,0 +1,167 @@
+"""The steps of the joint attack's worst case, in plain sentences."""
+
+from collections.abc import Sequence
+
+from reissue.attacks._cases import in_words, listed, percent, plural
+from reissue.attacks.joint.picture import Labels, Scene, expected_of_others
+from reissue.kernels.deduction import Proof, Rule, Step
+
+__all__ = ["likely_steps", "proof_steps"]
+
+_MOST = 3
+"""Sentences about conclusions."""
+_NAMED = 4
+_VALUES = 6
+_NOBODY = "nobody's value"
+
+
+def proof_steps(scene: Scene, proof: Proof, labels: Labels) -> list[str]:
+    """What each conclusion rests on, and what they come to."""
+    told = [_conclusion(scene, proof, labels, some) for some in _merged(scene, proof.steps)]
+    if len(told) > _MOST:
+        earlier = len(told) - _MOST + 1
+        told = [f"First, {earlier} conclusions like the next ones rule out values of others.", *told[1 - _MOST :]]
+    return [_known(scene), _group(scene, proof), *told, _certain(scene, proof)]
+
+
+def _group(scene: Scene, proof: Proof) -> str:
+    """What the person's group shows."""
+    groups = scene.around.groups(proof.person, proof.place)
+    counts = scene.counts(proof.place, groups)
+    values = [f"{scene.name(value)} {counts[value]:,}" for value in sorted(counts, key=lambda one: (-counts[one], one))]
+    more = f" and {len(values) - _VALUES} other values" if len(values) > _VALUES else ""
+    where = "This person's group" if len(groups) == 1 else f"The {len(groups)} groups that this person fits"
+    shows = "shows" if len(groups) == 1 else "show"
+    look = _look(scene, proof.place, groups)
+    return f"{where} in {scene.release(proof.place)}{look} {shows} {', '.join(values[:_VALUES])}{more}."
+
+
+def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]:
+    """What a release says by itself, and what all of them say together."""
+    groups = scene.around.groups(person, place)
+    counts, chances = scene.counts(place, groups), scene.chances(person, place)
+    size, here, name = sum(counts.values()), scene.release(place), scene.name(value)
+    where = f"a group of {plural(size, 'record')}" if len(groups) == 1 else f"{len(groups)} groups that the person fits"
+    alone = f"By itself, {here} shows {plural(len(counts), 'value')} in {where}{_look(scene, place, groups)}"
+    told = [_known(scene), f"{alone}: {name} is {percent(counts.get(value, 0) / max(size, 1))} likely."]
+    gone = sum(not chances.get(one) for one in counts)
+    if gone:
+        told.append(f"Of these values {gone:,} cannot be the person's: no way to fill all groups of all releases does.")
+    if len(groups) == 1:
+        others = len(scene.around.members((place, groups[0]))) - 1
+        taken = expected_of_others(scene, person, (place, groups[0]), value)
+        hold = "1 other person" if others == 1 else f"{others:,} other people"
+        told.append(
+            f"Solved for everyone at once, the {hold} of the group would hold {taken:.2g} of its "
+            f"{plural(counts.get(value, 0), 'record')} of {name}."
+        )
+    else:
+        told.append("All groups of all releases are solved for everyone at once, so that each shows its own counts.")
+    sure = len([one for one in chances.values() if one > 0]) == 1
+    chance = "certain" if sure else f"{_likely(chances.get(value, 0.0))} likely"
+    return [*told, f"So that the person had {name} in {here} is {chance}; the limit is {percent(scene.limit)}."]
+
+
+def _likely(chance: float) -> str:
+    """What is not quite certain is not said to be."""
+    return "over 99.9%" if chance > 0.999 else percent(chance)
+
+
+def _known(scene: Scene) -> str:
+    insiders = any(len(seen.known_person) for seen in scene.around.observations)
+    if scene.knowledge == "groups":
+        return (
+            "The adversary knows who is in which group of which release, this person and the others alike, and what "
+            f"each group shows; {'of values only those of their own records' if insiders else _NOBODY}."
+        )
+    return (
+        "The adversary has a register of who is in which release, with exact quasi-identifiers: that says which "
+        "published groups each person fits, this person and the others alike."
+    )
+
+
+def _look(scene: Scene, place: int, groups: Sequence[int]) -> str:
+    shown = scene.shown(place, groups[0]) if len(groups) == 1 else {}
+    return f" ({in_words(shown)})" if shown else ""
+
+
+def _certain(scene: Scene, proof: Proof) -> str:
+    counts = scene.counts(proof.place, scene.around.groups(proof.person, proof.place))
+    share = counts.get(proof.value, 0) / max(sum(counts.values()), 1)
+    here, name, total = scene.release(proof.place), scene.name(proof.value), len(proof.equations)
+    these = "This group leaves" if total == 1 else f"These {total} groups, each an equation, leave"
+    return (
+        f"{these} only {name} for this person in {here}: it is certain. By itself, {here} says {percent(share)}; "
+        f"the limit is {percent(scene.limit)}."
+    )
+
+
+# --- conclusions -----------------------------------------------------------------------------------------------------
+
+
+def _merged(scene: Scene, steps: Sequence[Step]) -> list[list[Step]]:
+    """Chains that rest on nothing else come first, those that say the same about several people together."""
+    first: dict[object, list[Step]] = {}
+    for step in steps:
+        if step.rule == Rule.CHAIN and not step.rests:
+            first.setdefault((step.place, step.other, _values(scene, step)), []).append(step)
+    return [*first.values(), *([step] for step in steps if step.rule != Rule.CHAIN or step.rests)]
+
+
+def _values(scene: Scene, step: Step) -> tuple[int, ...]:
+    """The values that a step rules out."""
+    return tuple(sorted({scene.around.value(step.place, slot) for _, _, slot in step.closed}))
+
+
+def _conclusion(scene: Scene, proof: Proof, labels: Labels, steps: Sequence[Step]) -> str:
+    step = steps[0]
+    people = [one for some in steps for one in some.people]
+    if step.rule == Rule.CHAIN:
+        return _chain(scene, labels, step, people)
+    value, here = scene.name(scene.around.value(step.place, step.other)), scene.release(step.place)
+    count = int(scene.around.observations[step.place].slot_count[step.other])
+    records = f"the only record of {value}" if count == 1 else f"all {count:,} records of {value}"
+    whose = _people(labels, people, "'s")
+    own = step.place == proof.place and _group_of(scene, step) in scene.around.groups(proof.person, proof.place)
+    where = (
+        f"in {here}" if own else f"in another group of {here}" if step.place == proof.place else f"in a group of {here}"
+    )
+    if step.rule == Rule.FULL:
+        return f"So {records} {where} {_is(count)} {whose}: nobody else there has it."
+    return f"For {records} {where} nobody else is left: {'it is' if count == 1 else 'they are'} {whose}."
+
+
+def _group_of(scene: Scene, step: Step) -> int:
+    return int(scene.around.observations[step.place].slot_group[step.other])
+
+
+def _chain(scene: Scene, labels: Labels, step: Step, people: Sequence[int]) -> str:
+    here, other, who = scene.release(step.place), scene.release(step.other), _people(labels, people)
+    values, them = _listed(scene, _values(scene, step)), "them" if len(people) > 1 else "that person"
+    shows = f"what is left for {them} in {other}" if step.rests else f"what {other} shows for {them}"
+    if scene.around.model.steps is None:
+        why = f"values do not change, and {values} is not in {shows}"
+    elif step.other > step.place:
+        why = f"{shows} cannot have come from {values}"
+    else:
+        why = f"{shows} cannot become {values}"
+    start = f"{who[0].upper()}{who[1:]} {_is(len(people))} in both {here} and {other}"
+    return f"{start}; {why}: so {'none of them had' if len(people) > 1 else 'that person did not have'} it in {here}."
+
+
+def _listed(scene: Scene, values: Sequence[int]) -> str:
+    names = sorted(scene.name(value) for value in values)
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) <= _NAMED else f"any of {len(names)} values"
+
+
+def _people(labels: Labels, people: Sequence[int], ending: str = "") -> str:
+    names = [f"{labels[one]}{ending}" for one in people if one in labels]
+    if len(names) < len(people) or len(names) > 2 * _NAMED:
+        return f"{len(people):,} people{chr(39) if ending else ''}"
+    return listed(names)
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,0 +1,114 @@
+"""The joint attack's worst case: groups that leave one value, or what makes a value likely."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from reissue import anonymize, synth
+from reissue.attack import attack
+from reissue.attacks import Knowledge, Series, find
+from reissue.schema import Role, Schema
+from tests.attacks.cases import sound
+
+SCHEMA = Schema(
+    {"name": Role.IDENTIFIER, "age": Role.QUASI, "illness": Role.SENSITIVE},
+    updates={"none": True},
+)
+
+
+def copy(**groups: tuple[str, str]) -> pl.DataFrame:
+    """A file that kept its identifiers: an age for a group, and its people and illnesses."""
+    rows = [
+        {"name": f"name-{person}", "age": f"{group}0-{group}9", "illness": illness}
+        for group, (people, illnesses) in groups.items()
+        for person, illness in zip(people.split(), illnesses.split(), strict=True)
+    ]
+    return pl.DataFrame([{**row, "age": row["age"].replace("g", "")} for row in rows])
+
+
+def test_two_groups_leave_one_value() -> None:
+    one = copy(g2=("Ann Ben Cas", "flu cold ulcer"))
+    two = copy(g2=("Ann Ben", "flu cold"), g4=("Eve Fay", "flu cold"))
+    finding = attack([one, two], SCHEMA, only="joint")["joint"]
+    case = sound(finding, secrets=["name-"], published=["20-29"])
+    assert case["steps"] == [
+        (
+            "The adversary knows who is in which group of which release, this person and the others alike, and what "
+            "each group shows; nobody's value."
+        ),
+        "This person's group in release 1 (age 20-29) shows cold 1, flu 1, ulcer 1.",
+        (
+            "A and B are in both release 1 and release 2; values do not change, and ulcer is not in what release 2 "
+            "shows for them: so none of them had it in release 1."
+        ),
+        "For the only record of ulcer in release 1 nobody else is left: it is this person's.",
+        (
+            "These 2 groups, each an equation, leave only ulcer for this person in release 1: it is certain. By "
+            "itself, release 1 says 33.3%; the limit is 75%."
+        ),
+    ]
+    groups = case["picture"]["groups"]
+    assert [group["people"] for group in groups] == [["this person", "A", "B"], ["A", "B"]]
+    assert [(row["value"], row["chance"], row["people"]) for row in groups[0]["rows"]] == [
+        ("cold", 0.0, []),
+        ("flu", 0.0, []),
+        ("ulcer", 1.0, ["this person"]),
+    ]
+    assert [row["chance"] for row in groups[1]["rows"]] == [None, None]
+    assert (groups[1]["before"], groups[1]["new"]) == (0, 0)
+
+
+def test_what_is_only_likely_is_told_by_what_others_take() -> None:
+    one = copy(g2=("Ann Ben Cas Dan", "flu flu flu cold"))
+    finding = attack([one], SCHEMA, only="joint")["joint"]
+    case = sound(finding, secrets=["name-"], published=["20-29"])
+    assert "flu is 75% likely." in case["steps"][1]
+    assert "the 3 other people of the group would hold 2.2 of its 3 records of flu." in case["steps"][2]
+    assert case["steps"][-1] == "So that the person had flu in release 1 is 75% likely; the limit is 75%."
+    (group,) = case["picture"]["groups"]
+    assert (group["people"], group["before"], group["new"]) == (["this person"], 0, 3)
+
+
+def test_a_certain_value_without_a_short_proof_is_told_too() -> None:
+    """R1 {A, B, C} = {a, a, b}, R2 {A, B} = {a, b}: only all worlds together show it."""
+    finding = attack([copy(g2=("Ann Ben Cas", "a a b")), copy(g2=("Ann Ben", "a b"))], SCHEMA, only="joint")["joint"]
+    case = sound(finding, secrets=["name-"])
+    assert case["steps"][-1] == "So that the person had a in release 1 is certain; the limit is 75%."
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_nothing_that_was_not_published(groups: bool) -> None:
+    months = [
+        month.with_columns(pl.lit("patient-") + pl.col("patient").cast(pl.String))
+        for month in synth.Population(seed=3, people=200).months(3)
+    ]
+    releases = [anonymize(month, synth.schema(), "k=4 & l=2", seed=1) for month in months]
+    finding = attack(releases, synth.schema(), only="joint", knowledge=Knowledge(groups=groups))["joint"]
+    texts = {text for one in releases for name in one.schema.quasi for text in one.frame[name].cast(pl.String)}
+    case = sound(finding, secrets=["patient-"], published=texts)
+    words = "register" if not groups else "in which group"
+    assert words in case["steps"][0]
+    assert finding == attack(releases, synth.schema(), only="joint", knowledge=Knowledge(groups=groups))["joint"]
+
+
+def test_carried_on_it_tells_with_counts_and_values(tmp_path: Path) -> None:
+    """What is carried on has older releases as numbers only; the same person and the same steps as all at once."""
+    synth.updates().write_csv(tmp_path / "updates.csv")
+    schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path)
+    months = synth.Population(seed=3, people=120).months(2)
+    releases = [anonymize(month, schema, "k=4", method="mondrian", seed=1) for month in months]
+    carried, state = find("joint").carried, None
+    assert carried is not None
+    for number, release in enumerate(releases, start=1):
+        series = replace(Series.read([release], schema), numbers=(number,))
+        state = carried.take(state, series)
+    assert state is not None
+    case = sound(carried.judge(state, series), published=[])
+    whole = sound(attack(releases, schema, only="joint")["joint"])
+    assert case["picture"]["kind"] == "equations"
+    assert {group["label"] for group in case["picture"]["groups"]} <= {"release 1", "release 2"}
+    assert case["steps"][-1].endswith("the limit is 75%.")
+    assert "it is certain" in case["steps"][-1]
+    assert "it is certain" in whole["steps"][-1]
