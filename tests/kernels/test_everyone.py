@@ -1,5 +1,6 @@
 """Everyone at once against all worlds, on tiny series of every kind."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,24 @@ def test_scaling_and_sharpening_are_close_without_the_exact_way(kind: str) -> No
     assert np.mean(errors) < 0.03
     # A little too sure at times; that is why small components are solved exactly, and no other test needs this bar.
     assert max(above) < 0.25
+
+
+@pytest.mark.parametrize("kind", ["counterfeits", "register"])
+def test_base_rates_of_newcomers_and_of_free_members_are_weighed(kind: str) -> None:
+    errors = []
+    for number, case in enumerate(cases(kind, 30)):
+        rates = np.random.default_rng(number).dirichlet(np.ones(case.values)) + 0.05
+        series = [replace(seen, shares=rates) for seen in case.series]
+        model, prior = Model(case.values, case.steps), np.tile(rates, (4, 1))
+        truth = worlds.posterior(series, case.values, case.steps, prior)
+        for key, chance in entries(believe(series, model, prior=prior)).items():
+            assert chance == pytest.approx(truth.get(key, 0.0), abs=1e-9)
+        chains = Chains.of(narrow(series, model).layers, model, prior)
+        made, _ = sharpened(chains, messages_of(chains, scale(chains, Scaling(sweeps=200))))
+        for place, layer in enumerate(chains.layers):
+            for row, value, chance in zip(layer.row, layer.value, made[place], strict=True):
+                errors.append(abs(chance - truth.get((int(layer.person[row]), place, int(value)), 0.0)))
+    assert np.mean(errors) < 0.03
 
 
 @pytest.mark.parametrize("kind", KINDS)

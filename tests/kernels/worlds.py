@@ -18,6 +18,7 @@ def observed(
     *,
     absent: Sequence[int] = (),
     known: dict[int, int] | None = None,
+    shares: Sequence[float] = (),
 ) -> Observation:
     """A release from its groups: who may be in it, its histogram, its counterfeits."""
     pairs = sorted((person, number) for number, (people, _, _) in enumerate(groups) for person in people)
@@ -35,6 +36,7 @@ def observed(
         absent=np.array(sorted(absent), np.int64),
         known_person=np.array(sorted(known), np.int64),
         known_value=np.array([known[person] for person in sorted(known)], np.int64),
+        shares=np.array(shares),
     )
 
 
@@ -106,4 +108,6 @@ def _ways(seen: Observation, places: list[Place | None]) -> float:
         if min(shown.values()) < 0 or sum(shown.values()) != seen.free[group]:
             return 0.0
         ways *= factorial(int(seen.free[group])) / prod(factorial(left) for left in shown.values())
+        if len(seen.shares):
+            ways *= prod(float(seen.shares[value]) ** left for value, left in shown.items())
     return ways

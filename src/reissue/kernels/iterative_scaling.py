@@ -184,11 +184,12 @@ def _expected(layer: Layer, cavity: Floats, lambdas: Floats) -> Floats:
     """Slot to how many are expected there."""
     total = layer.sums(cavity * (layer.incidence @ lambdas + layer.away))
     expected = lambdas * (layer.filling @ (cavity / np.maximum(total, TINY)[layer.row]))
+    unknown = lambdas * layer.chance
     if layer.free.any():
-        whole = np.add.reduceat(np.append(lambdas, 0.0), layer.group_starts[:-1])
-        expected = expected + lambdas * (layer.free / np.maximum(whole, TINY))[layer.slot_group]
+        whole = np.add.reduceat(np.append(unknown, 0.0), layer.group_starts[:-1])
+        expected = expected + unknown * (layer.free / np.maximum(whole, TINY))[layer.slot_group]
     if layer.strangers:
-        expected = expected + lambdas * (layer.strangers / max(float(lambdas.sum()), TINY))
+        expected = expected + unknown * (layer.strangers / max(float(unknown.sum()), TINY))
     return np.asarray(expected)
 
 

@@ -24,6 +24,10 @@ def _none() -> Ints:
     return np.empty(0, np.int64)
 
 
+def _nothing() -> Floats:
+    return np.empty(0)
+
+
 @dataclass(frozen=True, eq=False)
 class Observation:
     """One release: the groups that each person may be in, and the histogram of each group."""
@@ -44,6 +48,8 @@ class Observation:
     known_person: Ints = field(default_factory=_none)
     """People, sorted, whose value the reader knows, and their values."""
     known_value: Ints = field(default_factory=_none)
+    shares: Floats = field(default_factory=_nothing)
+    """Value to how likely a member has it of whom nothing is known; empty: all values alike."""
 
     @property
     def groups(self) -> int:
@@ -86,6 +92,8 @@ class Layer:
     group_starts: Ints
     free: Floats
     strangers: float
+    chance: Floats
+    """Slot to how likely a free member or a stranger has its value, up to a factor."""
     absent: Bools
     """Row to whether the person may be in no group."""
 
@@ -165,6 +173,7 @@ def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> L
         seen.group_starts,
         seen.free.astype(np.float64),
         float(seen.strangers),
+        seen.shares[seen.slot_value] if len(seen.shares) else np.ones(len(seen.slot_value)),
         maybe,
     )
 

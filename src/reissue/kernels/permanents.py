@@ -105,6 +105,8 @@ class SmallGroups:
     groups: int
     known: Ints
     """Group to how many of its members are known; the others are free."""
+    chance: Floats
+    """Groups x values: how likely a free member has each value, up to a factor."""
 
 
 def small_groups(layer: Layer, largest: int = LARGEST) -> list[SmallGroups]:
@@ -173,7 +175,10 @@ def _collected(layer: Layer, some: Ints, counts: Ints, rank: Ints, widths: Ints)
     total = int(counts.sum())
     cell = (here * total + member) * len(counts) + rank[slot]
     known = np.bincount(here[order][changed], minlength=len(some))
-    return SmallGroups(counts, total, entry, cell, len(some), known)
+    chance = np.empty((len(some), len(counts)))
+    mine = np.flatnonzero(place[layer.slot_group] >= 0)
+    chance[place[layer.slot_group[mine]], rank[mine]] = layer.chance[mine]
+    return SmallGroups(counts, total, entry, cell, len(some), known, chance)
 
 
 def exact_messages(small: SmallGroups, cavity: Floats) -> Floats:
@@ -182,7 +187,8 @@ def exact_messages(small: SmallGroups, cavity: Floats) -> Floats:
     weights = np.zeros(int(np.prod(shape)))
     weights[small.cell] = cavity[small.entry]
     table = weights.reshape(shape)
-    table[np.arange(small.members) >= small.known[:, np.newaxis]] = 1.0
+    group, member = np.nonzero(np.arange(small.members) >= small.known[:, np.newaxis])
+    table[group, member] = small.chance[group]
     states = int(np.prod(small.counts + 1))
     size = max(1, _CELLS // (2 * (small.members + 1) * states))
     found = np.concatenate([others(table[at : at + size], small.counts) for at in range(0, small.groups, size)])

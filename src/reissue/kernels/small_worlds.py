@@ -190,7 +190,8 @@ def _fits(here: list[_Axis], order: list[int], layer: Layer, room: Ints) -> Floa
         left: Floats = np.ones(())
         for slot in range(layer.group_starts[group], layer.group_starts[group + 1]):
             rest = room[slot] - _chosen(here, order, slot)
-            left = left * np.where(rest >= 0, _FACTORIALS[np.clip(rest, 0, len(_FACTORIALS) - 1)], 0.0)
+            ways = _FACTORIALS[np.clip(rest, 0, len(_FACTORIALS) - 1)] * layer.chance[slot] ** np.maximum(rest, 0)
+            left = left * np.where(rest >= 0, ways, 0.0)
             free = layer.free[group]
             left = left * (rest == 0) if not free else left
         weight = weight * left

@@ -1,7 +1,10 @@
 """The attack itself: what the reader sees, how values change, what follows, and the finding."""
 
+import numpy as np
+
 from reissue.attacks._base import Carried, Knowledge, attack
 from reissue.attacks._series import Series
+from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import believe
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
@@ -39,9 +42,11 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
     """Everyone's posterior in all releases together."""
     crowd = see(series, knowledge)
     chosen = update_model(series.schema, crowd.names, crowd.truth)
+    rates = base_rates(crowd.observations, crowd.values)
     beliefs = believe(
-        crowd.observations,
+        expecting(crowd.observations, rates),
         chosen.model,
+        prior=np.broadcast_to(rates, (crowd.people, crowd.values)),
         exact=series.exact,
         progress=lambda done: knowledge.progress(0.1 + 0.9 * done),
     )

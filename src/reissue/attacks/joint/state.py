@@ -17,6 +17,7 @@ from reissue.attacks._base import Knowledge, State
 from reissue.attacks._carry import lasting_values
 from reissue.attacks._carry_people import meet
 from reissue.attacks._series import Series
+from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Beliefs, Claims, believe
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import Judged, Reader, finding_of
@@ -83,14 +84,14 @@ class Past:
         """For a state."""
         return {f"past_{one.name}": getattr(self, one.name) for one in fields(self)}
 
-    def prior(self, people: Ints, first: Ints, model: Model) -> Floats:
-        """People x values: what it says about their first value in the window, which they have at a given time."""
+    def prior(self, people: Ints, first: Ints, model: Model, rates: Floats) -> Floats:
+        """People x values: what is expected of their first value in the window, which they have at a given time."""
         place = np.full(len(self.time), -1, np.int64)
         place[people] = np.arange(len(people))
         mine = np.flatnonzero(place[self.person] >= 0)
         said = np.zeros((len(people), model.values))
         said[place[self.person[mine]], self.value[mine]] = self.weight[mine]
-        table, old = np.ones_like(said), self.time[people] >= 0
+        table, old = np.tile(rates, (len(people), 1)), self.time[people] >= 0
         gap = first - self.time[people]
         for steps in np.unique(gap[old]):
             some = old & (gap == steps)
@@ -160,9 +161,10 @@ def _solve(
     people = np.unique(np.concatenate([one.seen.people for one in window]))
     seen = [_compact(one.seen, people) for one in window]
     times = [one.time for one in window]
-    prior = past.prior(people, _first(seen, times, len(people)), chosen.model)
+    rates = base_rates(seen, chosen.model.values)
+    prior = past.prior(people, _first(seen, times, len(people)), chosen.model, rates)
     starts = [one.multipliers if len(one.multipliers) else None for one in window]
-    beliefs = believe(seen, chosen.model, prior=prior, times=times, start=starts, exact=series.exact)
+    beliefs = believe(expecting(seen, rates), chosen.model, prior=prior, times=times, start=starts, exact=series.exact)
     fits = float(np.mean([one.fits for one in window]))
     reader = Reader("groups" if all(one.knows_groups for one in window) else "register", fits, chosen.source)
     known = None if truth is None else _of(truth, people)

@@ -1,0 +1,168 @@
+"""Series to protect and to attack: a synthetic hospital, Census with simulated lives, a real panel; and our methods.
+
+Each source is a table of the same people again and again. Values that change are published by methods for one release
+and by `distinct`; for `invariance` and `equivalence` everyone keeps the value of the first time; for `correspondence`
+nobody leaves and no record changes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from benchmarks import updates as census
+from benchmarks._measure import data_folder
+from reissue import synth
+from reissue.anonymize import anonymize
+from reissue.demo import HOSPITALS, MONTHS, PEOPLE, SEED
+from reissue.release import Release
+from reissue.schema import Schema
+from reissue.series import anonymize_series
+
+__all__ = ["METHODS", "SOURCES", "Method", "Waves", "protect"]
+
+PANEL = ("age", "female", "married", "kids", "edlevel", "outwork", "self")
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """The same people's table again and again, and how it is read."""
+
+    name: str
+    tables: tuple[pl.DataFrame, ...]
+    schema: Schema
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The identifier and the sensitive column."""
+        return str(self.schema.identifier), self.schema.sensitive[0]
+
+    def staying(self) -> "Waves":
+        """Everybody keeps the value of the first time."""
+        person, value = self.columns
+        first = pl.concat(self.tables).unique(person, keep="first", maintain_order=True).select(person, value)
+        kept = [
+            one.drop(value).join(first, on=person, maintain_order="left").select(one.columns) for one in self.tables
+        ]
+        return replace(self, tables=tuple(kept), schema=replace(self.schema, updates={"none": True}))
+
+    def growing(self) -> "Waves":
+        """Nobody leaves, and records stay as they were the first time."""
+        person, _ = self.columns
+        grown = [self.tables[0]]
+        for one in self.tables[1:]:
+            grown.append(pl.concat([grown[-1], one.join(grown[-1], on=person, how="anti")]))
+        return replace(self, tables=tuple(grown), schema=replace(self.schema, updates={"none": True}))
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """One way to publish a series."""
+
+    label: str
+    requirement: str
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    waves: Callable[[Waves], Waves] = lambda waves: waves
+    """What it is for: values that change, values that stay, or a table that only grows."""
+
+
+_FAKES = {"ineligible": "counterfeits"}
+METHODS = (
+    Method("pool, k=5 & l=3", "k=5 & l=3", "pool"),
+    Method("mondrian, k=5 & l=3", "k=5 & l=3", "mondrian"),
+    Method("topdown, k=5 & l=3", "k=5 & l=3", "topdown"),
+    Method("pool, k=60 & simple-l=4", "k=60 & simple-l=4", "pool"),
+    Method("distinct, m=7, risk 0.75", "m-unique=7", "distinct", {**_FAKES, "risk": 0.75}),
+    Method("invariance, m=5", "m-unique=5", "invariance", _FAKES, Waves.staying),
+    Method("equivalence, m=5, e=3", "simple-l=5", "equivalence", {**_FAKES, "e": 3}, Waves.staying),
+    Method("correspondence, k=10", "k=10", "correspondence", {}, Waves.growing),
+)
+
+
+def protect(method: Method, waves: Waves) -> list[Release]:
+    """The series as a method publishes it; each release gets a seed of its own."""
+    if method.name in {"distinct", "invariance", "equivalence"}:
+        return anonymize_series(
+            waves.tables, waves.schema, method.requirement, method=method.name, seed=0, **method.options
+        )
+    made: list[Release] = []
+    for number, table in enumerate(waves.tables):
+        after: dict[str, Any] = {"after": tuple(one.frame for one in made)} if method.name == "correspondence" else {}
+        made.append(anonymize(table, waves.schema, method.requirement, method=method.name, seed=number, **after))
+    return made
+
+
+# --- sources ---------------------------------------------------------------------------------------------------------
+
+
+def _hospital(folder: Path, _: str | None, *, quick: bool) -> Waves:
+    """The demo's twelve months."""
+    people, months = (600, 5) if quick else (PEOPLE, MONTHS)
+    tables = synth.Population(seed=SEED, people=people, hospitals=HOSPITALS).months(months)
+    synth.updates().write_csv(folder / "hospital.csv")
+    return Waves("hospital", tuple(tables), replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder))
+
+
+def _census(folder: Path, data: str | None, *, quick: bool) -> Waves:
+    """People who come, go and change jobs within branches of ten, a quarter of benchmarks/updates.py's."""
+    path = _found(data_folder(data) / "census" / "census.csv.gz")
+    frame = pl.read_csv(path, infer_schema_length=None, columns=["id", *census.QUASI, "det_occ_code"])
+    frame = frame.filter(pl.col("det_occ_code") > 0).rename({"det_occ_code": "job"})
+    scale, releases = (0.05, 4) if quick else (0.25, 8)
+    tables = census.stream(frame, releases, 10, scale)
+    return _observed(
+        "census", tables, Schema.of_columns(quasi=census.QUASI, sensitive=["job"], identifier="id"), folder
+    )
+
+
+def _panel(folder: Path, data: str | None, *, quick: bool) -> Waves:
+    """Five years of doctor visits: people come, go and return."""
+    years = range(1984, 1987 if quick else 1989)
+    tables = [pl.read_csv(_found(data_folder(data) / "panel" / f"{year}.csv")) for year in years]
+    tables = [one.select("id", *PANEL, "visits") for one in tables]
+    return _observed("panel", tables, Schema.of_columns(quasi=PANEL, sensitive=["visits"], identifier="id"), folder)
+
+
+SOURCES: Mapping[str, Callable[..., Waves]] = {"hospital": _hospital, "census": _census, "panel": _panel}
+
+
+def _found(path: Path) -> Path:
+    if not path.is_file():
+        raise SystemExit(f"No data in {path.parent}. Set REISSUE_DATA to the folder that holds census/ and panel/.")
+    return path
+
+
+def _observed(name: str, tables: Sequence[pl.DataFrame], schema: Schema, folder: Path) -> Waves:
+    """With the update model that the true tables show: how often each value became which."""
+    person, value = str(schema.identifier), schema.sensitive[0]
+    pairs = pl.concat(
+        [
+            before.select(person, pl.col(value).cast(pl.String).alias("from")).join(
+                after.select(person, pl.col(value).cast(pl.String).alias("to")), on=person
+            )
+            for before, after in pairwise(tables)
+        ]
+    )
+    values = pl.concat([table[value].cast(pl.String) for table in tables]).unique().sort()
+    counts = np.eye(len(values)) * 1e-3
+    place = {text: at for at, text in enumerate(values)}
+    np.add.at(counts, tuple([place[text] for text in pairs[end]] for end in ("from", "to")), 1.0)
+    chance = _closed(counts / counts.sum(axis=1, keepdims=True))
+    before, after = np.nonzero(chance)
+    steps = {"from": values.gather(before), "to": values.gather(after), "probability": chance[before, after]}
+    pl.DataFrame(steps).write_csv(folder / f"{name}.csv")
+    return Waves(name, tuple(tables), replace(schema, updates={"file": f"{name}.csv"}, folder=folder))
+
+
+def _closed(chance: Any, least: float = 1e-6) -> Any:
+    """What can happen in several steps gets a little weight in one, as `distinct` asks for."""
+    can = chance > 0
+    while not np.array_equal(can, wider := (can.astype(np.float64) @ can) > 0):
+        can = wider
+    chance = np.where(can, np.maximum(chance, least), 0.0)
+    return chance / chance.sum(axis=1, keepdims=True)

@@ -1,0 +1,221 @@
+"""Everyone at once: our own protected series attacked, how far claims can be trusted, and what the attack takes.
+
+Three parts (`--only`): *attacked*, the demo's twelve months by every method, attacked by someone who knows everyone's
+group and by someone with a register; *calibration*, claims in tenths against how often they are right, for a synthetic
+hospital, Census with simulated lives and a real panel; *speed*, CPU seconds, memory and growth with the people.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from math import log10
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from benchmarks._measure import peak
+from benchmarks._waves import METHODS, SOURCES, Method, Waves, protect
+from reissue import synth
+from reissue.attack import attack
+from reissue.attacks import Knowledge
+from reissue.errors import InputError
+from reissue.findings import Finding
+from reissue.release import Release
+from reissue.utility import measure
+
+LIMIT = 0.75
+MANY, OFF = 200, 0.05
+"""A bin of so many people that is off by more is marked."""
+KNOWLEDGES = {True: "groups", False: "the form's own"}
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="joint", description=__doc__)
+    parser.add_argument("--data", help="the folder that holds census/ and panel/")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out", help="where tables go")
+    parser.add_argument("--quick", action="store_true", help="fewer people and releases")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], help="which parts")
+    parser.add_argument("--sources", nargs="+", choices=SOURCES, default=[*SOURCES], help="of calibration")
+    parser.add_argument("--methods", nargs="+", choices=sorted({one.name for one in METHODS}), help="only some")
+    parser.add_argument("--one", nargs=3, metavar=("PEOPLE", "RELEASES", "KNOWLEDGE"), help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    if chosen.one:
+        return one_speed(int(chosen.one[0]), int(chosen.one[1]), groups=chosen.one[2] == "groups")
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for part in chosen.only:
+            print(f"-- {part}", flush=True)
+            PARTS[part](Bench(Path(folder), chosen))
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What was asked for."""
+
+    folder: Path
+    chosen: argparse.Namespace
+
+    @property
+    def methods(self) -> list[Method]:
+        """Ways to publish."""
+        return [one for one in METHODS if not self.chosen.methods or one.name in self.chosen.methods]
+
+    def waves(self, source: str) -> Waves:
+        """A source's tables, made once."""
+        return _waves(self.folder, source, self.chosen.data, quick=self.chosen.quick)
+
+    def findings(self, method: Method, source: str, *, groups: bool) -> dict[str, Finding]:
+        """Attack to what it finds, computed once; empty where the method cannot publish."""
+        return _findings(method, self.waves(source), groups=groups)
+
+
+@cache
+def _waves(folder: Path, source: str, data: str | None, *, quick: bool) -> Waves:
+    return SOURCES[source](folder, data, quick=quick)
+
+
+@cache
+def _protected(method: Method, waves: Waves) -> tuple[Waves, list[Release]]:
+    """The waves as the method is for, and its releases; none where it cannot publish them."""
+    fit = method.waves(waves)
+    try:
+        return fit, protect(method, fit)
+    except InputError as problem:
+        print(f"{waves.name}, {method.label}: not possible. {problem}", flush=True)
+        return fit, []
+
+
+@cache
+def _findings(method: Method, waves: Waves, *, groups: bool) -> dict[str, Finding]:
+    """Attack to what it finds in a method's series."""
+    fit, releases = _protected(method, waves)
+    if not releases:
+        return {}
+    found = attack(
+        releases,
+        fit.schema,
+        only=["joint", "updates"] if groups else ["joint"],
+        knowledge=Knowledge(groups=groups),
+        limits={"joint": LIMIT, "updates": LIMIT},
+    )
+    return {one.attack: one for one in found}
+
+
+# --- our own series --------------------------------------------------------------------------------------------------
+
+
+def attacked(bench: Bench) -> None:
+    """A row for each method: what it costs, what the paper's measure says, what everyone at once gives."""
+    print(
+        f"| method | loss | counterfeits | `updates` above {LIMIT}, right | groups known: above {LIMIT}, right, sure "
+        f"| its form: groups a person fits | above {LIMIT}, right, sure |"
+    )
+    print("|---|---|---|---|---|---|---|", flush=True)
+    for method in bench.methods:
+        releases = _protected(method, bench.waves("hospital"))[1]
+        if not releases:
+            continue
+        costs = [measure(release) for release in releases]
+        strong, plain = (bench.findings(method, "hospital", groups=groups) for groups in KNOWLEDGES)
+        person = strong["updates"]
+        cells = [
+            method.label,
+            f"{np.mean([one.loss for one in costs]):.3f}",
+            f"{sum(one.added for one in costs):,} of {sum(one.published for one in costs):,}",
+            f"{person.people:,}, {person.details.get('right') or 0:,}",
+            exposed(strong["joint"]),
+            f"{plain['joint'].details.get('fits', float('nan')):.1f}" if plain["joint"].details else "",
+            exposed(plain["joint"]),
+        ]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def exposed(found: Finding) -> str:
+    """People above the limit, how many of the guesses are right, and how many values are certain."""
+    if not found.details:
+        return found.sentence
+    return f"{found.people:,}, {found.details['right'] or 0:,}, {found.details['sure']:,}"
+
+
+# --- calibration -----------------------------------------------------------------------------------------------------
+
+
+def calibration(bench: Bench) -> None:
+    """Claims in tenths against how often they are right."""
+    rows: list[dict[str, Any]] = []
+    for source in bench.chosen.sources:
+        for method in bench.methods:
+            for groups, words in KNOWLEDGES.items():
+                found = bench.findings(method, source, groups=groups).get("joint")
+                if found is None:
+                    continue
+                bins = found.details.get("calibration", [])
+                if not groups and found.details.get("knowledge") == "groups":
+                    continue  # the form shows groups: the same once more
+                print(f"{source}, {method.label}, {words}: {_binned(bins) or found.sentence}", flush=True)
+                rows += [{"source": source, "method": method.label, "knowledge": words, **one} for one in bins]
+    pl.DataFrame(rows).write_csv(bench.chosen.out / "calibration.csv", float_precision=4)
+    marked = [one for one in rows if _off(one)]
+    large = sum(one["people"] >= MANY for one in rows)
+    print(f"{len(marked)} of {large} bins of {MANY} people or more are off by more than {OFF}.", flush=True)
+
+
+def _off(one: dict[str, Any]) -> bool:
+    return bool(one["people"] >= MANY and abs(one["claim"] - one["right"]) > OFF)
+
+
+def _binned(bins: list[dict[str, Any]]) -> str:
+    return "; ".join(
+        f"{one['claim']:.2f} right {one['right']:.2f} ({one['people']:,}){' OFF' if _off(one) else ''}" for one in bins
+    )
+
+
+# --- speed -----------------------------------------------------------------------------------------------------------
+
+
+def speed(bench: Bench) -> None:
+    """Each size in a process of its own, so that peak memory is its own."""
+    sizes = ((1_000, 4), (10_000, 4)) if bench.chosen.quick else ((10_000, 12), (100_000, 12))
+    for knowledge in ("groups", "register"):
+        taken = []
+        for people, releases in sizes:
+            command = [sys.executable, "-m", "benchmarks", "joint", "--one", str(people), str(releases), knowledge]
+            said = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
+            line = said.splitlines()[-1]
+            print(line, flush=True)
+            taken.append(float(line.rpartition(": ")[2].split()[0]))
+        for (less, more), (few, many) in zip(pairwise(taken), pairwise([people for people, _ in sizes]), strict=True):
+            grown = log10(more / less) / log10(many / few)
+            print(f"  {knowledge}: from {few:,} to {many:,} people the exponent is {grown:.2f}", flush=True)
+
+
+def one_speed(people: int, releases: int, *, groups: bool) -> None:
+    """Months of a hospital published by pool one by one, attacked once."""
+    with tempfile.TemporaryDirectory() as name:
+        waves, made = _large(Path(name), people, releases)
+        before, start, clock = peak(), time.process_time(), time.perf_counter()
+        found = attack(made, waves.schema, only="joint", knowledge=Knowledge(groups=groups), limits={"joint": LIMIT})
+        seconds, wall = time.process_time() - start, time.perf_counter() - clock
+    one = found.findings[0]
+    words = f"fits {one.details['fits']:.1f} groups, {'' if one.details['converged'] else 'not '}converged"
+    memory = f"{peak() / 2**30:.2f} GB at most, {before / 2**30:.2f} GB before"
+    size = f"{KNOWLEDGES[groups]}, {people:,} people x {releases}"
+    print(f"  {size}, {words}, {memory}, {wall:.0f} s wall: {seconds:.1f} CPU s")
+
+
+def _large(folder: Path, people: int, releases: int) -> tuple[Waves, list[Release]]:
+    tables = synth.Population(seed=1, people=people).months(releases)
+    synth.updates().write_csv(folder / "hospital.csv")
+    waves = Waves("hospital", tuple(tables), replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder))
+    return waves, protect(METHODS[0], waves)
+
+
+PARTS = {"attacked": attacked, "calibration": calibration, "speed": speed}

@@ -1,0 +1,40 @@
+"""Base rates: what is expected of people, and of records of nobody known, before their groups are looked at.
+
+Where groups are made by quasi-identifiers, whoever comes has each value as often as it is published at all. To take all
+values for equally likely instead makes rare values of newcomers too likely, and claims about the others too sure.
+Where every group shows each of its values equally often, groups were made by value: who came was chosen for the value
+that was needed, however rare it is, and all values alike is what holds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from reissue._arrays import Floats
+from reissue.kernels.observations import Observation
+
+__all__ = ["base_rates", "expecting"]
+
+_LEAST = 1e-6
+"""What was never published is not impossible."""
+
+
+def base_rates(series: Sequence[Observation], values: int) -> Floats:
+    """Value to how often it is published in all releases; all alike where groups were made by value."""
+    if all(_made_by_value(seen) for seen in series):
+        return np.full(values, 1.0 / values)
+    counts = sum((np.bincount(seen.slot_value, seen.slot_count, values) for seen in series), np.zeros(values))
+    rates = np.maximum(counts / counts.sum(), _LEAST)
+    return np.asarray(rates / rates.sum())
+
+
+def expecting(series: Sequence[Observation], rates: Floats) -> list[Observation]:
+    """The same releases, with nobody's records having values at these rates."""
+    return [replace(seen, shares=rates) for seen in series]
+
+
+def _made_by_value(seen: Observation) -> bool:
+    """Whether every group shows each of its values equally often."""
+    first = seen.slot_count[np.minimum(seen.group_starts[:-1], max(len(seen.slot_count) - 1, 0))]
+    return bool((seen.slot_count == first[seen.slot_group]).all())

@@ -1,0 +1,74 @@
+"""What is expected of newcomers: base rates where groups are made by quasi-identifiers, all alike where by value."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from reissue._arrays import Ints
+from reissue.attacks.joint.base_rates import base_rates, expecting
+from reissue.attacks.joint.beliefs import Claims, believe
+from reissue.kernels.observations import Observation
+from reissue.kernels.transitions import Model
+from tests.kernels.worlds import observed
+
+
+def test_values_are_expected_as_often_as_they_are_published() -> None:
+    series = [observed([([0, 1, 2], {0: 2, 1: 1}, 0)]), observed([([0, 3], {0: 2}, 0)])]
+    assert base_rates(series, 3) == pytest.approx([0.8, 0.2, 0], abs=1e-5)
+    assert base_rates(series, 3).min() > 0
+
+
+def test_where_every_group_shows_its_values_equally_often_all_are_alike() -> None:
+    series = [observed([([0, 1], {0: 1, 1: 1}, 0), ([2, 3, 4, 5], {0: 2, 2: 2}, 0)])]
+    assert base_rates(series, 3) == pytest.approx([1 / 3] * 3)
+
+
+STEPS = np.array([[0.8, 0.15, 0.05], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]])
+
+
+def lives(rng: np.random.Generator, people: int, releases: int) -> list[tuple[Ints, Ints]]:
+    """Who is there and with which value: a third is replaced each time, and most have the first value."""
+    here, born = np.arange(people), people
+    value = rng.choice(3, people, p=[0.75, 0.18, 0.07])
+    made = [(here, value)]
+    for _ in range(1, releases):
+        new = rng.random(people) < 0.3
+        value = np.array([rng.choice(3, p=STEPS[one]) for one in value])
+        value[new] = rng.choice(3, int(new.sum()), p=[0.75, 0.18, 0.07])
+        here = here.copy()
+        here[new] = born + np.arange(int(new.sum()))
+        born += int(new.sum())
+        made.append((here, value))
+    return made
+
+
+def grouped(here: Ints, value: Ints, rng: np.random.Generator) -> Observation:
+    order = rng.permutation(len(here)).reshape(-1, 5)
+    groups = []
+    for rows in order:
+        shown, count = np.unique(value[rows], return_counts=True)
+        groups.append((here[rows].tolist(), dict(zip(shown.tolist(), count.tolist(), strict=True)), 0))
+    return observed(groups)
+
+
+def test_claims_about_people_who_stay_are_not_too_sure() -> None:
+    """Without base rates newcomers seemed to have the rare values, and those who stayed the common one."""
+    rng = np.random.default_rng(3)
+    truth = lives(rng, 2_000, 4)
+    series = [grouped(here, value, rng) for here, value in truth]
+    people = 1 + max(int(here.max()) for here, _ in truth)
+    rates = base_rates(series, 3)
+    prior = np.broadcast_to(rates, (people, 3))
+    claims = Claims.of(believe(expecting(series, rates), Model(3, STEPS), prior=prior), people)
+    right = np.zeros(people, np.bool_)
+    for place, (here, value) in enumerate(truth):
+        mine = claims.release[here] == place
+        right[here[mine]] = claims.value[here[mine]] == value[mine]
+    bins = pl.DataFrame({"tenth": (claims.chance * 10).astype(int), "claim": claims.chance, "right": right})
+    for _, people_of, claim, hits in (
+        bins.group_by("tenth")
+        .agg(pl.len(), pl.col("claim").mean(), pl.col("right").mean())
+        .filter(pl.col("len") >= 200)
+        .iter_rows()
+    ):
+        assert hits == pytest.approx(claim, abs=0.05), people_of
