@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.attacks._base import Knowledge
+from reissue.attacks._base import CannotRunError, Knowledge
 from reissue.attacks._forward import Places
 from reissue.attacks._hashing import mix
 from reissue.attacks._membership import Membership, counted_texts, fitting, membership
@@ -43,6 +43,8 @@ def follow(series: Series, knowledge: Knowledge) -> Following:
         return of_members(membership(series, knowledge, strangers=False))
     if len(knowledge.members) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
+    if not series.schema.sensitive:
+        raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
     parts, shown, first = [], [], 0
     for number, (release, people) in enumerate(zip(series.releases, knowledge.members, strict=True)):
         ids, of_row, pairs = fitting(release, people)

@@ -100,7 +100,7 @@ def _standing(release: "PublishedRelease", pseudonyms: Any) -> bytes:
     fake = pl.Series([None] * len(known) + [-1 - place for place in range(len(strangers))], dtype=pl.Int64)
     groups = pl.Series(release.group[np.concatenate([known, strangers])])
     each = np.repeat(np.arange(release.values.height), release.weights)
-    values = release.values.select(release.schema.sensitive)[each]
+    values = release.values[each].select(release.schema.sensitive)
     return pack_places(groups, person, fake, pl.Series(release.value_group[each]), values)
 
 

@@ -151,7 +151,8 @@ def _shares(predicate: Predicates, taxonomy: Taxonomy, lo: Ints, hi: Ints, block
 def _stretch_shares(predicate: Predicates, taxonomy: Taxonomy, lo: Ints, hi: Ints, block: slice) -> Floats:
     """Overlaps on a line: whole numbers and days count as one each, other numbers by length."""
     line, last = taxonomy.positions, taxonomy.size - 1 - taxonomy.missing
-    unit = float(np.all(line[: last + 1] == np.floor(line[: last + 1])))
+    # Halves, so that the distance of the largest numbers is a number too.
+    unit, line = float(np.all(line[: last + 1] == np.floor(line[: last + 1]))) / 2, line / 2
     low, high = line[lo][:, np.newaxis], line[np.minimum(hi, last)][:, np.newaxis]
     start, end = line[predicate.first[block]], line[np.minimum(predicate.last[block], last)]
     inside = np.minimum(high, end) - np.maximum(low, start) + unit
