@@ -56,7 +56,7 @@ def test_scaling_and_sharpening_are_close_without_the_exact_way(kind: str) -> No
         chains = Chains.of(layers, model)
         scaled = scale(chains, Scaling(sweeps=200))
         assert scaled.converged
-        chance, _ = sharpened(chains, messages_of(chains, scaled))
+        chance, _ = sharpened(chains, messages_of(chains, scaled), multipliers=scaled.multipliers)
         for place, layer in enumerate(layers):
             for row in range(len(layer.person)):
                 best = layer.starts[row] + int(chance[place][layer.starts[row] : layer.starts[row + 1]].argmax())
@@ -79,7 +79,8 @@ def test_base_rates_of_newcomers_and_of_free_members_are_weighed(kind: str) -> N
         for key, chance in entries(believe(series, model, prior=prior)).items():
             assert chance == pytest.approx(truth.get(key, 0.0), abs=1e-9)
         chains = Chains.of(narrow(series, model).layers, model, prior)
-        made, _ = sharpened(chains, messages_of(chains, scale(chains, Scaling(sweeps=200))))
+        scaled = scale(chains, Scaling(sweeps=200))
+        made, _ = sharpened(chains, messages_of(chains, scaled), multipliers=scaled.multipliers)
         for place, layer in enumerate(chains.layers):
             for row, value, chance in zip(layer.row, layer.value, made[place], strict=True):
                 errors.append(abs(chance - truth.get((int(layer.person[row]), place, int(value)), 0.0)))

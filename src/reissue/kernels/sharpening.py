@@ -1,17 +1,21 @@
-"""Sharpening: from the scaled multipliers, exact messages of small groups, two rounds of them.
+"""Sharpening: from the scaled multipliers, exact messages of groups and slots, two rounds of them.
 
-Iterative scaling keeps counts in expectation; a small group keeps them exactly, which says more. Each round replaces
-what a group says about a member by the exact message and averages it, geometrically, with the one before. One round is
-still too modest, more than two begin to be too sure: evidence goes round in circles.
+Iterative scaling keeps counts in expectation; a group keeps them exactly, which says more. Each round replaces what a
+small group says about a member by the exact message (`permanents`), averaged, geometrically, with the one before for
+what comes next; what a slot of any other group says about who may fill it goes half way to the message of its exact
+count (`slot_counts`). One round is too modest, more than two begin to be too sure: evidence goes round in circles.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue._arrays import Floats
+from reissue._arrays import Bools, Floats
 from reissue.kernels.iterative_scaling import Chains, cavities, normalized
-from reissue.kernels.permanents import exact_messages, small_groups
+from reissue.kernels.observations import Layer
+from reissue.kernels.permanents import SmallGroups, exact_messages, small_groups
+from reissue.kernels.slot_counts import count_messages
 
 __all__ = ["ROUNDS", "sharpened"]
 
@@ -19,25 +23,68 @@ ROUNDS = 2
 _LEAST = 1e-200
 
 
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """What one release says: about entries, and by way where groups are not small."""
+
+    layer: Layer
+    small: tuple[SmallGroups, ...]
+    entries: Floats
+    ways: Floats
+    multipliers: Floats
+    wide: Bools
+    """Way to whether its group is not small."""
+
+    @classmethod
+    def of(cls, layer: Layer, entries: Floats, multipliers: Floats | None) -> "_Said":
+        small = tuple(small_groups(layer))
+        wide = np.ones(layer.entries, np.bool_)
+        for group in small:
+            wide[group.entry] = False
+        scaled = np.zeros(len(layer.count)) if multipliers is None else multipliers
+        # Where it is open who is there at all, single slots say too much: iterative scaling is kept.
+        known = multipliers is not None and not layer.strangers and not layer.absent.any()
+        return cls(layer, small, entries, scaled[layer.triple_slot], scaled, wide[layer.triple_entry] & known)
+
+    def exactly(self, others: Floats) -> "_Said":
+        """With exact messages of small groups, half way to those of other slots, given what other releases say."""
+        layer, exact = self.layer, self.entries.copy()
+        for group in self.small:
+            exact[group.entry] = exact_messages(group, others)
+        ways = self.ways
+        if self.wide.any():
+            ways = np.sqrt(ways * count_messages(layer, self.wide, others, ways, self.multipliers))
+            some = np.unique(layer.triple_entry[self.wide])
+            exact[some] = (np.bincount(layer.triple_entry, ways, layer.entries) + layer.away)[some]
+        return replace(self, entries=layer.peaked(exact), ways=ways)
+
+    def averaged(self, before: "_Said") -> "_Said":
+        """Half way from what was said before."""
+        exact = self.entries
+        entries = np.sqrt(np.maximum(exact * self.layer.peaked(before.entries), _LEAST * (exact > 0)))
+        return replace(self, entries=entries)
+
+
 def sharpened(
     chains: Chains,
     messages: Sequence[Floats],
     rounds: int = ROUNDS,
+    multipliers: Sequence[Floats] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> tuple[list[Floats], list[Floats]]:
-    """Entry to its probability, in each layer; and what each release says about each entry in the end."""
-    small = [small_groups(layer) for layer in chains.layers]
-    said = [one.copy() for one in messages]
+    """Entry to its probability, in each layer; and what each release says about each entry in the end.
+
+    `messages` are those of the `multipliers` of iterative scaling; without these, only small groups are sharpened.
+    """
+    given: Sequence[Floats | None] = multipliers or [None] * len(chains.layers)
+    said = [_Said.of(*one) for one in zip(chains.layers, messages, given, strict=True)]
     made: list[Floats] = []
     for turn in range(rounds):
-        others = cavities(chains, said)
+        others = cavities(chains, [one.entries for one in said])
         made = []
         for place, layer in enumerate(chains.layers):
-            exact = said[place].copy()
-            for group in small[place]:
-                exact[group.entry] = exact_messages(group, others[place])
-            exact = layer.peaked(exact)
-            made.append(normalized(layer, others[place] * exact))
-            said[place] = np.sqrt(np.maximum(exact * layer.peaked(said[place]), _LEAST * (exact > 0)))
+            exact = said[place].exactly(others[place])
+            made.append(normalized(layer, others[place] * exact.entries))
+            said[place] = exact.averaged(said[place])
             progress((turn + (place + 1) / len(chains.layers)) / rounds)
-    return made, said
+    return made, [one.entries for one in said]

@@ -98,7 +98,9 @@ def believe(
     chains = Chains.of(narrowed.layers, model, prior, times)
     scaled = scale(chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
     messages = messages_of(chains, scaled)
-    chance, said = sharpened(chains, messages, progress=lambda done: progress(0.6 + 0.3 * done))
+    chance, said = sharpened(
+        chains, messages, multipliers=scaled.multipliers, progress=lambda done: progress(0.6 + 0.3 * done)
+    )
     solved = solve_small(chains, model, times, most=_ALL) if exact else solve_small(chains, model, times)
     progress(1.0)
     _replace(chance, solved)
