@@ -33,15 +33,18 @@ class Narrowed:
     """People who were set aside."""
 
 
-def narrow(series: Sequence[Observation], model: Model, times: Sequence[int] | None = None) -> Narrowed:
-    """Take away what is impossible, in all releases together."""
+def narrow(
+    series: Sequence[Observation], model: Model, times: Sequence[int] | None = None, *, most: float = float("inf")
+) -> Narrowed:
+    """Take away what is impossible, in all releases together; not to the end where more than `most` contradict."""
     aside = np.empty(0, np.int64)
     while True:
         layers = [layer_of(seen, model.values) for seen in series]
         links = link(layers, model, times)
         open_ways = [np.ones(len(layer.triple_slot), np.bool_) for layer in layers]
         lost = _eliminate(layers, links, open_ways)
-        if not len(lost):
+        if not len(lost) or len(aside) + len(lost) > most:
+            aside = np.union1d(aside, lost)
             return Narrowed(tuple(series), tuple(map(_kept, layers, open_ways)), aside)
         aside = np.union1d(aside, lost)
         series = [without(seen, lost) for seen in series]

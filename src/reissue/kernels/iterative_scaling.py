@@ -19,7 +19,18 @@ from reissue._arrays import Floats, Ints
 from reissue.kernels.observations import TINY, Layer
 from reissue.kernels.transitions import Links, Model, link
 
-__all__ = ["Chains", "Scaled", "Scaling", "cavities", "messages_of", "normalized", "posterior", "scale"]
+__all__ = [
+    "Chains",
+    "Scaled",
+    "Scaling",
+    "both_ways",
+    "cavities",
+    "messages_of",
+    "misfit",
+    "normalized",
+    "posterior",
+    "scale",
+]
 
 
 @dataclass(frozen=True)
@@ -111,13 +122,28 @@ def messages_of(chains: Chains, scaled: Scaled) -> list[Floats]:
 
 def cavities(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
     """Entry to what all other releases say about it, in each layer; the largest of a row is 1."""
+    before, later = both_ways(chains, messages)
+    return [layer.peaked(one * other) for layer, one, other in zip(chains.layers, before, later, strict=True)]
+
+
+def both_ways(chains: Chains, messages: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
+    """Entry to what the prior and earlier releases say about it, and to what later ones say, in each layer."""
     later, made = _backward(chains, messages), []
     carried = np.zeros(int(chains.offsets()[-1]))
     for place, layer in enumerate(chains.layers):
-        before = _before(chains, place, chains.beginnings(place), carried)
-        made.append(layer.peaked(before * later[place]))
-        _carry(chains, place, layer.peaked(before * messages[place]), carried)
-    return made
+        made.append(_before(chains, place, chains.beginnings(place), carried))
+        _carry(chains, place, layer.peaked(made[place] * messages[place]), carried)
+    return made, later
+
+
+def misfit(chains: Chains, scaled: Scaled) -> float:
+    """The share of published records that are expected elsewhere: near 0 where the chains can explain the counts."""
+    off, records = 0.0, 0.0
+    others = cavities(chains, messages_of(chains, scaled))
+    for layer, cavity, lambdas in zip(chains.layers, others, scaled.multipliers, strict=True):
+        off += float(np.abs(_expected(layer, cavity, lambdas) - layer.count).sum()) / 2
+        records += float(layer.count.sum())
+    return off / max(records, 1.0)
 
 
 # --- passes ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
 
-__all__ = ["Layer", "Observation", "layer_of", "ranges"]
+__all__ = ["Layer", "Observation", "layer_of", "people_of", "ranges"]
 
 
 TINY = 1e-280

@@ -13,7 +13,7 @@ from scipy import sparse
 from reissue._arrays import Bools, Floats, Ints
 from reissue.kernels.observations import Layer, ranges
 
-__all__ = ["Links", "Model", "link"]
+__all__ = ["Links", "Model", "Pairing", "link"]
 
 _DENSE = 2
 """Where a person's pairs of values are more than so many times all values, all values at once cost less."""
@@ -42,6 +42,18 @@ class Model:
 
 
 @dataclass(frozen=True, eq=False)
+class Pairing:
+    """Linked rows: where their entries are, and how many steps lie between."""
+
+    rows: Ints
+    source_start: Ints
+    source_width: Ints
+    target_start: Ints
+    target_width: Ints
+    gap: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class Links:
     """The rows of one layer that have an earlier presence, and how values get from there to here."""
 
@@ -51,6 +63,7 @@ class Links:
     """Entries of this layer that are linked; the others are first presences."""
     first: Bools
     """Entry of this layer to whether it is of a first presence."""
+    pairing: Pairing
     matrix: sparse.csr_array | None
     """Targets x sources; None: dense."""
     parts: "tuple[_Part, ...]" = ()
@@ -96,18 +109,6 @@ class _Part:
         return np.asarray((table.reshape(self.rows, -1) @ steps).reshape(-1)[to])
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairing:
-    """Linked rows: where their entries are, and how many steps lie between."""
-
-    rows: Ints
-    source_start: Ints
-    source_width: Ints
-    target_start: Ints
-    target_width: Ints
-    gap: Ints
-
-
 def link(layers: Sequence[Layer], model: Model, times: Sequence[int] | None = None) -> list[Links]:
     """The links of each layer to each person's earlier presence; `times` are the layers' places in time."""
     when = np.arange(len(layers)) if times is None else np.asarray(times)
@@ -127,13 +128,13 @@ def link(layers: Sequence[Layer], model: Model, times: Sequence[int] | None = No
             source[mine] = starts[earlier][at] + offsets[earlier]
             width[mine] = starts[earlier][at + 1] - starts[earlier][at]
         gap = when[place] - when[before[rows]]
-        pairing = _Pairing(rows, source, width, layer.starts[rows], np.diff(layer.starts)[rows], gap)
+        pairing = Pairing(rows, source, width, layer.starts[rows], np.diff(layer.starts)[rows], gap)
         made.append(_links(layer, pairing, values, model))
         last[layer.person], last_row[layer.person] = place, np.arange(len(layer.person))
     return made
 
 
-def _links(layer: Layer, pairing: _Pairing, values: Ints, model: Model) -> Links:
+def _links(layer: Layer, pairing: Pairing, values: Ints, model: Model) -> Links:
     sources = ranges(pairing.source_start, pairing.source_width)
     targets = ranges(pairing.target_start, pairing.target_width)
     first = np.ones(layer.entries, np.bool_)
@@ -141,14 +142,14 @@ def _links(layer: Layer, pairing: _Pairing, values: Ints, model: Model) -> Links
     pairs = int((pairing.source_width * pairing.target_width).sum())
     if model.steps is None:
         matrix = _equal(pairing, values[sources], layer.value[targets], model.values)
-        return Links(sources, targets, first, matrix)
+        return Links(sources, targets, first, pairing, matrix)
     if model.values > _WIDEST or pairs <= _DENSE * len(pairing.rows) * model.values:
-        return Links(sources, targets, first, _sparse(pairing, values[sources], layer.value[targets], model))
+        return Links(sources, targets, first, pairing, _sparse(pairing, values[sources], layer.value[targets], model))
     parts = _dense(pairing, values[sources], layer.value[targets], model)
-    return Links(sources, targets, first, None, parts)
+    return Links(sources, targets, first, pairing, None, parts)
 
 
-def _equal(pairing: _Pairing, before: Ints, now: Ints, values: int) -> sparse.csr_array:
+def _equal(pairing: Pairing, before: Ints, now: Ints, values: int) -> sparse.csr_array:
     """Values that never change: equal ones of the same person are linked."""
     one = np.repeat(np.arange(len(pairing.rows)), pairing.source_width) * values + before
     other = np.repeat(np.arange(len(pairing.rows)), pairing.target_width) * values + now
@@ -158,7 +159,7 @@ def _equal(pairing: _Pairing, before: Ints, now: Ints, values: int) -> sparse.cs
     return sparse.csr_array((np.ones(len(same)), at[same], ends), shape=(len(other), len(one)))
 
 
-def _sparse(pairing: _Pairing, before: Ints, now: Ints, model: Model) -> sparse.csr_array:
+def _sparse(pairing: Pairing, before: Ints, now: Ints, model: Model) -> sparse.csr_array:
     """Every pair of values of the same person that the model allows."""
     source = np.append(0, np.cumsum(pairing.source_width))[:-1]
     of_target = np.repeat(np.arange(len(pairing.rows)), pairing.target_width)
@@ -175,7 +176,7 @@ def _sparse(pairing: _Pairing, before: Ints, now: Ints, model: Model) -> sparse.
     return sparse.csr_array((chance[kept], column[kept], ends), shape=(len(now), len(before)))
 
 
-def _dense(pairing: _Pairing, before: Ints, now: Ints, model: Model) -> tuple[_Part, ...]:
+def _dense(pairing: Pairing, before: Ints, now: Ints, model: Model) -> tuple[_Part, ...]:
     """A table for each number of steps."""
     of_source = np.repeat(np.arange(len(pairing.rows)), pairing.source_width)
     of_target = np.repeat(np.arange(len(pairing.rows)), pairing.target_width)

@@ -35,7 +35,7 @@ __all__ = ["Together", "attack_together", "held_together", "kept_state", "state_
 
 _TOLD = 2_000_000
 """Series of so many records at most are attacked whole once more where a carried attack succeeds, to tell the case."""
-_FORMAT = 4
+_FORMAT = 5
 """Goes up when attacks keep something else: states that were written before are made again."""
 _FOLLOWING = ("joint", "updates", "equivalence")
 """Attacks that need nothing of earlier releases but who stood where."""

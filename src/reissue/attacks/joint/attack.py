@@ -10,7 +10,7 @@ from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.sight import published_as, see
 from reissue.attacks.joint.state import add, judge
-from reissue.attacks.joint.update_model import update_model
+from reissue.attacks.joint.update_model import Seen, update_model
 from reissue.findings import Finding
 
 __all__ = ["joint"]
@@ -41,14 +41,15 @@ __all__ = ["joint"]
 def joint(series: Series, knowledge: Knowledge) -> Finding:
     """Everyone's posterior in all releases together."""
     crowd = see(series, knowledge)
-    chosen = update_model(series.schema, crowd.names, crowd.truth)
     rates = base_rates(crowd.observations, crowd.values)
+    seen = Seen(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
+    chosen = update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
     beliefs = believe(
-        expecting(crowd.observations, rates),
+        seen.series,
         chosen.model,
         prior=np.broadcast_to(rates, (crowd.people, crowd.values)),
         exact=series.exact,
-        progress=lambda done: knowledge.progress(0.1 + 0.9 * done),
+        progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
     )
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source)
     judged = Judged.of(beliefs, reader, crowd.truth, crowd.people)

@@ -2,7 +2,8 @@
 
 Of the last `WINDOW` releases it is kept who may be in which group and what the groups show; pseudonyms only. Of older
 ones each person keeps a message: what they say about the person's last value there, which is where the chain begins
-again. Older multipliers are so no longer scaled; how little that changes is tested. Claims about values of older
+again. Older multipliers are so no longer scaled; how little that changes is tested. Where how values change is learned
+from the releases, each one goes on from what the ones before taught. Claims about values of older
 releases stay as they were when the release left the window. True values calibrate, and are never kept.
 """
 
@@ -22,7 +23,7 @@ from reissue.attacks.joint.beliefs import Beliefs, Claims, believe
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import Judged, Reader, finding_of
 from reissue.attacks.joint.sight import see
-from reissue.attacks.joint.update_model import update_model
+from reissue.attacks.joint.update_model import Seen, update_model
 from reissue.findings import Finding
 from reissue.kernels.observations import Observation
 from reissue.kernels.transitions import Model
@@ -68,6 +69,8 @@ class Past:
     """Person to the time of the last release before the window that the person was in; -1: none."""
     best: Floats
     """Person to the surest claim about a value in these releases."""
+    steps: Floats
+    """Value x value: how values change, as all releases so far taught; empty if they did not."""
 
     @classmethod
     def read(cls, state: State | None, people: int) -> "Past":
@@ -78,7 +81,8 @@ class Past:
         best = np.zeros(people)
         if kept:
             time[: len(kept["time"])], best[: len(kept["best"])] = kept["time"], kept["best"]
-        return cls(kept.get("person", none), kept.get("value", none), kept.get("weight", nothing), time, best)
+        steps = kept.get("steps", np.empty((0, 0)))
+        return cls(kept.get("person", none), kept.get("value", none), kept.get("weight", nothing), time, best, steps)
 
     def arrays(self) -> dict[str, Any]:
         """For a state."""
@@ -110,7 +114,7 @@ class Past:
         when, best = self.time.copy(), self.best.copy()
         when[gone] = time
         best[gone] = np.maximum(best[gone], beliefs.largest(0)[0])
-        return Past(person[order], value[order], weight[order], when, best)
+        return Past(person[order], value[order], weight[order], when, best, self.steps)
 
 
 def add(state: State | None, series: Series) -> State:
@@ -157,22 +161,30 @@ def _solve(
     truth: Ints | None,
 ) -> _Solved:
     """Everyone at once over the window, begun from what older releases left."""
-    chosen = update_model(series.schema, names, [*[None] * (len(window) - 1), truth])
     people = np.unique(np.concatenate([one.seen.people for one in window]))
     seen = [_compact(one.seen, people) for one in window]
     times = [one.time for one in window]
-    rates = base_rates(seen, chosen.model.values)
+    rates = base_rates(seen, len(names))
+    seen = expecting(seen, rates)
+    starts: list[Floats | None] = [one.multipliers if len(one.multipliers) else None for one in window]
+    unknown: list[Ints | None] = [None] * (len(window) - 1)
+    steps = past.steps if past.steps.size else None
+    chosen = update_model(series.schema, Seen(seen, names, [*unknown, truth], rates, times, steps, starts))
+    if steps is None and chosen.source == "releases":
+        # Multipliers of values that stay, which these releases do not allow, are no place to start from.
+        starts = [None] * len(window)
     prior = past.prior(people, _first(seen, times, len(people)), chosen.model, rates)
-    starts = [one.multipliers if len(one.multipliers) else None for one in window]
-    beliefs = believe(expecting(seen, rates), chosen.model, prior=prior, times=times, start=starts, exact=series.exact)
+    beliefs = believe(seen, chosen.model, prior=prior, times=times, start=starts, exact=series.exact)
     fits = float(np.mean([one.fits for one in window]))
     reader = Reader("groups" if all(one.knows_groups for one in window) else "register", fits, chosen.source)
     known = None if truth is None else _of(truth, people)
-    judged = Judged.of(beliefs, reader, [*[None] * (len(window) - 1), known], len(people))
+    judged = Judged.of(beliefs, reader, [*unknown, known], len(people))
     solved = Solved(seen, chosen.model, times, names, numbers[-len(window) :])
     finding = with_case(finding_of(_with_past(judged, past, people), series), judged, solved)
     if len(window) > WINDOW:
         past = past.after(times[0], people, beliefs, prior)
+    if chosen.source == "releases" and chosen.model.steps is not None:
+        past = replace(past, steps=chosen.model.steps)
     return _Solved(finding, past, beliefs.scaled.multipliers)
 
 

@@ -1,19 +1,39 @@
-"""How values change: as the schema says, else as the holder's tables show, else as the releases let one learn."""
+"""How values change: as the schema says, else as the holder's tables show, else as the releases let one learn.
 
-from collections.abc import Sequence
+Without the schema's word and without the true tables values are taken to stay as long as the releases allow it. They
+do not where people's groups contradict each other, or where no way to give everyone one value shows the published
+counts. Then it is learned from them.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from reissue._arrays import Floats, Ints
+from reissue.kernels.elimination import narrow
+from reissue.kernels.iterative_scaling import Chains, Scaling, misfit, scale
+from reissue.kernels.learned_steps import Learning, learn_steps, smoothed, staying
+from reissue.kernels.observations import Observation, layer_of, people_of
 from reissue.kernels.transitions import Model
 from reissue.schema import Schema
 from reissue.updates import read_updates
 
-__all__ = ["Chosen", "update_model"]
+__all__ = ["Chosen", "Seen", "grown", "update_model"]
 
-_SMOOTHING = 0.5
+_CONTRADICTED = 0.01
+"""The share of people whose groups may contradict each other where values stay: records linked wrongly."""
+_MISFIT = 0.05
+"""The share of records that may be expected elsewhere where values stay; measured: 0.02 or less, else far more."""
+_SWEEPS = 20
+_WIDEST = 256
+"""Values, at most, whose changes are learned: a matrix of all pairs."""
+_CHANGES = 0.05
+"""The first guess: so many values change from one release to the next. Learning is the quicker the nearer it is."""
+_REFINED = Learning(rounds=0, sharp=2)
+_STEADY = ("invariance", "equivalence")
+"""Methods that refuse a value that changes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,20 +45,73 @@ class Chosen:
     """"schema", "tables" (the holder's own), "releases" (learned), or "none" (values stay)."""
 
 
-def update_model(schema: Schema, names: Sequence[str | None], truth: Sequence[Ints | None]) -> Chosen:
-    """The best that is known of how these values change; `truth` as a Crowd has it."""
-    size = len(names)
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What is there to learn from."""
+
+    series: Sequence[Observation]
+    names: Sequence[str | None]
+    truth: Sequence[Ints | None]
+    """As a Crowd has it."""
+    rates: Floats
+    """Value to how likely it is for newcomers."""
+    times: Sequence[int] | None = None
+    steps: Floats | None = None
+    """What was learned from the releases before."""
+    start: Sequence[Floats | None] | None = None
+    """Where scaling starts from."""
+
+
+def update_model(schema: Schema, seen: Seen, progress: Callable[[float], None] = lambda _: None) -> Chosen:
+    """The best that is known of how these values change."""
+    size = len(seen.names)
     if schema.updates:
-        model = read_updates(schema, names)
+        model = read_updates(schema, seen.names)
         if model.fixed:
             return Chosen(Model(size), "none" if schema.updates.get("none") else "schema")
         steps = model.chance[:size, :size]
         return Chosen(Model(size, steps / np.maximum(steps.sum(axis=1, keepdims=True), 1e-300)), "schema")
-    seen = _counted(truth, size)
-    if seen is not None:
-        still = seen.sum() == np.trace(seen)
-        return Chosen(Model(size) if still else Model(size, _smoothed(seen)), "tables")
-    return Chosen(Model(size), "none")
+    counts = _counted(seen.truth, size)
+    if counts is not None:
+        still = counts.sum() == np.trace(counts)
+        return Chosen(Model(size) if still else Model(size, smoothed(counts)), "tables")
+    if schema.policy.get("method") in _STEADY or not 1 < size <= _WIDEST or len(seen.series) < 2:
+        return Chosen(Model(size), "none")
+    return _learned(seen, size, progress)
+
+
+def grown(steps: Floats, values: int) -> Floats:
+    """The same with room for values that are new: they stay, as often as others do."""
+    known = len(steps)
+    if known >= values:
+        return steps
+    wide = staying(np.full(values, 1 / values), 1 - float(np.mean(np.diag(steps))))
+    wide[:known] *= 1 / values
+    wide[:known, :known] += steps * (1 - 1 / values)
+    return np.asarray(wide / wide.sum(axis=1, keepdims=True))
+
+
+def _learned(seen: Seen, size: int, progress: Callable[[float], None]) -> Chosen:
+    """From the releases: on from what was learned before, or from the beginning if values do not stay."""
+    if seen.steps is None and _stay(seen, size):
+        return Chosen(Model(size), "none")
+    layers = [layer_of(one, size) for one in seen.series]
+    first = staying(seen.rates, _CHANGES) if seen.steps is None else grown(seen.steps, size)
+    prior = np.broadcast_to(seen.rates, (people_of(seen.series), size))
+    how, start = (Learning(), None) if seen.steps is None else (_REFINED, seen.start)
+    steps = learn_steps(layers, first, how, times=seen.times, prior=prior, start=start, progress=progress)
+    return Chosen(Model(size, steps), "releases")
+
+
+def _stay(seen: Seen, size: int) -> bool:
+    """Whether the releases allow that values stay."""
+    model = Model(size)
+    people = len(np.unique(np.concatenate([one.people for one in seen.series])))
+    narrowed = narrow(seen.series, model, seen.times, most=_CONTRADICTED * people)
+    if len(narrowed.contradicted) > _CONTRADICTED * people:
+        return False
+    chains = Chains.of(narrowed.layers, model, times=seen.times)
+    return misfit(chains, scale(chains, Scaling(sweeps=_SWEEPS))) <= _MISFIT
 
 
 def _counted(truth: Sequence[Ints | None], values: int) -> Floats | None:
@@ -51,10 +124,3 @@ def _counted(truth: Sequence[Ints | None], values: int) -> Floats | None:
         both = (before >= 0) & (after >= 0)
         np.add.at(counts, (before[both], after[both]), 1.0)
     return counts
-
-
-def _smoothed(counts: Floats) -> Floats:
-    """Rows of probabilities; what was never seen stays possible."""
-    every = counts.sum(axis=0) + 1e-9
-    more = counts + _SMOOTHING * every / every.sum() + np.eye(len(counts)) * _SMOOTHING
-    return np.asarray(more / more.sum(axis=1, keepdims=True))

@@ -1,0 +1,103 @@
+"""The joint attack where nobody says how values change: learned from the releases, or none if they stay."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from reissue.anonymize import anonymize
+from reissue.attacks import Knowledge, Series, find
+from reissue.attacks.joint.base_rates import base_rates, expecting
+from reissue.attacks.joint.beliefs import Claims, believe
+from reissue.attacks.joint.sight import see
+from reissue.attacks.joint.state import add, judge
+from reissue.attacks.joint.update_model import Seen, _counted, grown, update_model
+from reissue.kernels.learned_steps import smoothed
+from reissue.kernels.transitions import Model
+from reissue.people import Crowd
+from reissue.schema import Schema
+
+COLUMNS = Schema.of_columns(quasi=["age", "town"], sensitive=["illness"], identifier="who")
+
+
+def panel(changes: float, *, people: int = 700, waves: int = 5, values: int = 8) -> list[pl.DataFrame]:
+    """Waves of a panel: a share of the values changes from wave to wave, mostly to the next one."""
+    rng = np.random.default_rng(3)
+    age, town, true = rng.integers(20, 80, people), rng.integers(0, 6, people), rng.integers(0, values, people)
+    made = []
+    for _ in range(waves):
+        here = rng.random(people) < 0.9
+        ill = pl.Series([f"v{one}" for one in true])
+        frame = pl.DataFrame({"who": np.arange(people), "age": age, "town": town}).with_columns(illness=ill)
+        made.append(frame.filter(pl.Series(here)))
+        moved, age = rng.random(people) < changes, age + 1
+        true = np.where(moved, (true + rng.integers(1, 3, people)) % values, true)
+    return made
+
+
+def published(waves: list[pl.DataFrame], require: str = "k=4 & l=3") -> list[Any]:
+    return [anonymize(wave, COLUMNS, require, seed=1) for wave in waves]
+
+
+def anonymous(releases: list[Any]) -> Series:
+    """With identifiers, without the true values: as somebody reads them who knows everyone's group."""
+    return Series.read(releases, COLUMNS)
+
+
+def unaware(crowd: Crowd) -> Seen:
+    """What somebody learns from who does not have the true tables."""
+    rates = base_rates(crowd.observations, crowd.values)
+    return Seen(expecting(crowd.observations, rates), crowd.names, [None] * len(crowd.truth), rates)
+
+
+def above(crowd: Crowd, model: Model) -> int:
+    """How many people can be linked to a value more surely than three quarters."""
+    rates = base_rates(crowd.observations, crowd.values)
+    prior = np.broadcast_to(rates, (crowd.people, crowd.values))
+    return int((Claims.of(believe(crowd.observations, model, prior=prior), crowd.people).chance > 0.75).sum())
+
+
+@pytest.mark.parametrize(("knows", "off", "share"), [(True, 0.11, 0.6), (False, 0.2, 0.2)])
+def test_what_is_learned_is_close(knows: bool, off: float, share: float) -> None:
+    crowd = see(anonymous(published(panel(0.15))), Knowledge(groups=knows))
+    counts = _counted(crowd.truth, crowd.values)
+    assert counts is not None
+    chosen = update_model(COLUMNS, unaware(crowd))
+    assert chosen.source == "releases"
+    assert chosen.model.steps is not None
+    assert np.abs(chosen.model.steps - smoothed(counts)).sum(axis=1).mean() / 2 < off
+    # So few people in so few waves leave the learned values too restless, more so where groups are not known: claims
+    # are fewer than with the true matrix, never many more.
+    learned, best = (above(crowd, model) for model in (chosen.model, Model(crowd.values, smoothed(counts))))
+    assert share * best <= learned <= 1.1 * best
+
+
+@pytest.mark.parametrize(("changes", "source"), [(0.0, "none"), (0.02, "releases"), (0.3, "releases")])
+@pytest.mark.parametrize("require", ["k=4 & l=3", "k=12 & l=4"])
+def test_values_are_taken_to_stay_just_where_they_do(changes: float, source: str, require: str) -> None:
+    crowd = see(anonymous(published(panel(changes), require)), Knowledge(groups=True))
+    assert update_model(COLUMNS, unaware(crowd)).source == source
+
+
+def test_a_ledger_s_attack_refines_what_it_learned() -> None:
+    releases = published(panel(0.15))
+    state, whole = None, find("joint")(Series.read(releases, COLUMNS), Knowledge(groups=True))
+    for number, release in enumerate(releases, 1):
+        strong = replace(COLUMNS, policy={"knowledge": "groups"})
+        state = add(state, replace(Series.read([release], strong), numbers=(number,)))
+    assert state is not None
+    found = judge(state, Series.read(releases[-1:], COLUMNS))
+    assert found.details["updates"] == "releases"
+    assert state["past_steps"].shape == (8, 8)
+    assert whole.details["updates"] == "tables"
+    assert found.people == pytest.approx(whole.people, rel=0.4)
+
+
+def test_a_learned_model_has_room_for_new_values() -> None:
+    steps = np.array([[0.9, 0.1], [0.3, 0.7]])
+    wide = grown(steps, 3)
+    assert wide.sum(axis=1) == pytest.approx(1)
+    assert (wide > 0).all()
+    assert wide[2, 2] > 0.7

@@ -1,0 +1,82 @@
+"""Expected transitions against all histories, and learning against the matrix that values were drawn from."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from reissue._arrays import Floats
+from reissue.kernels.expected_transitions import expected_transitions
+from reissue.kernels.iterative_scaling import Chains
+from reissue.kernels.learned_steps import learn_steps, smoothed, staying
+from reissue.kernels.observations import Layer, Observation, layer_of
+from reissue.kernels.transitions import Model
+from tests.kernels.series import tiny
+from tests.kernels.worlds import observed
+
+
+def plain(layers: list[Layer], messages: list[Floats], steps: Floats, prior: Floats) -> Floats:
+    """The same from the definition: every value in every release from a person's first to the last, seen or not."""
+    total = np.zeros_like(steps)
+    for person in np.unique(np.concatenate([layer.person for layer in layers])):
+        said = {time: _said(layer, one, person, len(steps)) for time, (layer, one) in _zip(layers, messages)}
+        there = [time for time, one in said.items() if one.any()]
+        counts, weights = np.zeros_like(steps), 0.0
+        for history in product(range(len(steps)), repeat=there[-1] - there[0] + 1):
+            weight = prior[person, history[0]] * np.prod([steps[pair] for pair in pairwise(history)])
+            weight *= np.prod([said[time][history[time - there[0]]] for time in there])
+            weights += weight
+            for pair in pairwise(history):
+                counts[pair] += weight
+        total += counts / weights
+    return total
+
+
+def _zip(layers: list[Layer], messages: list[Floats]) -> list[tuple[int, tuple[Layer, Floats]]]:
+    return list(enumerate(zip(layers, messages, strict=True)))
+
+
+def _said(layer: Layer, message: Floats, person: int, values: int) -> Floats:
+    said = np.zeros(values)
+    mine = layer.person[layer.row] == person
+    said[layer.value[mine]] = message[mine]
+    return said
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_expected_transitions_are_those_of_all_histories(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = tiny(rng, people=4, releases=4, register=bool(seed % 2))
+    steps = rng.random((case.values, case.values))
+    steps /= steps.sum(axis=1, keepdims=True)
+    layers = [layer_of(seen, case.values) for seen in case.series]
+    messages = [rng.random(layer.entries) for layer in layers]
+    prior = rng.random((4, case.values))
+    model = Model(case.values, steps)
+    found = expected_transitions(Chains.of(layers, model, prior), messages, model)
+    assert found == pytest.approx(plain(layers, messages, steps, prior))
+
+
+def simulated(rng: np.random.Generator, steps: Floats, people: int, releases: int, size: int) -> list[Observation]:
+    """Groups by chance, anew in each release, a tenth of the people absent."""
+    true = rng.integers(0, len(steps), people)
+    series = []
+    for _ in range(releases):
+        here = rng.permutation(np.flatnonzero(rng.random(people) < 0.9))
+        groups = [here[begin : begin + size] for begin in range(0, len(here), size)]
+        shown = [np.unique(true[group], return_counts=True) for group in groups]
+        histograms = [dict(zip(value.tolist(), count.tolist(), strict=True)) for value, count in shown]
+        series.append(observed([(group.tolist(), one, 0) for group, one in zip(groups, histograms, strict=True)]))
+        true = np.array([rng.choice(len(steps), p=steps[value]) for value in true])
+    return series
+
+
+def test_a_matrix_is_learned_from_releases_alone() -> None:
+    rng = np.random.default_rng(7)
+    steps = smoothed(np.eye(8) * 30 + rng.integers(0, 12, (8, 8)) * (rng.random((8, 8)) < 0.3))
+    layers = [layer_of(seen, 8) for seen in simulated(rng, steps, 1_500, 6, 4)]
+    first = staying(np.full(8, 1 / 8), 0.05)
+    learned = learn_steps(layers, first)
+    assert learned.sum(axis=1) == pytest.approx(1)
+    assert np.abs(learned - steps).sum(axis=1).mean() / 2 < 0.11
+    assert np.abs(first - steps).sum(axis=1).mean() / 2 > 0.2
