@@ -252,7 +252,12 @@ def read_updates(schema: Schema, names: Sequence[Name] = ()) -> UpdateModel:
 
 
 def settled(schema: Schema, model: UpdateModel) -> bool:
-    """Whether a schema's model, as read with some values, stays what it is whichever others turn up."""
+    """Whether a schema's model, as read with some values, stays what it is whichever others turn up.
+
+    Without one it is what was seen so far, which can always become more.
+    """
+    if not schema.updates:
+        return False
     if schema.updates.get("order") is True:
         return False
     if "taxonomy" in schema.updates:

@@ -90,6 +90,19 @@ def test_what_is_proposed_for_values_that_change_lasts(months: int, tmp_path: Pa
         assert [one.content["findings"]["verdict"] for one in ledger.releases] == ["withstood"] * months
 
 
+def test_values_that_change_need_no_update_model(tmp_path: Path) -> None:
+    """What was seen to change counts as possible; nothing has to be begun anew."""
+    said = {name: name in {"removed", "changes"} for name in QUESTIONS}
+    plan = Schema.loads(f"{synth.schema().dumps()}\n{propose_policy(said).as_toml(said)}", tmp_path)
+    months = list(synth.Population(seed=4, people=1_000).months(3))
+    both = months[0].join(months[1], on="patient").filter(pl.col("disease") != pl.col("disease_right"))
+    assert both.height > 10
+    with Ledger.create(tmp_path / "x.ledger", plan) as ledger:
+        for month in months:
+            publish(month, ledger)
+        assert [one.content["findings"]["verdict"] for one in ledger.releases] == ["withstood"] * 3
+
+
 def test_a_refusal_says_that_rows_may_be_left_out_and_then_they_are(tmp_path: Path) -> None:
     synth.updates().write_csv(tmp_path / "updates.csv")
     risky: dict[str, Any] = {"require": "m-unique=3", "method": "distinct", "attacks": ["updates"], "risk": 0.7}

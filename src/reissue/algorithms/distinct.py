@@ -1,6 +1,7 @@
 """m-Distinct and m-Distinct* (Li and Zhou 2008, definitions 12 to 15, algorithms 1 to 3): values that change.
 
-People come, go and come back, and their sensitive values change, within what the schema's update model says. Every
+People come, go and come back, and their sensitive values change, within what the schema's update model says; without
+one, within what has been seen in the series, which can only become more. Every
 release is m-unique, and the values of a person's new group are a *legal update instance* of those of the group before:
 as many, each in the candidate update set of one of them, and none of these sets without a value. So nobody who follows
 a person through the groups can rule a value out, now or in the past. m-Distinct* moreover begins with groups whose
@@ -126,11 +127,11 @@ class _Scene:
         if job.people is None or job.lasting is None:
             raise InternalError("A method that remembers was run without people. Please report this.")
         width = int(job.lasting.max()) + 1
-        model = _model(job, width)
         register = Register.of(job.memory)
         values = job.lasting[job.table.sensitive].astype(np.int32)
         recall = register.recall(job.people, values, changing=True)
         known = np.flatnonzero(recall.value >= 0)
+        model = _model(job, width, recall.value[known], values[known])
         wrong = known[~model.can[recall.value[known], values[known]]]
         if len(wrong):
             raise _impossible(wrong)
@@ -181,21 +182,32 @@ class _Scene:
         )
 
 
-def _model(job: Job, width: int) -> UpdateModel:
-    """The schema's update model over lasting values; the same one throughout a series."""
+def _model(job: Job, width: int, before: Codes, now: Codes) -> UpdateModel:
+    """The schema's update model over lasting values; the same one throughout a series. Without one: what was seen."""
     frame = job.table.decode(codes_of(job, np.arange(width, dtype=np.int32)))
     texts = frame.select(pl.all().cast(pl.String))
     if texts.width == 1:
         names: list[str | None] = texts.to_series().to_list()
     else:
         names = texts.select(pl.concat_str(pl.all().fill_null("\0"), separator="\1")).to_series().to_list()
+    kept = job.memory.get("updates")
+    if not job.table.schema.updates:
+        return _seen(names, kept, before, now)
     model = read_updates(job.table.schema, names)
     if not model.stays:
         raise SchemaError("The method 'distinct' needs an update model in which every value can stay what it is.")
-    before = job.memory.get("updates")
-    if before is not None and not np.array_equal(before, model.can[: len(before), : len(before)]):
+    if kept is not None and not np.array_equal(kept, model.can[: len(kept), : len(kept)]):
         raise InputError("This series was begun with another update model. A series keeps its update model.")
     return model
+
+
+def _seen(names: list[str | None], kept: Bools | None, before: Codes, now: Codes) -> UpdateModel:
+    """What became of values so far, this table among it, in one step or several; every value can stay."""
+    can = np.eye(len(names), dtype=np.bool_)
+    if kept is not None:
+        can[: len(kept), : len(kept)] |= kept
+    can[before, now] = True
+    return UpdateModel.evenly(names, can).closed()
 
 
 def _impossible(rows: Ints) -> DataError:

@@ -174,7 +174,8 @@ def _refuse(series: Series, told: Known) -> None:
     """Say where the groups contradict that values change as they are said to."""
     if told.impossible.any() and not series.schema.updates:
         raise CannotRunError(
-            "somebody's groups have no value in common: values do change here, and the schema has no update model."
+            "somebody's groups have no value in common: values do change here, and the schema has no update model. Say "
+            "under [updates] what can become what, or ask the attack 'joint', which learns it."
         )
     if told.impossible.all():
         raise CannotRunError("everybody's groups contradict the schema's update model: it is not of this series.")

@@ -77,10 +77,10 @@ class Proposal:
 _BY_METHOD = {
     "distinct": Proposal(
         "distinct",
-        "it keeps a person's possible values apart although they change; say under [updates] how they can",
+        "it keeps a person's possible values apart although they change; [updates] may say how, else it is seen",
         "m-unique=5",
         '{ risk = 0.7, ineligible = "counterfeits", form = "generalized" }',
-        ("updates",),
+        ("joint",),
         0.7,
         0.1,
     ),
