@@ -21,7 +21,7 @@ from reissue.policy import Policy
 from reissue.publish import publish, publish_next
 from reissue.schema import Schema
 from tests.attacks.carrying import assert_same
-from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
+from tests.ledger.series import FREE, INVARIANCE, MONTHS, POOL, schema
 
 GROWING = [pl.concat(MONTHS[: number + 1]).unique("patient", keep="first", maintain_order=True) for number in range(3)]
 METHODS: Mapping[str, tuple[list[pl.DataFrame], Mapping[str, Any]]] = {
@@ -29,14 +29,29 @@ METHODS: Mapping[str, tuple[list[pl.DataFrame], Mapping[str, Any]]] = {
     "mondrian": (MONTHS, {**POOL, "method": "mondrian", "suppress": 0.05}),
     "topdown": (MONTHS, {**POOL, "method": "topdown"}),
     "anatomy": (MONTHS, {**POOL, "method": "anatomy", "require": "simple-l=2"}),
-    "mask": (MONTHS, {"method": "mask", "require": "k=5 & simple-l=2", "attacks": ["minimality"], "alone": True}),
-    "providers": (MONTHS, {"method": "providers", "require": "k=4", "attacks": ["coalition"], "alone": True}),
-    "correspondence": (GROWING, {"method": "correspondence", "require": "k=5", "attacks": ["correspondence"]}),
+    "mask": (
+        MONTHS,
+        {**FREE, "method": "mask", "require": "k=5 & simple-l=2", "attacks": ["minimality"], "alone": True},
+    ),
+    "providers": (
+        MONTHS,
+        {**FREE, "method": "providers", "require": "k=4", "attacks": ["coalition"], "alone": True},
+    ),
+    "correspondence": (
+        GROWING,
+        {**FREE, "method": "correspondence", "require": "k=5", "attacks": ["correspondence"]},
+    ),
     "invariance": (MONTHS, INVARIANCE),
-    "distinct": (MONTHS, {"method": "distinct", "require": "m-unique=3", "attacks": ["updates"]}),
+    "distinct": (MONTHS, {**FREE, "method": "distinct", "require": "m-unique=3", "attacks": ["updates"]}),
     "equivalence": (
         MONTHS,
-        {"method": "equivalence", "require": "simple-l=3", "options": {"e": 3}, "attacks": ["updates", "equivalence"]},
+        {
+            "method": "equivalence",
+            "require": "simple-l=3",
+            "options": {"e": 3},
+            "attacks": ["updates", "equivalence"],
+            "limit": 1,
+        },
     ),
 }
 
@@ -104,7 +119,8 @@ def test_identifiers_and_left_out_records_are_nowhere(
         )
         for month in MONTHS[:3]
     ]
-    policy = {"require": "k=5", "method": "incognito", "suppress": 0.2, "attacks": ["updates"], "not_run": "allow"}
+    policy = {**FREE, "require": "k=5", "method": "incognito", "suppress": 0.2, "attacks": ["updates"]}
+    policy |= {"not_run": "allow"}
     text = ""
     with Ledger.create(place, schema({**policy, "ceilings": {"updates": 1.0}})) as ledger:
         releases = [publish(month, ledger) for month in months]
@@ -126,7 +142,7 @@ def test_who_is_left_out_below_a_ceiling_is_nowhere(place: Path, tmp_path: Path)
     """Exact quasi-identifiers go out here, another zip code for everybody each month; not of those who are left out."""
     synth.updates().write_csv(tmp_path / "updates.csv")
     policy: dict[str, Any] = {"require": "m-unique=3", "method": "distinct", "attacks": ["updates"], "risk": 0.7}
-    policy |= {"options": {"risk": 0.7, "ineligible": "counterfeits", "form": "permuted"}, "suppress": 0.05}
+    policy |= {"options": {"risk": 0.7, "ineligible": "counterfeits", "form": "permuted"}, "suppress": 0.05, **FREE}
     flat = {**synth.schema().hierarchies, "zip": Hierarchy("flat")}
     plan = replace(schema(policy), hierarchies=flat, updates={"file": "updates.csv"}, folder=tmp_path)
     gone, there = [], []
@@ -183,7 +199,7 @@ def test_a_refusal_says_what_leaked_and_what_would_help(place: Path) -> None:
 
 
 def test_what_was_not_run_blocks_unless_the_policy_says_otherwise(place: Path, tmp_path: Path) -> None:
-    policy = {"require": "simple-l=2", "method": "anatomy", "attacks": ["correspondence"]}
+    policy = {**FREE, "require": "simple-l=2", "method": "anatomy", "attacks": ["correspondence"]}
     with Ledger.create(place, schema(policy)) as ledger:
         publish(MONTHS[0], ledger)
         with pytest.raises(RefusedError, match="The policy asks for this attack"):
@@ -207,8 +223,8 @@ def test_what_was_not_run_blocks_unless_the_policy_says_otherwise(place: Path, t
 def test_a_release_that_nothing_was_compared_with_is_refused(blind: dict[str, Any], place: Path) -> None:
     """Twelve people of one age, then one more: the difference of the two is the newcomer's value."""
     values = ["flu", "asthma", "gout"] * 4 + ["HIV"]
-    people = pl.DataFrame({"p": range(13), "age": [40] * 13, "ill": values})
-    plan = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="p")
+    people = pl.DataFrame({"age": [40] * 13, "ill": values})
+    plan = Schema.of_columns(quasi=["age"], sensitive=["ill"])
     plan = replace(plan, policy={"require": "k=5 & l=2", "method": "anatomy", **blind})
     if "minimality" in blind["attacks"]:
         plan = replace(plan, policy={**plan.policy, "method": "mondrian"})
@@ -224,6 +240,18 @@ def test_a_release_that_nothing_was_compared_with_is_refused(blind: dict[str, An
         assert ledger.entries() == before
 
 
+@pytest.mark.parametrize("attacks", [[], ["minimality"]])
+def test_where_people_have_names_the_joint_attack_always_compares(attacks: list[str], place: Path) -> None:
+    people = pl.DataFrame({"p": range(13), "age": [40] * 13, "ill": ["flu", "asthma", "gout"] * 4 + ["HIV"]})
+    plan = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="p")
+    plan = replace(plan, policy={"require": "k=5 & l=2", "method": "mondrian", "attacks": attacks})
+    with Ledger.create(place, plan) as ledger:
+        publish(people.head(12), ledger)
+        with pytest.raises(RefusedError, match=r"joint: 1 of 13 people .* the value of 1 is certain"):
+            publish(people, ledger)
+        assert len(ledger.releases) == 1
+
+
 def test_an_older_release_is_compared_though_the_last_ones_are_others(place: Path) -> None:
     """Looking back one release is one that the recipient holds, not just the last one."""
     policy = {**POOL, "collude": [], "look_back": 1}
@@ -235,15 +263,15 @@ def test_an_older_release_is_compared_though_the_last_ones_are_others(place: Pat
 
 
 def test_releases_that_never_meet_go_out_with_a_warning(place: Path) -> None:
-    policy = {"require": "k=5", "attacks": [], "alone": True}
+    policy = {**FREE, "require": "k=5", "attacks": [], "alone": True}
     with Ledger.create(place, schema(policy)) as ledger:
         for month in MONTHS[:2]:
             made = publish_next(month, ledger)
             assert "nobody ever holds two releases" in made.warnings[0]
             assert ledger.release(made.number).content["warnings"] == list(made.warnings)
         assert publish_next(MONTHS[1], ledger).warnings == made.warnings
-        ledger.amend(schema({**policy, "alone": False}))
-        with pytest.raises(RefusedError, match="No attack compared it with releases 1 and 2"):
+        ledger.amend(schema({**policy, "alone": False, "limit": 0.5}))
+        with pytest.raises(RefusedError, match="joint: "):
             publish(MONTHS[2], ledger)
 
 
@@ -274,7 +302,7 @@ def test_a_dry_run_shows_all_and_records_nothing(place: Path) -> None:
         before = ledger.entries()
         dry = publish_next(MONTHS[1], ledger, dry_run=True)
         assert not dry.recorded
-        assert len(dry.findings) == 2
+        assert [one.attack for one in dry.findings] == ["joint", "updates", "equivalence"]
         assert ledger.entries() == before
         real = publish_next(MONTHS[1], ledger)
         assert real.recorded
@@ -321,8 +349,9 @@ def test_a_recipients_first_release_has_nothing_to_be_compared_with(place: Path)
     with Ledger.create(place, plan) as ledger:
         publish(MONTHS[0], ledger, recipients=["ministry"])
         publish(MONTHS[1], ledger, recipients=["institute"])
-        (found,) = ledger.release(2).content["findings"]["findings"]
-        assert (found["status"], found["releases"]) == ("not_run", [2])
+        found = {one["attack"]: one for one in ledger.release(2).content["findings"]["findings"]}
+        assert found["joint"]["releases"] == [2]
+        assert (found["correspondence"]["status"], found["correspondence"]["releases"]) == ("not_run", [2])
 
 
 def test_a_private_copy_is_adopted_without_its_names(place: Path) -> None:
@@ -373,7 +402,7 @@ def assert_whole(ledger: Ledger) -> None:
     last = ledger.releases[-1].content
     assert any(what.startswith("state.") for what in last["files"])
     published = [ledger.published(one, ledger.schema) for one in ledger.releases]
-    for own in last["findings"]["findings"]:
+    for own in (one for one in last["findings"]["findings"] if one["attack"] != "joint"):
         found = Finding(**{**own, "releases": tuple(own["releases"])})
         limits = dict(ledger.policy.ceilings)
         assert_same(found, attack(published, ledger.schema, only=own["attack"], limits=limits)[own["attack"]])
@@ -392,7 +421,7 @@ def test_a_lost_state_is_made_again(place: Path) -> None:
 def test_what_csv_lacks_is_said(place: Path) -> None:
     frame = MONTHS[0].with_columns(note=pl.lit([1, 2]))
     with Ledger.create(place, schema(POOL).with_roles({"note": "keep"})) as ledger:
-        with pytest.raises(DataError, match="a type that CSV lacks"):
+        with pytest.raises(DataError, match="not plain values"):
             publish(frame, ledger)
         assert not ledger.releases
 

@@ -20,6 +20,8 @@ _KEYS = (
     "counterfeits",
     "attacks",
     "ceilings",
+    "limit",
+    "knowledge",
     "risk",
     "not_run",
     "exact",
@@ -47,6 +49,10 @@ class Policy:
     """The attacks that a release must withstand; None for all there are."""
     ceilings: Mapping[str, float] = field(default_factory=dict)
     """Attack to its limit; each attack says what its limit counts."""
+    limit: float | None = None
+    """How surely anybody may be linked to a value, all releases solved for everyone at once; None: three quarters."""
+    knowledge: str = "form"
+    """What readers are taken to know: what the form of a release shows, or everyone's "groups" always."""
     risk: float | None = None
     """The same for the update attack, where `ceilings` says nothing."""
     not_run: bool | tuple[str, ...] = False
@@ -88,7 +94,9 @@ class Policy:
             counterfeits=_share(section, "counterfeits", None),
             attacks=attacks,
             ceilings=_ceilings(section),
-            risk=_risk(section),
+            limit=_probability(section, "limit"),
+            knowledge=_knowledge(section),
+            risk=_probability(section, "risk"),
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
             look_back=_look_back(section),
@@ -145,13 +153,20 @@ def _ceilings(section: Mapping[str, Any]) -> dict[str, float]:
     return dict(given)
 
 
-def _risk(section: Mapping[str, Any]) -> float | None:
-    value = section.get("risk")
+def _probability(section: Mapping[str, Any], key: str) -> float | None:
+    value = section.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise SchemaError("[policy] `risk` must be a probability, above 0 and at most 1.")
+        raise SchemaError(f"[policy] `{key}` must be a probability, above 0 and at most 1.")
     return float(value)
+
+
+def _knowledge(section: Mapping[str, Any]) -> str:
+    value = section.get("knowledge", "form")
+    if value not in {"form", "groups"}:
+        raise SchemaError('[policy] `knowledge` must be "form" (what a release shows) or "groups" (always known).')
+    return str(value)
 
 
 def _not_run(section: Mapping[str, Any]) -> bool | tuple[str, ...]:

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
+from reissue._arrays import Ints
 from reissue._identifiers import identifier_kind, refuse_strangers
 from reissue.algorithms import find
 from reissue.anonymize import anonymize
@@ -32,6 +34,16 @@ if TYPE_CHECKING:
     from reissue.policy import Policy
 
 __all__ = ["Publication", "publish", "publish_next"]
+
+
+_REPAIRS = 4
+"""How often a release is made at most: each time without those whom the joint attack exposes."""
+_FEW = 0.05
+"""Where more people than this share of the table are exposed, nothing is mended: the method does not fit."""
+_LEFT_OUT = (
+    "{people} left out of this release: with everyone in it the joint attack would have linked them to a value more "
+    "surely than the policy's limit."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +117,11 @@ def publish_next(
     with _turn(ledger, schema, dry_run=dry_run) as (entries, writer):
         situation = _Situation.of(ledger, entries, *_read(data, ledger, entries, delimiter), request)
         situation.check()
-        release = situation.anonymize(lambda done: progress(done / 2))
+        situation, release, together = _made(situation, progress)
         if situation.again is not None:
             same = situation.same(release)
             before_record(same)
             return same
-        together = situation.attack(release, lambda done: progress((1 + done) / 2))
         findings = together.findings
         problems = problems_of(release, findings, situation.policy, together.uncompared)
         if problems:
@@ -122,6 +133,21 @@ def publish_next(
             writer.remove_all_but(needed_files(entries))
             writer.append("release", situation.record(release, together, writer))
     return replace(made, warnings=(*made.warnings, ledger.unwritten)) if ledger.unwritten else made
+
+
+def _made(situation: "_Situation", progress: Callable[[float], None]) -> "tuple[_Situation, Release, Together]":
+    """A release, and what attacks find in it together with earlier ones.
+
+    Where the joint attack exposes people of today's table, they are left out, as far as the policy's `suppress` goes,
+    and the release is made and attacked again.
+    """
+    for turn in range(_REPAIRS):
+        release = situation.anonymize(lambda done, turn=turn: progress((turn + done / 2) / (turn + 1)))  # type: ignore[misc]
+        together = situation.attack(release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
+        if not situation.repairable(release, together.exposed):
+            break
+        situation = situation.without(situation.present(together.exposed))
+    return situation, release, together
 
 
 @dataclass(frozen=True)
@@ -185,6 +211,10 @@ class _Situation:
     """That the release will have, or has."""
     withdrawn: tuple[int, ...]
     """Numbers of earlier releases that never left the house."""
+    left_out: int = 0
+    """How many people were left out because the joint attack would have exposed them."""
+    attempt: int = 0
+    """How often a release was made and dismissed before."""
 
     @classmethod
     def of(
@@ -227,7 +257,27 @@ class _Situation:
 
         earlier = [one.number for one in self.earlier]
         found = warnings_of(self.policy, earlier, self.withdrawn)
-        return (*release.warnings, *found, *self.ledger.unknown)
+        people = "1 person was" if self.left_out == 1 else f"{self.left_out:,} people were"
+        left = [_LEFT_OUT.format(people=people)] if self.left_out else []
+        return (*release.warnings, *left, *found, *self.ledger.unknown)
+
+    def present(self, people: Ints) -> Ints:
+        """Those of some pseudonyms who are in the table."""
+        return people[:0] if self.table.ids is None else np.intersect1d(people, self.table.ids.to_numpy())
+
+    def repairable(self, release: Release, exposed: Ints) -> bool:
+        """Whether few are exposed, and the policy and the method allow that those of today's table are left out."""
+        rows, method = self.table.rows + self.left_out, find(self.policy.method)
+        if not 0 < len(exposed) <= _FEW * rows or ("after" in method.options and not method.remembers):
+            return False  # records of a growing table stay in it
+        return self.left_out + release.suppressed + len(self.present(exposed)) <= self.policy.suppress * rows
+
+    def without(self, people: Ints) -> "_Situation":
+        """The same with some people left out of the table, and another seed: others may be exposed by the groups."""
+        ids = pl.Series() if self.table.ids is None else self.table.ids
+        kept = np.flatnonzero(~np.isin(ids.to_numpy(), people))
+        left_out = self.left_out + len(people)
+        return replace(self, table=self.table.some(kept), left_out=left_out, attempt=self.attempt + 1)
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
@@ -293,8 +343,10 @@ class _Situation:
 
     def _seed(self) -> int:
         if self.request.seed is not None:
-            return self.request.seed
-        return int.from_bytes(self.ledger.key.derive("seed", f"{self.before}{self.mark}".encode())[:16], "little")
+            return self.request.seed + self.attempt
+        again = f"#{self.attempt}" if self.attempt else ""
+        derived = self.ledger.key.derive("seed", f"{self.before}{self.mark}{again}".encode())
+        return int.from_bytes(derived[:16], "little")
 
     def attack(self, release: Release, progress: Callable[[float], None]) -> "Together":
         """What attacks find, with all earlier releases."""
@@ -337,8 +389,8 @@ class _Situation:
             "reissue": __version__,
             "request": self.mark,
             "requirement": str(release.requirement),
-            "rows": release.table.rows,
-            "suppressed": release.suppressed,
+            "rows": release.table.rows + self.left_out,
+            "suppressed": release.suppressed + self.left_out,
             "tables": list(release.tables),
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "warnings": list(self.warnings(release)),

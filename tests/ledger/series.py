@@ -9,7 +9,7 @@ import polars as pl
 from reissue import synth
 from reissue.schema import Schema
 
-__all__ = ["INVARIANCE", "MONTHS", "POOL", "schema"]
+__all__ = ["FREE", "INVARIANCE", "MONTHS", "POOL", "schema"]
 
 
 def _months(people: int, number: int) -> list[pl.DataFrame]:
@@ -20,13 +20,16 @@ def _months(people: int, number: int) -> list[pl.DataFrame]:
 
 
 MONTHS = _months(150, 4)
+FREE: Mapping[str, Any] = {"limit": 1}
+"""Whatever the joint attack says, nothing is refused: for tests of something else."""
 INVARIANCE: Mapping[str, Any] = {
     "require": "m-unique=3",
     "method": "invariance",
     "attacks": ["updates", "equivalence"],
     "ceilings": {"equivalence": 1},
+    "limit": 1,
 }
-POOL: Mapping[str, Any] = {"require": "k=5", "attacks": ["updates"], "ceilings": {"updates": 1.0}}
+POOL: Mapping[str, Any] = {"require": "k=5", "attacks": ["updates"], "ceilings": {"updates": 1.0}, "limit": 1}
 """Every release by itself, and nothing refused."""
 
 

@@ -20,7 +20,7 @@ from reissue.release import Release
 from reissue.schema import Schema
 from tests.attacks.brute import seeded
 
-POLICY = {"method": "correspondence", "require": "k=3", "attacks": ["correspondence"]}
+POLICY = {"method": "correspondence", "require": "k=3", "attacks": ["correspondence"], "limit": 1}
 PLAN = Schema.of_columns(
     quasi=["age", "zip"],
     sensitive=["s"],

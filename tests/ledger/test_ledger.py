@@ -195,7 +195,7 @@ def test_no_file_of_a_schema_is_needed_later(place: str, tmp_path: Path) -> None
     (folder / "updates.csv").write_text("from,to\nflu,asthma\n")
     text = '[columns]\np="identifier"\njob="quasi"\nill="sensitive"\n[taxonomy.job]\nfile="job.csv"\n'
     plan = Schema.loads(
-        text + '[updates]\nfile="updates.csv"\n[policy]\nrequire="k=2"\nattacks=[]\nalone=true\n', folder
+        text + '[updates]\nfile="updates.csv"\n[policy]\nrequire="k=2"\nattacks=[]\nalone=true\nlimit=1\n', folder
     )
     frame = pl.DataFrame({"p": range(4), "job": ["doctor", "clerk"] * 2, "ill": ["flu", "flu", "asthma", "flu"]})
     with Ledger.create(place, plan) as ledger:

@@ -17,7 +17,7 @@ from reissue._arrays import Bools, Ints
 from reissue.kernels.observations import Layer, Observation, layer_of
 from reissue.kernels.transitions import Links, Model, link
 
-__all__ = ["Narrowed", "narrow", "without"]
+__all__ = ["Narrowed", "narrow", "unnarrowed", "without"]
 
 _ROUNDS = 40
 
@@ -48,6 +48,11 @@ def narrow(
             return Narrowed(tuple(series), tuple(map(_kept, layers, open_ways)), aside)
         aside = np.union1d(aside, lost)
         series = [without(seen, lost) for seen in series]
+
+
+def unnarrowed(series: Sequence[Observation], model: Model) -> Narrowed:
+    """The same without looking for anything impossible."""
+    return Narrowed(tuple(series), tuple(layer_of(seen, model.values) for seen in series), np.empty(0, np.int64))
 
 
 def without(seen: Observation, people: Ints) -> Observation:

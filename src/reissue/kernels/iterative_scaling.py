@@ -33,6 +33,12 @@ __all__ = [
 ]
 
 
+_STEP = 1e6
+"""How much a multiplier changes at most in one round."""
+_MOST = 1e60
+"""No multiplier grows beyond it: where counts cannot be reached it would go on for ever."""
+
+
 @dataclass(frozen=True)
 class Scaling:
     """How long to go on."""
@@ -120,6 +126,16 @@ def messages_of(chains: Chains, scaled: Scaled) -> list[Floats]:
     return [layer.incidence @ one + layer.away for layer, one in zip(chains.layers, scaled.multipliers, strict=True)]
 
 
+def carried_messages(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
+    """Entry to what its own and all earlier releases say about it, in each layer; the largest of a row is 1."""
+    carried, made = np.zeros(int(chains.offsets()[-1])), []
+    for place, layer in enumerate(chains.layers):
+        before = _before(chains, place, chains.beginnings(place), carried)
+        made.append(layer.peaked(before * messages[place]))
+        _carry(chains, place, made[-1], carried)
+    return made
+
+
 def cavities(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
     """Entry to what all other releases say about it, in each layer; the largest of a row is 1."""
     before, later = both_ways(chains, messages)
@@ -200,10 +216,15 @@ def _fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tupl
         off = gap if turn == 0 else off
         if gap < how.tolerance / 4:
             break
-        lambdas = lambdas * (layer.count / np.maximum(expected, TINY))
+        lambdas = np.minimum(lambdas * _factor(layer.count, expected), _MOST)
         if not layer.absent.any():
             lambdas = lambdas / max(float(lambdas.max(initial=0.0)), TINY)
     return lambdas, off
+
+
+def _factor(count: Floats, expected: Floats) -> Floats:
+    """What a multiplier is scaled by: bounded, and 1 where nobody can be: no multiplier mends that."""
+    return np.where(expected > 0, np.clip(count / np.maximum(expected, TINY), 1 / _STEP, _STEP), 1.0)
 
 
 def _expected(layer: Layer, cavity: Floats, lambdas: Floats) -> Floats:

@@ -61,6 +61,11 @@ class Observation:
         """Whoever is or may be in the release, sorted."""
         return np.unique(np.concatenate([self.person, self.absent]))
 
+    @property
+    def ways(self) -> int:
+        """How many pairs of a person and a value of a group that the person fits there are."""
+        return int(np.diff(self.group_starts)[self.group].sum())
+
     @cached_property
     def group_starts(self) -> Ints:
         """Group to its first slot, and the number of slots at the end."""
@@ -159,13 +164,13 @@ def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> L
     maybe = np.isin(people, seen.absent)
     anything = _anything(seen, people, maybe, values)
     order = np.argsort(key, kind="stable")
-    keys, place = np.unique(np.concatenate([key[order], anything]), return_inverse=True)
+    keys, place = _numbered(key[order], anything)
     starts = np.searchsorted(keys, np.arange(len(people) + 1) * values)
     return Layer(
         people,
         starts,
         keys % values,
-        place.reshape(-1)[: len(key)],
+        place,
         slot[order],
         seen.slot_count.astype(np.float64),
         seen.slot_value,
@@ -176,6 +181,15 @@ def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> L
         seen.shares[seen.slot_value] if len(seen.shares) else np.ones(len(seen.slot_value)),
         maybe,
     )
+
+
+def _numbered(keys: Ints, more: Ints) -> tuple[Ints, Ints]:
+    """The different keys of a sorted list, and others, in order; and where each one of the list is among them."""
+    if not len(more):
+        first = np.diff(keys, prepend=-1) > 0
+        return keys[first], np.cumsum(first) - 1
+    together, place = np.unique(np.concatenate([keys, more]), return_inverse=True)
+    return together, place.reshape(-1)[: len(keys)]
 
 
 def ways(seen: Observation) -> tuple[Ints, Ints]:

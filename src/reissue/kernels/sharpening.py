@@ -7,6 +7,7 @@ count (`slot_counts`). One round is too modest, more than two begin to be too su
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from reissue.kernels.slot_counts import count_messages
 __all__ = ["ROUNDS", "sharpened"]
 
 ROUNDS = 2
+_THREADS = 2
 _LEAST = 1e-200
 
 
@@ -81,10 +83,9 @@ def sharpened(
     made: list[Floats] = []
     for turn in range(rounds):
         others = cavities(chains, [one.entries for one in said])
-        made = []
-        for place, layer in enumerate(chains.layers):
-            exact = said[place].exactly(others[place])
-            made.append(normalized(layer, others[place] * exact.entries))
-            said[place] = exact.averaged(said[place])
-            progress((turn + (place + 1) / len(chains.layers)) / rounds)
+        with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+            exact = list(pool.map(_Said.exactly, said, others))
+        made = [normalized(one.layer, other * one.entries) for one, other in zip(exact, others, strict=True)]
+        said = [one.averaged(before) for one, before in zip(exact, said, strict=True)]
+        progress((turn + 1) / rounds)
     return made, [one.entries for one in said]

@@ -20,11 +20,11 @@ from reissue.kernels.iterative_scaling import Chains
 from reissue.kernels.observations import Layer
 from reissue.kernels.transitions import Model
 
-__all__ = ["Solved", "solve_small"]
+__all__ = ["MOST", "Solved", "solve_small"]
 
 _LARGEST = 20_000
 """Cells of a table at most."""
-_MOST = 400
+MOST = 400
 """Components that are solved at most, unless all are asked for."""
 _PAIRS = 12
 """People of a component, at most, among whom pairs with the same value are looked for."""
@@ -54,11 +54,13 @@ class _Axis:
 
 
 def solve_small(
-    chains: Chains, model: Model, times: Sequence[int] | None = None, *, largest: int = _LARGEST, most: int = _MOST
+    chains: Chains, model: Model, times: Sequence[int] | None = None, *, largest: int = _LARGEST, most: int = MOST
 ) -> Solved:
     """Solve every component that is small enough."""
     when = list(range(len(chains.layers))) if times is None else list(times)
     solved = Solved([[] for _ in chains.layers], [[] for _ in chains.layers])
+    if not most:
+        return solved
     room = [_room(layer) for layer in chains.layers]
     for axes in _components(chains.layers, largest, most):
         _solve(axes, chains, room, model, when, solved)

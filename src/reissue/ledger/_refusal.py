@@ -66,7 +66,12 @@ def problems_of(
     problems = [f"{one.attack}: {one.sentence}" for one in findings.of(Status.SUCCEEDED)]
     if policy.not_run is not True:
         fine = set(policy.not_run or ())
-        missing = [one for one in findings.of(Status.NOT_RUN) if one.attack not in fine and not _single(one)]
+        asked = set(registered() if policy.attacks is None else policy.attacks)
+        missing = [
+            one
+            for one in findings.of(Status.NOT_RUN)
+            if one.attack in asked and one.attack not in fine and not _single(one)
+        ]
         problems += [f"{one.attack}: {one.sentence} The policy asks for this attack." for one in missing]
     problems += [_UNCOMPARED.format(releases=_listed(numbers)) for numbers in uncompared]
     rows = release.table.rows - release.suppressed
@@ -138,6 +143,7 @@ def refusal(
 
 
 _METHODS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "joint": (("invariance", "equivalence", "distinct"), "they keep a person's possible values through the series"),
     "correspondence": (("correspondence",), "it makes each release safe together with the earlier ones"),
     "updates": (("invariance", "equivalence", "distinct"), "they keep a person's possible values through the series"),
     "equivalence": (("equivalence",), "no fewer than e people are then shown to have the same values"),

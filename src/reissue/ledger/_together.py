@@ -9,6 +9,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from reissue._arrays import Ints
 from reissue.attacks import (
     Attack,
     CannotCarryError,
@@ -31,8 +34,10 @@ from reissue.published import PublishedRelease, read_published
 from reissue.release import Release
 from reissue.schema import Schema
 
-__all__ = ["Together", "attack_together", "held_together", "kept_state", "state_mark"]
+__all__ = ["Together", "attack_together", "gate_attacks", "held_together", "kept_state", "state_mark"]
 
+GATE = "joint"
+"""The attack on which the verdict rests."""
 _TOLD = 2_000_000
 """Series of so many records at most are attacked whole once more where a carried attack succeeds, to tell the case."""
 _FORMAT = 5
@@ -51,6 +56,11 @@ class Together:
     uncompared: tuple[tuple[int, ...], ...] = ()
     """Numbers of earlier releases that somebody holds with this one, and that no attack compared it with."""
 
+    @property
+    def exposed(self) -> Ints:
+        """Pseudonyms of the people whom the joint attack exposes."""
+        return np.asarray(self.states.get(GATE, {}).get("exposed", np.empty(0, np.int64)))
+
 
 def attack_together(
     ledger: Ledger,
@@ -62,7 +72,7 @@ def attack_together(
     progress: Callable[[float], None] = lambda _: None,
 ) -> Together:
     """What all attacks of the policy find."""
-    names = list(policy.attacks if policy.attacks is not None else registered())
+    names = gate_attacks(policy, release.schema)
     groups = held_together(earlier, recipients, policy)
     asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).alone]
     asked += [(name, some) for some in groups for name in names if not find(name).alone]
@@ -78,6 +88,12 @@ def attack_together(
     order = {name: place for place, name in enumerate(names)}
     missing = tuple(numbers for numbers in map(_numbers, groups) if numbers and numbers not in compared)
     return Together(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
+
+
+def gate_attacks(policy: Policy, schema: Schema) -> list[str]:
+    """The attacks that a release must withstand: those of the policy, and the joint one wherever people have names."""
+    names = list(policy.attacks if policy.attacks is not None else registered())
+    return names if GATE in names or schema.identifier is None else [GATE, *names]
 
 
 def state_mark(schema_text: str, withdrawn: Sequence[int] = ()) -> str:

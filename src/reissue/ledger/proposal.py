@@ -30,8 +30,8 @@ class Proposal:
     attacks: tuple[str, ...]
     risk: float | None = None
     """How likely a person's value may become, where the method does not promise it by itself."""
-    suppress: float | None = None
-    """The share of rows that may be left out, where the method cannot always do without."""
+    suppress: float = 0.05
+    """The share of rows that may be left out: of people whom no place keeps below the limit."""
     unminded: tuple[str, ...] = ()
     """Attacks of the list that the method does nothing against."""
 
@@ -39,7 +39,6 @@ class Proposal:
         """The `[policy]` section, with the answers and reasons as comments."""
         said = [f"# {question} {'Yes' if answers[name] else 'No'}." for name, question in QUESTIONS.items()]
         listed = ", ".join(f'"{attack}"' for attack in self.attacks)
-        more = "" if self.suppress else "suppress, "
         lines = [
             "[policy]",
             *said,
@@ -48,16 +47,13 @@ class Proposal:
             f'method = "{self.method}"',
             *([f"options = {self.options}"] if self.options else []),
             *([_GENERALIZED] if "form" in self.options else []),
-            *([f"risk = {self.risk}    # nobody's value may be more likely than this"] if self.risk else []),
-            *(
-                [f"suppress = {self.suppress}    # what may be left out for it: a share of the rows"]
-                if self.suppress
-                else []
-            ),
+            "limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",
+            *([f"risk = {self.risk}    # the same, following one person at a time"] if self.risk else []),
+            f"suppress = {self.suppress}    # the share of rows that may be left out for that",
             *self._expected(),
             f"attacks = [{listed}]    # what every release must withstand",
             f"# Of these {self._comparing()} with all earlier ones. A release that was not compared is refused.",
-            f'# ceilings, not_run, {more}counterfeits, collude, alone: see "Policy" in the reference.',
+            '# ceilings, not_run, counterfeits, collude, alone: see "Policy" in the reference.',
         ]
         return "\n".join(lines) + "\n"
 

@@ -1,13 +1,11 @@
 """The attack itself: what the reader sees, how values change, what follows, and the finding."""
 
-import numpy as np
-
 from reissue.attacks._base import Carried, Knowledge, attack
 from reissue.attacks._series import Series
 from reissue.attacks.joint.base_rates import base_rates, expecting
-from reissue.attacks.joint.beliefs import believe
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
+from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import published_as, see
 from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Seen, update_model
@@ -18,7 +16,7 @@ __all__ = ["joint"]
 
 @attack(
     NAME,
-    "Solves all groups of all releases for everyone at once: how surely is each person linked to a value?",
+    "Solves all groups of all releases for everyone at once: how surely each person is linked to a value.",
     insiders=True,
     carried=Carried(add, judge, tells=True),
     needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
@@ -44,10 +42,11 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
     rates = base_rates(crowd.observations, crowd.values)
     seen = Seen(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
     chosen = update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
-    beliefs = believe(
+    beliefs = believe_in_blocks(
         seen.series,
         chosen.model,
-        prior=np.broadcast_to(rates, (crowd.people, crowd.values)),
+        rates,
+        crowd.people,
         exact=series.exact,
         progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
     )

@@ -9,17 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.kernels.elimination import narrow
+from reissue.kernels.elimination import narrow, unnarrowed
 from reissue.kernels.iterative_scaling import Chains, Scaled, Scaling, messages_of, scale
 from reissue.kernels.observations import Layer, Observation
 from reissue.kernels.sharpening import sharpened
-from reissue.kernels.small_worlds import Solved, solve_small
+from reissue.kernels.small_worlds import MOST, Solved, solve_small
 from reissue.kernels.transitions import Model
 
 __all__ = ["Beliefs", "Claims", "believe"]
 
 _ALL = 100_000
 """Components that `exact` solves at most."""
+_MANY = 20
+"""Where people fit more groups of a release than this, on average, nothing is certain and little is learnt."""
+_LOOSE = 0.05
+"""There counts are taken to fit sooner."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +97,16 @@ def believe(
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
     """Solve a series for everyone at once."""
-    narrowed = narrow(series, model, times)
+    thin = not exact and _thin(series)
+    narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     progress(0.1)
+    how = how or (Scaling(tolerance=_LOOSE) if thin else Scaling())
     chains = Chains.of(narrowed.layers, model, prior, times)
     scaled = scale(chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
     messages = messages_of(chains, scaled)
-    chance, said = sharpened(
-        chains, messages, multipliers=scaled.multipliers, progress=lambda done: progress(0.6 + 0.3 * done)
-    )
-    solved = solve_small(chains, model, times, most=_ALL) if exact else solve_small(chains, model, times)
+    given = None if thin else scaled.multipliers
+    chance, said = sharpened(chains, messages, multipliers=given, progress=lambda done: progress(0.6 + 0.3 * done))
+    solved = solve_small(chains, model, times, most=_ALL if exact else 0 if thin else MOST)
     progress(1.0)
     _replace(chance, solved)
     return Beliefs(
@@ -113,6 +118,11 @@ def believe(
         tuple(solved.equal),
         solved.components,
     )
+
+
+def _thin(series: Sequence[Observation]) -> bool:
+    """Whether people fit so many groups that certain facts are not worth looking for."""
+    return sum(len(seen.group) for seen in series) > _MANY * sum(len(seen.people) for seen in series)
 
 
 def _replace(chance: list[Floats], solved: Solved) -> None:

@@ -13,7 +13,7 @@ from reissue.attacks.joint.calibration import Calibration, calibrate, tenths
 from reissue.errors import SchemaError
 from reissue.findings import Finding, Status
 
-__all__ = ["LIMIT", "NAME", "Judged", "Reader", "finding_of", "limit_of"]
+__all__ = ["LIMIT", "NAME", "Judged", "Reader", "exposed_of", "finding_of", "limit_of"]
 
 NAME = "joint"
 LIMIT = 0.75
@@ -84,11 +84,16 @@ def limit_of(series: Series) -> float:
     return float(given)
 
 
+def exposed_of(judged: Judged, limit: float) -> Bools:
+    """Person to whether the claim or the calibrated claim is above the limit."""
+    return np.asarray((judged.claims.release >= 0) & (judged.worth > limit + _SLACK))
+
+
 def finding_of(judged: Judged, series: Series) -> Finding:
     """The finding, without its story."""
-    limit, claims = limit_of(series), judged.claims
-    everyone = claims.release >= 0
-    exposed = everyone & (judged.worth > limit + _SLACK)
+    limit = limit_of(series)
+    everyone = judged.claims.release >= 0
+    exposed = exposed_of(judged, limit)
     number = int(exposed.sum())
     return Finding(
         NAME,

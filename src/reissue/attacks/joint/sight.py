@@ -26,7 +26,8 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     """Everyone whom the reader knows, in every release held."""
     if knowledge.members is not None and len(knowledge.members) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
-    sightings = [_sighting(one, series, knowledge, place) for place, one in enumerate(series.releases)]
+    seen = [_sighting(one, series, knowledge, place) for place, one in enumerate(series.releases)]
+    sightings = [_insiders(one, knowledge) for one in seen]
     if not any(len(one.ids) for one in sightings):
         raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
     crowd = crowd_of(sightings)
@@ -48,8 +49,8 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
     if knowledge.members is not None:
         return by_register(release, knowledge.members[place], presence=True)
     if source is not None and source.table.ids is not None:
-        known = by_groups(source) if _strong(series, knowledge) or not release.form.boxes else own_register(source)
-        return _insiders(known, knowledge)
+        shown = _strong(series, knowledge) or not release.form.boxes
+        return by_groups(source) if shown else own_register(source)
     if knowledge.population is not None:
         return by_register(release, knowledge.population, presence=False)
     if series.schema.identifier is not None and series.schema.identifier in release.main.columns:

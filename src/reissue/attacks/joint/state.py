@@ -1,10 +1,11 @@
 """The joint attack carried on in a ledger: the last releases whole, older ones as what they left behind.
 
-Of the last `WINDOW` releases it is kept who may be in which group and what the groups show; pseudonyms only. Of older
-ones each person keeps a message: what they say about the person's last value there, which is where the chain begins
-again. Older multipliers are so no longer scaled; how little that changes is tested. Where how values change is learned
-from the releases, each one goes on from what the ones before taught. Claims about values of older
-releases stay as they were when the release left the window. True values calibrate, and are never kept.
+Of the last `WINDOW` releases, or fewer where people fit very many groups, it is kept who may be in which group and what
+the groups show; pseudonyms only. Of older ones each person keeps a message: what they say about the person's last value
+there, which is where the chain begins again. Older multipliers are so no longer scaled; how little that changes is
+tested. Where how values change is learned from the releases, each one goes on from what the ones before taught. Claims
+about values of older releases stay as they were when the release left the window. True values calibrate, and are
+never kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,16 +20,16 @@ from reissue.attacks._carry import lasting_values
 from reissue.attacks._carry_people import meet
 from reissue.attacks._series import Series
 from reissue.attacks.joint.base_rates import base_rates, expecting
-from reissue.attacks.joint.beliefs import Beliefs, Claims, believe
+from reissue.attacks.joint.beliefs import Claims, believe
 from reissue.attacks.joint.case import Solved, with_case
-from reissue.attacks.joint.finding import Judged, Reader, finding_of
+from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
+from reissue.attacks.joint.past import WAYS, Past, first_times
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.update_model import Seen, update_model
 from reissue.findings import Finding
 from reissue.kernels.observations import Observation
-from reissue.kernels.transitions import Model
 
-__all__ = ["WINDOW", "Past", "Recent", "add", "judge"]
+__all__ = ["WINDOW", "Recent", "add", "judge"]
 
 WINDOW = 12
 
@@ -58,65 +59,6 @@ class Recent:
         return cls(seen=Observation(**seen), **own)
 
 
-@dataclass(frozen=True, eq=False)
-class Past:
-    """What releases before the window say about each person's last value there; sorted by person, then value."""
-
-    person: Ints
-    value: Ints
-    weight: Floats
-    time: Ints
-    """Person to the time of the last release before the window that the person was in; -1: none."""
-    best: Floats
-    """Person to the surest claim about a value in these releases."""
-    steps: Floats
-    """Value x value: how values change, as all releases so far taught; empty if they did not."""
-
-    @classmethod
-    def read(cls, state: State | None, people: int) -> "Past":
-        """From a state, with room for new people."""
-        none, nothing = np.empty(0, np.int64), np.empty(0)
-        kept = {} if state is None else {one.name: state[f"past_{one.name}"] for one in fields(cls)}
-        time = np.full(people, -1, np.int64)
-        best = np.zeros(people)
-        if kept:
-            time[: len(kept["time"])], best[: len(kept["best"])] = kept["time"], kept["best"]
-        steps = kept.get("steps", np.empty((0, 0)))
-        return cls(kept.get("person", none), kept.get("value", none), kept.get("weight", nothing), time, best, steps)
-
-    def arrays(self) -> dict[str, Any]:
-        """For a state."""
-        return {f"past_{one.name}": getattr(self, one.name) for one in fields(self)}
-
-    def prior(self, people: Ints, first: Ints, model: Model, rates: Floats) -> Floats:
-        """People x values: what is expected of their first value in the window, which they have at a given time."""
-        place = np.full(len(self.time), -1, np.int64)
-        place[people] = np.arange(len(people))
-        mine = np.flatnonzero(place[self.person] >= 0)
-        said = np.zeros((len(people), model.values))
-        said[place[self.person[mine]], self.value[mine]] = self.weight[mine]
-        table, old = np.tile(rates, (len(people), 1)), self.time[people] >= 0
-        gap = first - self.time[people]
-        for steps in np.unique(gap[old]):
-            some = old & (gap == steps)
-            table[some] = said[some] @ model.after(int(steps))
-        return table
-
-    def after(self, time: int, people: Ints, beliefs: Beliefs, beginnings: Floats) -> "Past":
-        """With the oldest release of the window gone into it; `people` are the persons of the beliefs' numbers."""
-        layer = beliefs.layers[0]
-        said = layer.peaked(beginnings[layer.person[layer.row], layer.value] * beliefs.messages[0])
-        gone = people[layer.person]
-        kept = ~np.isin(self.person, gone)
-        person = np.concatenate([self.person[kept], people[layer.person[layer.row]]])
-        value, weight = np.concatenate([self.value[kept], layer.value]), np.concatenate([self.weight[kept], said])
-        order = np.lexsort((value, person))
-        when, best = self.time.copy(), self.best.copy()
-        when[gone] = time
-        best[gone] = np.maximum(best[gone], beliefs.largest(0)[0])
-        return Past(person[order], value[order], weight[order], when, best, self.steps)
-
-
 def add(state: State | None, series: Series) -> State:
     """The state after one more release, the newest and only one of the series."""
     newest = see(series, Knowledge())
@@ -129,15 +71,15 @@ def add(state: State | None, series: Series) -> State:
     numbers = [*([] if state is None else state["numbers"]), *series.numbers]
     true = _truth(newest.truth[0], at, number)
     solved = _solve(window, Past.read(state, len(met.people)), names, numbers, series, true)
-    if len(window) > WINDOW:
-        window = window[1:]
+    window = window[-solved.kept :]
     kept = {
         f"{place}.{name}": value
         for place, (one, scaled) in enumerate(zip(window, solved.multipliers[-len(window) :], strict=True))
         for name, value in replace(one, multipliers=scaled).arrays().items()
     }
     told = {"names": list(names), "time": time, "numbers": numbers, "window": len(window)}
-    return {**met.arrays(), **kept, **solved.past.arrays(), **told, "finding": solved.finding.as_dict()}
+    told |= {"finding": solved.finding.as_dict(), "exposed": met.people[solved.exposed]}
+    return {**met.arrays(), **kept, **solved.past.arrays(), **told}
 
 
 def judge(state: State, _: Series) -> Finding:
@@ -148,7 +90,11 @@ def judge(state: State, _: Series) -> Finding:
 @dataclass(frozen=True, eq=False)
 class _Solved:
     finding: Finding
+    exposed: Ints
+    """The people who are exposed."""
     past: Past
+    kept: int
+    """How many of the last releases stay whole."""
     multipliers: tuple[Floats, ...]
 
 
@@ -173,19 +119,21 @@ def _solve(
     if steps is None and chosen.source == "releases":
         # Multipliers of values that stay, which these releases do not allow, are no place to start from.
         starts = [None] * len(window)
-    prior = past.prior(people, _first(seen, times, len(people)), chosen.model, rates)
+    prior = past.prior(people, first_times(seen, times, len(people)), chosen.model, rates)
     beliefs = believe(seen, chosen.model, prior=prior, times=times, start=starts, exact=series.exact)
     fits = float(np.mean([one.fits for one in window]))
     reader = Reader("groups" if all(one.knows_groups for one in window) else "register", fits, chosen.source)
     known = None if truth is None else _of(truth, people)
     judged = Judged.of(beliefs, reader, [*unknown, known], len(people))
+    whole = _with_past(judged, past, people)
     solved = Solved(seen, chosen.model, times, names, numbers[-len(window) :])
-    finding = with_case(finding_of(_with_past(judged, past, people), series), judged, solved)
-    if len(window) > WINDOW:
-        past = past.after(times[0], people, beliefs, prior)
+    finding = with_case(finding_of(whole, series), judged, solved)
+    kept = _fitting(window)
+    past = past.after(times, people, beliefs, chosen.model, prior, len(window) - kept)
     if chosen.source == "releases" and chosen.model.steps is not None:
         past = replace(past, steps=chosen.model.steps)
-    return _Solved(finding, past, beliefs.scaled.multipliers)
+    exposed = np.flatnonzero(exposed_of(whole, limit_of(series)))
+    return _Solved(finding, exposed, past, kept, beliefs.scaled.multipliers)
 
 
 def _with_past(judged: Judged, past: Past, people: Ints) -> Judged:
@@ -204,11 +152,10 @@ def _of(truth: Ints, people: Ints) -> Ints:
     return np.where(people < len(truth), truth[np.minimum(people, len(truth) - 1)], -1)
 
 
-def _first(seen: Sequence[Observation], times: Sequence[int], people: int) -> Ints:
-    first = np.full(people, -1, np.int64)
-    for one, time in zip(reversed(seen), reversed(times), strict=True):
-        first[one.people] = time
-    return first
+def _fitting(window: Sequence[Recent]) -> int:
+    """How many of the last releases can be kept whole: one at least."""
+    ways = np.cumsum([one.seen.ways for one in reversed(window)])
+    return min(len(window), WINDOW, max(1, int(np.searchsorted(ways, WAYS, side="right"))))
 
 
 def _window(state: State | None) -> list[Recent]:

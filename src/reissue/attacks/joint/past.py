@@ -1,0 +1,151 @@
+"""What older releases leave behind: a message about each person's last value there, where the chain begins again.
+
+So long series, and series in which people fit very many groups, are solved a few releases at a time. What is said flows
+forward only: a later release says nothing more about the values of a release that is gone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Floats, Ints
+from reissue.attacks._base import State
+from reissue.attacks.joint.beliefs import Beliefs, believe
+from reissue.kernels.iterative_scaling import Chains, carried_messages
+from reissue.kernels.observations import Observation
+from reissue.kernels.transitions import Model
+
+__all__ = ["WAYS", "Past", "believe_in_blocks", "first_times"]
+
+WAYS = 6_000_000
+"""How many ways of people to be in groups are solved at once, at most, if that leaves more than one release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What releases before the window say about each person's last value there; sorted by person, then value."""
+
+    person: Ints
+    value: Ints
+    weight: Floats
+    time: Ints
+    """Person to the time of the last release before the window that the person was in; -1: none."""
+    best: Floats
+    """Person to the surest claim about a value in these releases."""
+    steps: Floats
+    """Value x value: how values change, as all releases so far taught; empty if they did not."""
+
+    @classmethod
+    def read(cls, state: State | None, people: int) -> "Past":
+        """From a state, with room for new people."""
+        none, nothing = np.empty(0, np.int64), np.empty(0)
+        kept = {} if state is None else {one.name: state[f"past_{one.name}"] for one in fields(cls)}
+        time = np.full(people, -1, np.int64)
+        best = np.zeros(people)
+        if kept:
+            time[: len(kept["time"])], best[: len(kept["best"])] = kept["time"], kept["best"]
+        steps = kept.get("steps", np.empty((0, 0)))
+        return cls(kept.get("person", none), kept.get("value", none), kept.get("weight", nothing), time, best, steps)
+
+    def arrays(self) -> dict[str, Any]:
+        """For a state."""
+        return {f"past_{one.name}": getattr(self, one.name) for one in fields(self)}
+
+    def prior(self, people: Ints, first: Ints, model: Model, rates: Floats) -> Floats:
+        """People x values: what is expected of their first value in the window, which they have at a given time."""
+        place = np.full(len(self.time), -1, np.int64)
+        place[people] = np.arange(len(people))
+        mine = np.flatnonzero(place[self.person] >= 0)
+        said = np.zeros((len(people), model.values))
+        said[place[self.person[mine]], self.value[mine]] = self.weight[mine]
+        table, old = np.tile(rates, (len(people), 1)), (self.time[people] >= 0) & (first >= 0)
+        gap = first - self.time[people]
+        for steps in np.unique(gap[old]):
+            some = old & (gap == steps)
+            table[some] = said[some] @ model.after(int(steps))
+        return table
+
+    def after(
+        self, times: Sequence[int], people: Ints, beliefs: Beliefs, model: Model, prior: Floats, gone: int
+    ) -> "Past":
+        """With the oldest releases of the window gone into it; `people` are the persons of the beliefs' numbers."""
+        made = self
+        if gone:
+            said = carried_messages(Chains.of(beliefs.layers, model, prior, times), beliefs.messages)
+            for place in range(gone):
+                made = made._with(times[place], people, beliefs, place, said[place])
+        return made
+
+    def _with(self, time: int, people: Ints, beliefs: Beliefs, place: int, said: Floats) -> "Past":
+        layer = beliefs.layers[place]
+        gone = people[layer.person]
+        kept = ~np.isin(self.person, gone)
+        person = np.concatenate([self.person[kept], people[layer.person[layer.row]]])
+        value, weight = np.concatenate([self.value[kept], layer.value]), np.concatenate([self.weight[kept], said])
+        order = np.lexsort((value, person))
+        when, best = self.time.copy(), self.best.copy()
+        when[gone] = time
+        best[gone] = np.maximum(best[gone], beliefs.largest(place)[0])
+        return Past(person[order], value[order], weight[order], when, best, self.steps)
+
+
+def first_times(seen: Sequence[Observation], times: Sequence[int], people: int) -> Ints:
+    """Person to the time of the first release that the person is in."""
+    first = np.full(people, -1, np.int64)
+    for one, time in zip(reversed(seen), reversed(times), strict=True):
+        first[one.people] = time
+    return first
+
+
+def believe_in_blocks(
+    series: Sequence[Observation],
+    model: Model,
+    rates: Floats,
+    people: int,
+    *,
+    exact: bool = False,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Beliefs:
+    """Solve a series for everyone at once; where people fit very many groups, a few releases at a time."""
+    everyone, past, found = np.arange(people), Past.read(None, people), []
+    blocks = [range(len(series))] if exact else _blocks(series)
+    for number, block in enumerate(blocks):
+        seen = [series[place] for place in block]
+        prior = past.prior(everyone, first_times(seen, block, people), model, rates)
+
+        def within(done: float, number: int = number) -> None:
+            progress((number + done) / len(blocks))
+
+        found.append(believe(seen, model, prior=prior, times=block, exact=exact, progress=within))
+        past = past.after(block, everyone, found[-1], model, prior, len(block) if number + 1 < len(blocks) else 0)
+    return _joined(found)
+
+
+def _blocks(series: Sequence[Observation]) -> list[range]:
+    """Releases that follow each other, few enough ways in each block; a block of one may have more."""
+    if sum(seen.ways for seen in series) <= 4 * WAYS:
+        return [range(len(series))]
+    starts, ways = [0], 0
+    for place, seen in enumerate(series):
+        if ways and ways + seen.ways > WAYS:
+            starts.append(place)
+            ways = 0
+        ways += seen.ways
+    return [range(*pair) for pair in zip(starts, [*starts[1:], len(series)], strict=True)]
+
+
+def _joined(found: Sequence[Beliefs]) -> Beliefs:
+    """The beliefs of all blocks as those of one series."""
+    worst = max(found, key=lambda one: one.scaled.worst)
+    return replace(
+        found[-1],
+        layers=tuple(layer for one in found for layer in one.layers),
+        chance=tuple(chance for one in found for chance in one.chance),
+        messages=tuple(said for one in found for said in one.messages),
+        scaled=replace(worst.scaled, multipliers=tuple(part for one in found for part in one.scaled.multipliers)),
+        contradicted=np.unique(np.concatenate([one.contradicted for one in found])),
+        equal=tuple(pair for one in found for pair in one.equal),
+        components=sum(one.components for one in found),
+    )

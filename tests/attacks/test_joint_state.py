@@ -1,0 +1,84 @@
+"""The joint attack carried on: the same as over all releases while they fit the window, and close to it beyond."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue import synth
+from reissue.attacks import Knowledge, Series, State
+from reissue.attacks.joint import state as carried
+from reissue.attacks.joint.attack import joint
+from reissue.ledger import Ledger
+from reissue.ledger._pack import pack_state, unpack_state
+from reissue.publish import publish_next
+from reissue.release import Release
+from reissue.schema import Schema
+
+
+def series(tmp_path: Path, months: int, require: str) -> tuple[Schema, list[Release]]:
+    synth.updates().write_csv(tmp_path / "updates.csv")
+    plan = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path, policy={"knowledge": "groups"})
+    frames = list(synth.Population(seed=3, people=250).months(months))
+    number = {name: place for place, name in enumerate(pl.concat(frames)["patient"].unique().sort().to_list())}
+    coded = [frame.with_columns(pl.col("patient").replace_strict(number)) for frame in frames]
+    return plan, [ri.anonymize(frame, plan, require, seed=turn) for turn, frame in enumerate(coded)]
+
+
+def added(plan: Schema, releases: list[Release]) -> State:
+    kept: State | None = None
+    for number, release in enumerate(releases, start=1):
+        newest = replace(Series.read([release], plan), numbers=(number,))
+        kept = unpack_state(pack_state(carried.add(kept, newest)))
+    assert kept is not None
+    return kept
+
+
+def whole(plan: Schema, releases: list[Release]) -> ri.Finding:
+    return joint(Series.read(releases, plan), Knowledge(groups=True))
+
+
+def test_within_the_window_it_is_the_whole_attack(tmp_path: Path) -> None:
+    plan, releases = series(tmp_path, 4, "k=5 & l=3")
+    one, other = carried.judge(added(plan, releases), Series((), plan)), whole(plan, releases)
+    assert one.details["sure"] == other.details["sure"] > 0
+    assert one.population == other.population
+    assert abs(one.people - other.people) <= 0.05 * other.people
+
+
+def test_beyond_the_window_little_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the releases are no longer scaled: today's posteriors hardly change."""
+    plan, releases = series(tmp_path, 8, "k=8 & simple-l=3")
+    full = added(plan, releases)
+    monkeypatch.setattr(carried, "WINDOW", 4)
+    short = added(plan, releases)
+    assert short["window"] == 4
+    assert short["time"] == full["time"] == 7
+    people = [carried.judge(one, Series((), plan)).people for one in (short, full)]
+    assert abs(people[0] - people[1]) <= 0.1 * people[1]
+
+
+def test_a_state_keeps_no_true_value_and_no_quasi_identifier(tmp_path: Path) -> None:
+    plan, releases = series(tmp_path, 2, "k=5 & l=3")
+    kept = added(plan, releases)
+    marked = {name for name in kept if "truth" in name or "known" in name}
+    assert all(not len(kept[name]) for name in marked)
+
+
+def test_people_whom_the_joint_attack_exposes_are_left_out(tmp_path: Path) -> None:
+    """Few are exposed and the policy lets rows go: the release is mended, and says so."""
+    values = ["flu", "asthma", "gout"] * 8
+    people = pl.DataFrame({"p": range(25), "age": [40] * 25, "ill": [*values, "HIV"]})
+    plan = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="p")
+    plan = replace(plan, policy={"require": "k=5 & l=2", "method": "mondrian", "suppress": 0.1, "attacks": []})
+    with Ledger.create(tmp_path / "x.ledger", plan) as ledger:
+        publish_next(people.head(24), ledger)
+        made = publish_next(people, ledger)
+        assert any(one.startswith("1 person was left out") for one in made.warnings)
+        assert made.release.tables["release"].height == 24
+        assert ledger.release(2).content["suppressed"] == 1
+        assert publish_next(people, ledger).again
+    assert np.isclose(made.findings["joint"].worst or 0, 1 / 3)
