@@ -24,7 +24,7 @@ __all__ = ["Chosen", "Seen", "grown", "update_model"]
 
 _CONTRADICTED = 0.01
 """The share of people whose groups may contradict each other where values stay: records linked wrongly."""
-_MISFIT = 0.05
+_MISFIT = 0.03
 """The share of records that may be expected elsewhere where values stay; measured: 0.02 or less, else far more."""
 _SWEEPS = 20
 _WIDEST = 256
