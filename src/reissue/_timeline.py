@@ -14,15 +14,15 @@ MOST = 12
 def timeline_of(attack: Attack, found: Finding, series: Series, knowledge: Knowledge) -> tuple[Point, ...]:
     """What the attack finds in the first releases, or, if it judges every release by itself, in each of them.
 
-    An attack of the second kind that failed on all releases failed on each, so it need not be run again. All are
-    measured against the limit of the whole series. A place where the attack cannot be run is left out.
+    Releases that withstood one of the second kind did so each, so it need not be run again. All are measured against
+    the limit of the whole series. A place where the attack cannot be run is left out.
     """
     held = found.releases
     if found.status == Status.NOT_RUN or len(held) < 2:
         return ()
     if found.limit is not None and not attack.alone:
         series = replace(series, limits={**series.limits, attack.name: found.limit})
-    if attack.alone and found.status == Status.FAILED:
+    if attack.alone and found.status == Status.WITHSTOOD:
         return tuple(Point(held[place], 0, found.population, None) for place in _places(len(held)))
     points = []
     for place in _places(len(held)):

@@ -7,7 +7,7 @@
     │   ├── DataError           the table itself
     │   └── RequirementError    a requirement that cannot be read, or that no table like this could meet
     ├── NotMetError             the work was done and the answer is no: exit code 1
-    │   └── RiskError           an attack succeeded, or could not be run (`findings.raise_for_risk()`)
+    │   └── RiskError           an attack exposes somebody, or could not be run (`findings.raise_for_risk()`)
     ├── NotWrittenError         a release is recorded, but its files could not be written: exit code 4
     └── InternalError           our bug: please report it
 
@@ -63,7 +63,7 @@ class NotMetError(ReissueError):
 
 
 class RiskError(NotMetError):
-    """An attack succeeded, or did not run where the policy asks for it."""
+    """An attack exposes somebody, or did not run where the policy asks for it."""
 
 
 class NotWrittenError(ReissueError):

@@ -1,7 +1,7 @@
 """Findings: what attacks found, one Finding each, and the gate that turns a finding into an error when asked.
 
-An attack ends in *succeeded* (somebody is worse off than the limit allows), *failed* (it ran, and nobody is), or
-*not run*, with a reason. What was not run has shown nothing: it is never counted as failed.
+An attack ends in *exposed* (somebody is worse off than the limit allows), *withstood* (it ran, and nobody is), or
+*not run*, with a reason. What was not run has shown nothing: it is never counted as withstood.
 """
 
 import json
@@ -12,26 +12,46 @@ from typing import Any
 
 from reissue.errors import InputError, RiskError, nearest
 
-__all__ = ["Attacked", "Finding", "Findings", "Point", "Status", "Verdict", "not_run"]
+__all__ = ["Attacked", "Finding", "Findings", "Point", "Status", "Verdict", "Why", "gravity", "not_run", "tried"]
 
 
 class Status(StrEnum):
     """How an attack ended."""
 
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
+    EXPOSED = "exposed"
+    WITHSTOOD = "withstood"
     NOT_RUN = "not_run"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Status | None":
+        """The words of ledgers that were written before."""
+        return {"succeeded": cls.EXPOSED, "failed": cls.WITHSTOOD}.get(str(value))
+
+
+class Why(StrEnum):
+    """Why an attack was not run."""
+
+    DOES_NOT_APPLY = "does_not_apply"
+    """These releases are not of the kind that it is about."""
+    NEEDS_INPUT = "needs_input"
+    """Something would have to be given that was not."""
+    TOO_LARGE = "too_large"
+    """It would take too long, or too much memory."""
+
+
+FIRST = "joint"
+"""The attack that is the verdict; the papers' attacks follow it as what their adversaries see."""
 
 
 class Verdict(StrEnum):
     """What all findings say together."""
 
     EXPOSED = "exposed"
-    """At least one attack succeeded."""
+    """At least one attack exposes somebody."""
     WITHSTOOD = "withstood"
-    """Every attack ran, and none succeeded."""
+    """Every attack that applies ran, and none exposes anybody."""
     INCOMPLETE = "incomplete"
-    """None succeeded, but at least one could not be run."""
+    """None exposes anybody, but one that applies could not be run, or none ran at all."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +65,11 @@ class Finding:
     releases: tuple[int, ...]
     """Which releases were used, numbered from 1 in the order given."""
     reason: str | None = None
-    """Why it was not run."""
+    """Why it was not run, in a sentence."""
+    why: Why | None = None
+    """The same as one of three words."""
+    needs: tuple[str, ...] = ()
+    """The inputs that would let it run."""
     people: int = 0
     """How many people it exposes, at most."""
     population: int = 0
@@ -63,6 +87,9 @@ class Finding:
         object.__setattr__(self, "status", Status(self.status))
         if (self.status == Status.NOT_RUN) != (self.reason is not None):
             raise InputError("A finding needs a `reason` exactly when its attack was not run.")
+        if self.status == Status.NOT_RUN:
+            object.__setattr__(self, "why", Why(self.why or Why.DOES_NOT_APPLY))
+        object.__setattr__(self, "needs", tuple(self.needs))
 
     def __str__(self) -> str:
         """One line."""
@@ -70,7 +97,8 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """As the JSON of `reissue attack --json` has it."""
-        return {**asdict(self), "status": str(self.status), "releases": list(self.releases)}
+        plain = {"status": str(self.status), "releases": list(self.releases), "needs": list(self.needs)}
+        return {**asdict(self), **plain, "why": None if self.why is None else str(self.why)}
 
 
 @dataclass(frozen=True)
@@ -128,14 +156,16 @@ class Findings:
 
     @property
     def verdict(self) -> Verdict:
-        """Exposed if any attack succeeded; incomplete if any was not run; else withstood."""
-        if self.of(Status.SUCCEEDED):
+        """Exposed if any attack exposes somebody; incomplete if one that applies was not run; else withstood."""
+        if self.of(Status.EXPOSED):
             return Verdict.EXPOSED
-        return Verdict.INCOMPLETE if self.of(Status.NOT_RUN) else Verdict.WITHSTOOD
+        lacking = [one for one in self.of(Status.NOT_RUN) if one.why != Why.DOES_NOT_APPLY]
+        idle = bool(self.findings) and not self.of(Status.WITHSTOOD)
+        return Verdict.INCOMPLETE if lacking or idle else Verdict.WITHSTOOD
 
     def raise_for_risk(self, *, allow_not_run: bool | Sequence[str] = False) -> None:
-        """Raise RiskError if an attack succeeded, or was not run and is not allowed to be (True allows all)."""
-        blocking = list(self.of(Status.SUCCEEDED))
+        """Raise RiskError if an attack exposes somebody, or was not run and is not allowed to be (True allows all)."""
+        blocking = list(self.of(Status.EXPOSED))
         if allow_not_run is not True:
             allowed = set(allow_not_run or ())
             blocking += [finding for finding in self.of(Status.NOT_RUN) if finding.attack not in allowed]
@@ -145,7 +175,7 @@ class Findings:
     @property
     def people(self) -> int:
         """How many people are exposed, at least: those of the attack that exposes most."""
-        return max((finding.people for finding in self.of(Status.SUCCEEDED)), default=0)
+        return max((finding.people for finding in self.of(Status.EXPOSED)), default=0)
 
     def as_dict(self) -> dict[str, Any]:
         """The contract of DESIGN.md, `verdict` and `findings`; and what else is known."""
@@ -172,8 +202,37 @@ class Findings:
         return findings_html(self)
 
 
-def not_run(attack: str, releases: Sequence[int], reason: str, details: Mapping[str, Any] | None = None) -> Finding:
+def gravity(finding: Finding) -> tuple[bool, int, int]:
+    """Sorts findings: first the one that is the verdict, then those who expose people, the most first."""
+    ran = finding.status != Status.NOT_RUN
+    return (finding.attack != FIRST or not ran, list(Status).index(finding.status), -finding.people)
+
+
+def tried(findings: Findings) -> str:
+    """What was run, and with which knowledge: `joint (with a register) and updates`."""
+    ran = sorted((one for one in findings if one.status != Status.NOT_RUN), key=gravity)
+    knows = {"groups": " (everyone's group known)", "register": " (with a register of people)"}
+    names = [f"{one.attack}{knows.get(one.details.get('knowledge', ''), '')}" for one in ran]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+
+
+def not_run(
+    attack: str,
+    releases: Sequence[int],
+    reason: str,
+    details: Mapping[str, Any] | None = None,
+    *,
+    why: Why = Why.DOES_NOT_APPLY,
+    needs: Sequence[str] = (),
+) -> Finding:
     """The finding of an attack that could not be run; `reason` is a whole sentence."""
     return Finding(
-        attack, Status.NOT_RUN, f"Not run: {reason}", tuple(releases), reason=reason, details=dict(details or {})
+        attack,
+        Status.NOT_RUN,
+        f"Not run: {reason}",
+        tuple(releases),
+        reason=reason,
+        why=why,
+        needs=tuple(needs),
+        details=dict(details or {}),
     )

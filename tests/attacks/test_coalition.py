@@ -89,18 +89,18 @@ def test_an_outsider_breaks_what_does_not_meet_the_rule() -> None:
 
 def test_nobody_breaks_groups_of_one_provider() -> None:
     finding = run(frame_of([("x", 1, "A"), ("x", 2, "A"), ("y", 1, "B"), ("y", 2, "B")]), "k=2 & l=2", m=5)
-    assert finding.status == Status.SUCCEEDED, "two providers cannot withstand five"
-    assert run(frame_of([("x", 1, "A"), ("x", 2, "A")] * 2), "k=2", m=0).status == Status.FAILED
+    assert finding.status == Status.EXPOSED, "two providers cannot withstand five"
+    assert run(frame_of([("x", 1, "A"), ("x", 2, "A")] * 2), "k=2", m=0).status == Status.WITHSTOOD
     assert finding.details["smallest_coalition"] is None
     assert finding.details["largest_m"] == 1
 
 
 def test_m_is_the_limit() -> None:
     frame = frame_of([("x", n % 2, name) for n, name in enumerate("AAABBBCCC")])
-    assert run(frame, "k=3", m=2).status == Status.FAILED
-    assert run(frame, "k=4", m=2).status == Status.SUCCEEDED
+    assert run(frame, "k=3", m=2).status == Status.WITHSTOOD
+    assert run(frame, "k=4", m=2).status == Status.EXPOSED
     limited = attack([frame], SCHEMA, only="coalition", knowledge=Knowledge(requirement="k=4"), limits={"coalition": 2})
-    assert limited["coalition"].status == Status.SUCCEEDED
+    assert limited["coalition"].status == Status.EXPOSED
 
 
 def test_what_one_coalition_exposes() -> None:

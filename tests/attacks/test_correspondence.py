@@ -176,7 +176,7 @@ def test_frames_give_what_their_codes_give(monkeypatch: pytest.MonkeyPatch) -> N
         for arrived, least in enumerate(finding.details["left"]):
             assert least == min((x for (at, _), x in left.items() if at == arrived and x), default=0)
         assert finding.worst == min(x for x in left.values() if x)
-        assert (finding.status == Status.SUCCEEDED) == (finding.worst < 3)
+        assert (finding.status == Status.EXPOSED) == (finding.worst < 3)
         assert finding.details["targets"] == sum(0 < x < 3 for x in left.values())
         assert finding.people <= finding.population == len(history.releases[-1])
         # Nobody really exposed is missing from the count.
@@ -209,10 +209,10 @@ def found(*frames: pl.DataFrame, schema: Schema = AGES, **options: object) -> Fi
 
 def test_the_same_data_for_two_recipients() -> None:
     finding = found(WHOLE, HALVES)
-    assert finding.status == Status.FAILED
+    assert finding.status == Status.WITHSTOOD
     assert finding.limit == 2
     assert finding.details["left"] == [2, 0], "nobody came in between"
-    assert found(WHOLE, HALVES, limits={"correspondence": 3}).status == Status.SUCCEEDED
+    assert found(WHOLE, HALVES, limits={"correspondence": 3}).status == Status.EXPOSED
 
 
 def test_two_recipients_who_each_hold_a_safe_release_find_one_record_together() -> None:
@@ -227,7 +227,7 @@ def test_two_recipients_who_each_hold_a_safe_release_find_one_record_together() 
     by_sex = pl.DataFrame([("old", sex, s) for _, sex, s in people], schema=["age", "sex", "s"], orient="row")
     by_age = pl.DataFrame([(age, "*", s) for age, _, s in people], schema=["age", "sex", "s"], orient="row")
     finding = found(by_sex, by_age, schema=plan)
-    assert finding.status == Status.SUCCEEDED
+    assert finding.status == Status.EXPOSED
     assert (finding.worst, finding.limit) == (1, 2)
     assert finding.details["BA"] == 0
 
@@ -329,7 +329,7 @@ def test_local_recodings_expose_those_who_must_be_there() -> None:
         }
     )
     finding = found(one, two, schema=plan)
-    assert finding.status == Status.SUCCEEDED
+    assert finding.status == Status.EXPOSED
     assert (finding.worst, finding.limit, finding.people) == (2, 4, 4)
     assert finding.details["exact"] is False
     assert "no global" in finding.details["partial"]
@@ -370,7 +370,7 @@ def test_other_tools_notations(one: list[str | None], two: list[str | None], hie
     first = pl.DataFrame({"q": one, "s": list("xxyy")}, schema=text)
     second = pl.DataFrame({"q": two, "s": list("xyxy")}, schema=text)
     finding = found(first, second, schema=plan)
-    assert finding.status == Status.FAILED
+    assert finding.status == Status.WITHSTOOD
     assert finding.worst == (4 if one == two else 2)
 
 

@@ -1,6 +1,7 @@
 """Findings: verdicts, the gate, the JSON contract; how attacks register and what they may not do."""
 
 import json
+from typing import Any
 
 import polars as pl
 import pytest
@@ -9,16 +10,19 @@ from reissue.attack import attack
 from reissue.attacks import CannotRunError, Knowledge, Series, _base, find, registered
 from reissue.attacks import attack as register
 from reissue.errors import InputError, RiskError
-from reissue.findings import Finding, Findings, Status, Verdict, not_run
+from reissue.findings import Finding, Findings, Status, Verdict, Why, gravity, not_run, tried
 from reissue.schema import Schema
 
-GOOD = Finding("a", Status.FAILED, "Nobody is worse off.", (1, 2), population=8)
-BAD = Finding("b", Status.SUCCEEDED, "Somebody is.", (1, 2), people=1, population=8, measure="m", worst=1, limit=2)
-OPEN = not_run("c", (1, 2), "it does not apply.")
+GOOD = Finding("a", Status.WITHSTOOD, "Nobody is worse off.", (1, 2), population=8)
+BAD = Finding("b", Status.EXPOSED, "Somebody is.", (1, 2), people=1, population=8, measure="m", worst=1, limit=2)
+OPEN = not_run("c", (1, 2), "it needs members.", why=Why.NEEDS_INPUT, needs=["members"])
+APART = not_run("d", (1, 2), "it does not apply.")
 KEYS = {
     "attack",
     "status",
     "reason",
+    "why",
+    "needs",
     "releases",
     "people",
     "population",
@@ -35,6 +39,8 @@ KEYS = {
     [
         ((GOOD,), "withstood"),
         ((GOOD, OPEN), "incomplete"),
+        ((GOOD, APART), "withstood"),
+        ((APART,), "incomplete"),
         ((OPEN, BAD, GOOD), "exposed"),
         ((), "withstood"),
     ],
@@ -45,13 +51,35 @@ def test_the_verdict(findings: tuple[Finding, ...], verdict: str) -> None:
 
 
 def test_the_json_is_the_contract() -> None:
-    read = json.loads(Findings((GOOD, BAD, OPEN)).to_json())
+    read = json.loads(Findings((GOOD, BAD, OPEN, APART)).to_json())
     assert set(read) == {"verdict", "findings"}
     assert all(set(finding) == KEYS for finding in read["findings"])
-    assert [finding["status"] for finding in read["findings"]] == ["failed", "succeeded", "not_run"]
-    assert read["findings"][2]["reason"] == "it does not apply."
+    assert [finding["status"] for finding in read["findings"]] == ["withstood", "exposed", "not_run", "not_run"]
+    assert read["findings"][2]["reason"] == "it needs members."
+    assert [finding["why"] for finding in read["findings"]] == [None, None, "needs_input", "does_not_apply"]
+    assert [finding["needs"] for finding in read["findings"]] == [[], [], ["members"], []]
     assert read["findings"][0]["reason"] is None
     assert read["findings"][1]["releases"] == [1, 2]
+
+
+def test_the_words_of_older_ledgers_are_read() -> None:
+    assert [Status("succeeded"), Status("failed")] == [Status.EXPOSED, Status.WITHSTOOD]
+    old: dict[str, Any] = {
+        "attack": "a",
+        "status": "succeeded",
+        "sentence": "Somebody is.",
+        "releases": [1],
+        "people": 1,
+    }
+    assert Finding(**old).as_dict()["status"] == "exposed"
+    with pytest.raises(ValueError, match="perhaps"):
+        Status("perhaps")
+
+
+def test_the_verdict_comes_first_and_says_what_was_tried() -> None:
+    joint = Finding("joint", Status.WITHSTOOD, "Nobody is.", (1, 2), details={"knowledge": "register"})
+    assert sorted([OPEN, GOOD, BAD, joint], key=gravity) == [joint, BAD, GOOD, OPEN]
+    assert tried(Findings((OPEN, GOOD, joint))) == "joint (with a register of people) and a"
 
 
 def test_the_gate() -> None:
@@ -73,7 +101,7 @@ def test_findings_are_a_collection() -> None:
     assert findings["b"] is BAD
     with pytest.raises(InputError, match="No attack 'z'"):
         findings["z"]
-    assert findings.of(Status.SUCCEEDED) == (BAD,)
+    assert findings.of(Status.EXPOSED) == (BAD,)
     assert Findings().verdict == Verdict.WITHSTOOD
 
 
@@ -81,7 +109,7 @@ def test_a_reason_belongs_to_what_was_not_run() -> None:
     with pytest.raises(InputError, match="reason"):
         Finding("a", Status.NOT_RUN, "?", (1,))
     with pytest.raises(InputError, match="reason"):
-        Finding("a", Status.FAILED, "?", (1,), reason="none")
+        Finding("a", Status.WITHSTOOD, "?", (1,), reason="none")
 
 
 def test_a_users_attack_registers_like_a_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +119,7 @@ def test_a_users_attack_registers_like_a_built_in_one(monkeypatch: pytest.Monkey
     def counting(series: Series, knowledge: Knowledge) -> Finding:
         if len(series) > 2:
             raise CannotRunError("there are too many.")
-        return Finding("counting", Status.FAILED, "Counted.", series.numbers, worst=len(series))
+        return Finding("counting", Status.WITHSTOOD, "Counted.", series.numbers, worst=len(series))
 
     assert "counting" in registered()
     frame, schema = pl.DataFrame({"q": ["a"], "s": ["x"]}), Schema.of_columns(quasi=["q"], sensitive=["s"])

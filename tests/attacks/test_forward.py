@@ -124,7 +124,7 @@ def test_mixtures_over_two_releases() -> None:
         [first, second], SCHEMA, only="updates", knowledge=Knowledge(members=[people, people]), limits={"updates": 0.9}
     )["updates"]
     # Person 1: {a, b} and {a, c}: a for sure. Person 2: {a, b, b, c} and {b, d}: b for sure.
-    assert (finding.status, finding.people, finding.details["certains"]) == (Status.SUCCEEDED, 2, [2, 2])
+    assert (finding.status, finding.people, finding.details["certains"]) == (Status.EXPOSED, 2, [2, 2])
 
 
 def test_groups_that_contradict_the_model_are_counted_apart() -> None:
@@ -139,6 +139,6 @@ def test_groups_that_contradict_the_model_are_counted_apart() -> None:
 
 def test_the_policy_sets_the_limit() -> None:
     frame = pl.DataFrame({"id": [1, 2], "q": ["a", "a"], "s": ["x", "y"]})
-    for risk, status in ((0.4, Status.SUCCEEDED), (0.5, Status.FAILED)):
+    for risk, status in ((0.4, Status.EXPOSED), (0.5, Status.WITHSTOOD)):
         schema = Schema(SCHEMA.columns, policy={"risk": risk})
         assert attack([frame], schema, only="updates")["updates"].status == status

@@ -116,7 +116,7 @@ def test_mondrian_is_attacked_at_any_size() -> None:
     assert seen[-1] == 1.0
     assert parts.posterior.sum(axis=1) == pytest.approx(np.ones(rows))
     found = attack([release], SCHEMA, only="mechanism")["mechanism"]
-    assert found.status == Status.SUCCEEDED
+    assert found.status == Status.EXPOSED
     simple = attack([release], SCHEMA, only="minimality")["minimality"]
     assert found.people >= simple.people > 0
 
@@ -126,7 +126,7 @@ def test_where_mondrian_refused_nothing_every_world_is_left() -> None:
     schema = ri.Schema.of_columns(quasi=["age"], sensitive=["ill"])
     release = ri.anonymize(frame, schema, "simple-l=2", method="mondrian", seed=0)
     found = ri.attack([release], schema, only="mechanism")["mechanism"]
-    assert found.status == Status.FAILED
+    assert found.status == Status.WITHSTOOD
     assert found.details["worlds"] == by_running(release).worlds == 4
     assert found.worst == 0.5
     assert "Every world" in found.sentence
@@ -215,7 +215,7 @@ def test_the_finding() -> None:
     release = released(bold(), "mondrian")
     assert release is not None
     found = attack([release], SCHEMA, only="mechanism")["mechanism"]
-    assert found.status == Status.SUCCEEDED
+    assert found.status == Status.EXPOSED
     assert (found.worst, found.people, found.limit) == (1.0, 2, 0.5)
     assert found.details["error"] == 0
     assert found.details["worlds"] == by_running(release).worlds
@@ -246,7 +246,7 @@ def test_the_algorithms_options_must_be_known() -> None:
     found = attack([relaxed], SCHEMA, only="mechanism")["mechanism"]
     assert (found.status, "options differ" in (found.reason or "")) == (Status.NOT_RUN, True)
     knowledge = Knowledge(options={"strict": False})
-    assert attack([relaxed], SCHEMA, only="mechanism", knowledge=knowledge)["mechanism"].status == Status.FAILED
+    assert attack([relaxed], SCHEMA, only="mechanism", knowledge=knowledge)["mechanism"].status == Status.WITHSTOOD
 
 
 def test_a_table_without_sensitive_values_is_not_attacked() -> None:
@@ -296,7 +296,7 @@ PLAN = Schema.of_columns(
     sensitive=["ill"],
     taxonomies={"qid": Hierarchy("tree", tree={"Q": ["q1", "q2"], "q3": {}, "q4": {}}), "ill": ILL},
 )
-EXPOSED, SAFE = Status.SUCCEEDED, Status.FAILED
+EXPOSED, SAFE = Status.EXPOSED, Status.WITHSTOOD
 
 
 @pytest.mark.parametrize(

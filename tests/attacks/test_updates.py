@@ -86,7 +86,7 @@ def test_invariant_series_withstand_the_intersection(seed: int, m: int, returns:
     for method, requirement in (("invariance", f"m-unique={m}"), ("equivalence", f"simple-l={m}")):
         releases = publish(frames, method, requirement)
         finding = attack(releases, SCHEMA, only="updates", limits={"updates": 1 / m})["updates"]
-        assert (finding.status, finding.people) == (Status.FAILED, 0)
+        assert (finding.status, finding.people) == (Status.WITHSTOOD, 0)
         assert max(finding.details["risks"]) == finding.details["risk"] == finding.worst
         assert finding.details["certains"] == [0, 0, 0, 0]
 
@@ -96,7 +96,7 @@ def test_groups_that_share_one_value_give_a_person_away() -> None:
     one = pl.DataFrame({"id": [1, 2], "q": ["a", "a"], "s": ["flu", "HIV"]})
     two = pl.DataFrame({"id": [1, 3], "q": ["a", "a"], "s": ["flu", "cold"]})
     finding = attack([one, two], schema, only="updates")["updates"]
-    assert finding.status == Status.SUCCEEDED
+    assert finding.status == Status.EXPOSED
     assert finding.people == 1
     told = {name: detail for name, detail in finding.details.items() if name != "case"}
     assert told == {"risk": 1.0, "certain": 1, "risks": [1.0, 1.0], "certains": [1, 1], "sure": 1}
@@ -150,6 +150,6 @@ def test_who_fits_every_group_is_not_thought_to_have_the_most_frequent_value() -
     one = pl.DataFrame({"q": ["*"] * 3 + ["[0, 5]"] * 3, "s": ["flu", "flu", "burn", "flu", "ulcer", "burn"]})
     schema = Schema.of_columns(identifier="id", quasi=["q"], sensitive=["s"])
     found = attack([one] * 12, schema, only="updates", knowledge=Knowledge(members=[people] * 12))["updates"]
-    assert (found.status, found.people, found.details["several"]) == (Status.FAILED, 0, 6)
+    assert (found.status, found.people, found.details["several"]) == (Status.WITHSTOOD, 0, 6)
     assert found.worst == pytest.approx(1 / 2)
     assert "6 people who fit several groups" in found.sentence

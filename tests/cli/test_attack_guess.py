@@ -124,7 +124,7 @@ def test_it_fits_the_terminal(reissue: Reissue, monkeypatch: pytest.MonkeyPatch,
     plain = [line.rstrip() for line in _bare(outcome.out).splitlines()]
     assert max(map(len, plain)) <= width
     text = " ".join(" ".join(plain).split())
-    assert "updates SUCCEEDED: The values of" in text
+    assert "updates EXPOSED: The values of" in text
     assert "at worst; the limit is 50%." in text
     assert ("people exposed" in text) == (width == 80)
 

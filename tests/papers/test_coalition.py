@@ -59,7 +59,7 @@ def find(release: pl.DataFrame, **knowledge: object) -> Finding:
 
 def test_release_a_meets_the_rule_and_one_hospital_breaks_it() -> None:
     finding = find(RELEASE_A)
-    assert finding.status == Status.SUCCEEDED
+    assert finding.status == Status.EXPOSED
     assert finding.details["largest_m"] == 0
     assert finding.details["smallest_coalition"] == ["P1"]
     assert finding.people == 1, "Sara"
@@ -72,8 +72,8 @@ def test_release_a_meets_the_rule_and_one_hospital_breaks_it() -> None:
 
 def test_release_b_withstands_two_hospitals_and_not_three() -> None:
     two, three = find(RELEASE_B, m=2), find(RELEASE_B, m=3)
-    assert two.status == Status.FAILED
-    assert three.status == Status.SUCCEEDED
+    assert two.status == Status.WITHSTOOD
+    assert three.status == Status.EXPOSED
     assert two.details["largest_m"] == 2
     assert two.details["smallest_coalition"] == ["P1", "P2", "P3"]
     assert three.people == 2, "Olga and Frank"
@@ -82,7 +82,7 @@ def test_release_b_withstands_two_hospitals_and_not_three() -> None:
 def test_without_p1_and_p2_four_remain_with_four_values() -> None:
     rest = RELEASE_B.filter(~pl.col("hospital").is_in(["P1", "P2"]))
     assert (rest.height, rest["disease"].n_unique()) == (4, 4)
-    assert find(RELEASE_B, coalition=["P1", "P2"]).status == Status.FAILED
+    assert find(RELEASE_B, coalition=["P1", "P2"]).status == Status.WITHSTOOD
     assert find(RELEASE_B, coalition=["P1", "P2", "P3"]).people == 2
 
 
@@ -109,7 +109,7 @@ def test_the_checks_of_every_strategy_are_reported() -> None:
 def test_the_third_party_publishes_one_private_group() -> None:
     release = reissue.anonymize(PATIENTS, SCHEMA, RULE, method="providers", m=2, seed=1)
     finding = attack([release], SCHEMA, only="coalition", knowledge=Knowledge(m=2))["coalition"]
-    assert finding.status == Status.FAILED
+    assert finding.status == Status.WITHSTOOD
     assert release.groups == 1
     assert attack([release], SCHEMA, only="coalition")["coalition"].details["largest_m"] == 2
 

@@ -75,7 +75,7 @@ def test_example_3_bob_and_greg_are_equivalent() -> None:
     fake = pl.DataFrame({"owner": [None], "age": [49], "zip": [51000], "disease": ["flu"], "group": [2]})
     two = pl.concat([T2.with_columns(group=pl.Series([1, 2, 3, 1, 3, 4, 4])), fake.cast(one.schema)])
     finding = attack([one, two], SCHEMA, only="equivalence")["equivalence"]
-    assert finding.status == Status.SUCCEEDED
+    assert finding.status == Status.EXPOSED
     assert finding.details["minimum"] == 1
     # Bob and Greg; Dan and the counterfeit; Frank and Harry.
     assert finding.people == 5
@@ -146,7 +146,7 @@ def test_example_10_with_the_exact_program() -> None:
 def test_nobody_is_in_a_1_equivalence_of_table_VII(exact: bool) -> None:
     releases = series("equivalence", "simple-l=2", [T1, T2, T3], e=2, exact=exact)
     finding = attack(releases, SCHEMA, only="equivalence")["equivalence"]
-    assert (finding.status, finding.people, finding.limit) == (Status.FAILED, 0, 2)
+    assert (finding.status, finding.people, finding.limit) == (Status.WITHSTOOD, 0, 2)
     assert finding.details["exact"]
 
 
@@ -154,14 +154,14 @@ def test_table_IIb_the_naive_release_gives_alice_away() -> None:
     one = T1.with_columns(group=pl.Series([1, 1, 2, 2, 2, 2]))
     two = T2.with_columns(group=pl.Series([1, 2, 1, 2, 2, 2, 2]))
     finding = attack([one, two], SCHEMA, only="updates")["updates"]
-    assert finding.status == Status.SUCCEEDED
+    assert finding.status == Status.EXPOSED
     assert finding.details["certain"] == 1
     assert finding.details["risk"] == pytest.approx(1)
 
 
 def test_m_invariance_withstands_the_intersection() -> None:
     finding = attack(series("invariance", "m-unique=2", [T1, T2, T3]), SCHEMA, only="updates")["updates"]
-    assert finding.status == Status.FAILED
+    assert finding.status == Status.WITHSTOOD
     assert finding.worst == pytest.approx(0.5)
 
 

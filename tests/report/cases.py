@@ -113,11 +113,11 @@ PICTURES = {
 
 
 def every_picture() -> Findings:
-    """An attack for each kind of picture, one that failed without a picture, and one that was not run."""
+    """An attack for each kind of picture, one that was withstood without a picture, and one that was not run."""
     found = [
         Finding(
             f"attack-{kind}",
-            Status.SUCCEEDED,
+            Status.EXPOSED,
             f"This attack, {SCRIPT}, found something.",
             (1, 2),
             people=place + 1,
@@ -129,7 +129,9 @@ def every_picture() -> Findings:
         )
         for place, (kind, picture) in enumerate(PICTURES.items())
     ]
-    found.append(Finding("updates", Status.FAILED, "Nobody is exposed.", (1, 2), population=20, worst=0.5, limit=0.5))
+    found.append(
+        Finding("updates", Status.WITHSTOOD, "Nobody is exposed.", (1, 2), population=20, worst=0.5, limit=0.5)
+    )
     found.append(Finding("coalition", Status.NOT_RUN, "Not run: no.", (1, 2), reason="there is no provider column."))
     return Findings(
         tuple(found),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue.attacks import registered
 from reissue.errors import InputError, InternalError
-from reissue.findings import Attacked, Finding, Findings, Point, Status, not_run
+from reissue.findings import Attacked, Finding, Findings, Point, Status, Why, not_run
 from reissue.report import costs_of, report_html, write_report
 from reissue.report._pictures import KINDS, drawing
 from reissue.report._scale import fit
@@ -20,8 +20,8 @@ from reissue.synth import Population, schema
 from reissue.utility import measure
 from tests.report.cases import PICTURES, SCRIPT, every_picture
 
-GOOD = Finding("updates", Status.FAILED, "Nobody.", (1, 2), population=9)
-BAD = Finding("coalition", Status.SUCCEEDED, "Somebody.", (1, 2), people=3, population=9)
+GOOD = Finding("updates", Status.WITHSTOOD, "Nobody.", (1, 2), population=9)
+BAD = Finding("coalition", Status.EXPOSED, "Somebody.", (1, 2), people=3, population=9)
 TWO = (Attacked(1, "a.csv", 9, 3, 2), Attacked(2, "b.csv", 9, 3, 2))
 
 
@@ -36,13 +36,16 @@ def said(findings: Findings) -> str:
     [
         (Findings((GOOD, BAD), TWO), "These 2 releases, put together, expose 3 of 9 people."),
         (Findings((BAD,), TWO[:1]), "This release exposes 3 of 9 people."),
-        (Findings((GOOD,), TWO), "The attack was run on these 2 releases, put together, and it failed."),
+        (Findings((GOOD,), TWO), "These 2 releases, put together, expose nobody. Tried: updates."),
         (
-            Findings((GOOD, not_run("coalition", (1,), "no.")), TWO),
-            "1 attack on these 2 releases, put together, failed; 1 other could not be run and has shown nothing.",
+            Findings((GOOD, not_run("coalition", (1,), "no.", why=Why.NEEDS_INPUT)), TWO),
+            (
+                "These 2 releases, put together, expose nobody as far as was tried: updates; 1 other attack could not "
+                "be run and has shown nothing."
+            ),
         ),
         (
-            Findings((not_run("coalition", (1,), "no."),), TWO[:1]),
+            Findings((not_run("coalition", (1,), "no.", why=Why.NEEDS_INPUT),), TWO[:1]),
             "No attack could be run on this release, so nothing was shown.",
         ),
     ],
@@ -72,7 +75,7 @@ def test_a_picture_of_no_kind_is_a_bug_of_the_attack() -> None:
         drawing({"kind": "hologram"})
 
 
-def test_what_prevents_an_attack_that_succeeded_is_told_once() -> None:
+def test_what_prevents_an_exposing_attack_is_told_once() -> None:
     attack = registered()["coalition"]
     page = report_html(Findings((BAD, GOOD), TWO))
     assert page.count(str(_code(attack.prevention[0]))) == 2  # under what to do, and with the attack
@@ -80,13 +83,13 @@ def test_what_prevents_an_attack_that_succeeded_is_told_once() -> None:
 
 
 def test_an_attack_that_was_not_run_says_what_it_needs() -> None:
-    page = report_html(Findings((not_run("coalition", (1,), "there is `no` provider."),), TWO))
+    page = report_html(Findings((not_run("coalition", (1,), "there is `no` provider.", why=Why.NEEDS_INPUT),), TWO))
     assert "there is <code>no</code> provider." in page
     assert str(_code(registered()["coalition"].needs)) in page
 
 
 def test_an_attack_of_ones_own_is_told_too() -> None:
-    own = Finding("mine", Status.SUCCEEDED, "It works.", (1,), people=1, population=2)
+    own = Finding("mine", Status.EXPOSED, "It works.", (1,), people=1, population=2)
     page = report_html(Findings((own,), TWO, {"mine": (Point(1, 0, 2, None), Point(2, 1, 2, None))}))
     assert 'id="mine"' in page
     assert "mine exposes 1 people at the end, the first with release 2." in page

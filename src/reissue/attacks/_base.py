@@ -9,7 +9,7 @@ from typing import Any
 from reissue import attacks
 from reissue.attacks._series import Series
 from reissue.errors import InputError, ReissueError, nearest
-from reissue.findings import Finding, not_run
+from reissue.findings import Finding, Why, not_run
 from reissue.requirements import Requirement
 from reissue.requirements._values import Names
 
@@ -28,7 +28,19 @@ __all__ = [
 
 
 class CannotRunError(ReissueError):
-    """An attack does not apply to these releases; the message, a whole sentence, becomes the finding's reason."""
+    """An attack cannot be run on these releases; the message, a whole sentence, becomes the finding's reason.
+
+    It does not apply, unless inputs are named that it `needs`, or the work is `too_large`.
+    """
+
+    def __init__(self, reason: str, *, needs: Sequence[str] = (), too_large: bool = False) -> None:
+        super().__init__(reason)
+        self.needs = tuple(needs)
+        self.why = Why.TOO_LARGE if too_large else Why.NEEDS_INPUT if needs else Why.DOES_NOT_APPLY
+
+    def finding(self, attack: str, releases: Sequence[int]) -> Finding:
+        """The attack was not run, and why."""
+        return not_run(attack, releases, str(self), why=self.why, needs=self.needs)
 
 
 class CannotCarryError(ReissueError):
@@ -141,7 +153,7 @@ class Attack:
                 seen = without(seen, knowledge.coalition)
             return self.run(seen, knowledge)
         except CannotRunError as obstacle:
-            return not_run(self.name, held, str(obstacle))
+            return obstacle.finding(self.name, held)
 
 
 def _of_held(members: Sequence[Any] | None, held: Sequence[int], total: int) -> Sequence[Any] | None:

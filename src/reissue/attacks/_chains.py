@@ -184,7 +184,8 @@ def too_many() -> CannotRunError:
     """Why chains are not followed further."""
     return CannotRunError(
         "the releases' cuts cross so often that there are too many chains of groups to follow. Attack fewer releases "
-        "at a time."
+        "at a time.",
+        too_large=True,
     )
 
 

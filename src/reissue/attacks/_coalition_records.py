@@ -73,7 +73,9 @@ def _of_release(release: Release) -> Records:
     if draft.counterfeits is not None:
         raise CannotRunError("the release has counterfeits, which no provider gave and no provider can tell apart.")
     if table.providers is None:
-        raise CannotRunError('nobody knows who gave which record: the schema names no column as "provider".')
+        raise CannotRunError(
+            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
+        )
     providers, names = _numbered(table.providers)
     sensitive = table.sensitive if draft.sensitive is None else draft.sensitive
     totals = np.bincount(sensitive[draft.groups >= 0], minlength=table.domain.size)
@@ -118,7 +120,9 @@ def _rest(published: PublishedRelease, schema: Schema, coalition: Collection[str
         return PublishedRelease(read_tables(_some(left)), schema, published.form), set(names.unique())
     release = published.source
     if release.table.providers is None:
-        raise CannotRunError('nobody knows who gave which record: the schema names no column as "provider".')
+        raise CannotRunError(
+            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
+        )
     names = release.table.providers.cast(pl.String)
     rest = _release_of(release, ~names.is_in(list(coalition)).to_numpy())
     _some(next(iter(rest.tables.values())))
@@ -157,18 +161,22 @@ def _frame(published: PublishedRelease, schema: Schema) -> pl.DataFrame:
     if frame is None:
         raise CannotRunError(
             "a release publishes quasi-identifiers and sensitive values apart and does not tell who gave which value; "
-            "give the Release itself."
+            "give the Release itself.",
+            needs=["providers"],
         )
     if _column(schema) not in frame.columns:
         raise CannotRunError(
-            "a release has no column that names the provider of each record: give the holder's copy, which has it."
+            "a release has no column that names the provider of each record: give the holder's copy, which has it.",
+            needs=["providers"],
         )
     return frame
 
 
 def _column(schema: Schema) -> str:
     if schema.provider is None:
-        raise CannotRunError('nobody knows who gave which record: the schema names no column as "provider".')
+        raise CannotRunError(
+            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
+        )
     return schema.provider
 
 

@@ -41,7 +41,9 @@ def exposures(views: Views, limit: int) -> list[Exposure]:
     """For every two releases the worst group pair below the limit, if somebody must stand there."""
     boxes = [_bounds(views, view) for view in views.views]
     if sum(len(lo[0]) for lo, _ in boxes) ** 2 > _MOST:
-        raise CannotRunError("the releases are no global recodings, and have too many groups to compare them all.")
+        raise CannotRunError(
+            "the releases are no global recodings, and have too many groups to compare them all.", too_large=True
+        )
     alone = [_alone(box) for box in boxes]
     found = []
     for earlier in range(len(boxes)):

@@ -59,7 +59,7 @@ def finding(numbers: Sequence[int], tally: Tally, limit: int, more: Mapping[str,
         details |= {"FA": tally.left[0], "CA": tally.left[0], "BA": tally.left[1]}
     return Finding(
         NAME,
-        Status.SUCCEEDED if worst.left < limit else Status.FAILED,
+        Status.EXPOSED if worst.left < limit else Status.WITHSTOOD,
         _sentence(numbers, tally, limit),
         tuple(numbers),
         people=tally.people,

@@ -68,7 +68,9 @@ def credibility(linkage: Linkage, requirement: Requirement, values: Names = (), 
     """
     asked = value_sets(requirement, linkage.domain, values)
     if len(asked) * linkage.classes > _CELLS:
-        raise CannotRunError("there are too many sensitive values to follow each of them; name those that matter.")
+        raise CannotRunError(
+            "there are too many sensitive values to follow each of them; name those that matter.", needs=["values"]
+        )
     return _Attack(linkage, Rule(requirement, linkage.domain), asked, budget).run()
 
 

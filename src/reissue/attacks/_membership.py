@@ -181,7 +181,8 @@ def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, p
     if identifier is None or identifier not in release.main.columns:
         raise CannotRunError(
             "it starts from who stands in which group: give our own releases, files that kept the identifier column, "
-            "or a table of people for each release (`Knowledge(members=...)`)."
+            "or a table of people for each release (`Knowledge(members=...)`).",
+            needs=["members"],
         )
     ids = identifier_texts(release.main[identifier]).alias(_PERSON)
     known = pl.DataFrame([ids, pl.Series(_GROUP, release.group)]).filter(ids.is_not_null())
@@ -267,7 +268,9 @@ def fitting(release: PublishedRelease, members: Any) -> tuple[pl.Series, Ints, I
     """
     schema = release.schema
     if schema.identifier is None:
-        raise CannotRunError("the schema names no identifier, by which people could be told from each other.")
+        raise CannotRunError(
+            "the schema names no identifier, by which people could be told from each other.", needs=["identifier"]
+        )
     frame, _ = to_polars(members, schema)
     used = {schema.identifier, *schema.quasi}
     table = Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))

@@ -97,7 +97,7 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
     details = _details(number, records, requirement, weakness)
     return Finding(
         NAME,
-        Status.SUCCEEDED if succeeded else Status.FAILED,
+        Status.EXPOSED if succeeded else Status.WITHSTOOD,
         _sentence(number, records, requirement, weakness, m),
         series.numbers,
         people=weakness.people if succeeded else 0,
@@ -170,7 +170,9 @@ def _requirement(published: PublishedRelease, series: Series, knowledge: Knowled
     source = published.source
     said = knowledge.requirement or (source.requirement if source else None) or series.schema.policy.get("require")
     if not said:
-        raise CannotRunError("there is no requirement to break: name one, or put it under [policy] in the schema.")
+        raise CannotRunError(
+            "there is no requirement to break: name one, or put it under [policy] in the schema.", needs=["requirement"]
+        )
     return said if isinstance(said, Requirement) else parse(str(said))
 
 
@@ -251,7 +253,7 @@ def _of_one(
     )
     return Finding(
         NAME,
-        Status.SUCCEEDED if people else Status.FAILED,
+        Status.EXPOSED if people else Status.WITHSTOOD,
         f"The coalition of {', '.join(coalition)} {words}",
         series.numbers,
         people=people,

@@ -173,7 +173,7 @@ def _as_boxes(series: Series, views: Views, limit: int, obstacle: str) -> Findin
     people, population = max(one.people for one in found), views.views[-1].records
     return Finding(
         NAME,
-        Status.SUCCEEDED,
+        Status.EXPOSED,
         f"Holding releases {earlier} and {later} together, {records(size)} that look alike are only {worst.left:,} "
         f"for someone who is in release {earlier}, if records only arrived; the limit is {limit:,}. The releases are "
         "no global recodings, so there may be more.",

@@ -112,7 +112,7 @@ def definetti(series: Series, knowledge: Knowledge) -> Finding:
     )
     return Finding(
         NAME,
-        Status.SUCCEEDED if exposed else Status.FAILED,
+        Status.EXPOSED if exposed else Status.WITHSTOOD,
         told,
         tuple(series.numbers),
         people=max(more, 0) if exposed else 0,
@@ -153,7 +153,9 @@ def _people(release: PublishedRelease, series: Series, knowledge: Knowledge) -> 
         raise CannotRunError("the schema names no sensitive column, so there is nothing to guess.")
     if knowledge.population is None:
         if release.source is None:
-            raise CannotRunError("it measures how many guesses are right, for which it needs the original table.")
+            raise CannotRunError(
+                "it measures how many guesses are right, for which it needs the original table.", needs=["people"]
+            )
         return people_of(release.source)
     return _outsider(release, series, knowledge)
 
@@ -189,7 +191,7 @@ def _outsider(release: PublishedRelease, series: Series, knowledge: Knowledge) -
     shown = np.repeat(counts.value[inside], counts.count[inside]).astype(np.int32)
     of_shown = np.repeat(counts.group[inside], counts.count[inside])
     if not kept.any() or len(of_shown) != int(kept.sum()):
-        raise CannotRunError("it is not known who stands in which group.")
+        raise CannotRunError("it is not known who stands in which group.", needs=["members"])
     published = np.empty(len(shown), np.int32)
     published[np.argsort(places[kept], kind="stable")] = shown[np.argsort(of_shown, kind="stable")]
     return _gathered(table, kept, places[kept], published, table.sensitive[kept])
@@ -232,7 +234,9 @@ class _Pairs:
         start, stop = np.searchsorted(owner, people.groups, "left"), np.searchsorted(owner, people.groups, "right")
         number = stop - start
         if int(number.sum()) > _PAIRS:
-            raise CannotRunError("groups are so large that there are too many pairs of people and values.")
+            raise CannotRunError(
+                "groups are so large that there are too many pairs of people and values.", too_large=True
+            )
         person = np.repeat(np.arange(len(number)), number)
         cell = np.arange(len(person)) - np.repeat(np.cumsum(number) - number, number) + start[person]
         return cls(person, keys[cell] % people.values, cell, stock.astype(np.float64))

@@ -184,7 +184,7 @@ class _Found:
         }
         return Finding(
             NAME,
-            Status.SUCCEEDED if len(below) else Status.FAILED,
+            Status.EXPOSED if len(below) else Status.WITHSTOOD,
             self._sentence(minimum),
             tuple(numbers),
             people=len(below),

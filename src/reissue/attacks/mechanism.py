@@ -38,7 +38,7 @@ from reissue.attacks._signatures import Signature, frame_signature, signature
 from reissue.attacks.minimality import requirement_of
 from reissue.cells import Domain
 from reissue.errors import InputError, NotMetError
-from reissue.findings import Finding, Status, not_run
+from reissue.findings import Finding, Status, Why, not_run
 from reissue.published import PublishedRelease, read_published
 from reissue.release import Release
 from reissue.requirements import Requirement
@@ -95,10 +95,10 @@ def mechanism(series: Series, knowledge: Knowledge) -> Finding:
     gaps = [outcome for outcome in outcomes if not outcome.known.all()]
     details = worst.details() | {"releases": [outcome.details() for outcome in outcomes]}
     if gaps and not worst.people:
-        return not_run(NAME, series.numbers, gaps[0].reason(), details)
+        return not_run(NAME, series.numbers, gaps[0].reason(), details, why=Why.TOO_LARGE)
     return Finding(
         NAME,
-        Status.SUCCEEDED if worst.people else Status.FAILED,
+        Status.EXPOSED if worst.people else Status.WITHSTOOD,
         worst.sentence(),
         tuple(series.numbers),
         people=worst.people,
@@ -332,7 +332,8 @@ def _run_again(source: Release, knowledge: Knowledge, more: int) -> Parts:
     budget = more * min(BUDGET, _CELLS // max(source.table.rows, 1))
     if budget < _LEAST:
         raise CannotRunError(
-            f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more."
+            f"a table of {source.table.rows:,} rows is too large to run the algorithm on it {_LEAST:,} times and more.",
+            too_large=True,
         )
     belief = by_running(
         source, knowledge.algorithm, options=knowledge.options, budget=budget, progress=knowledge.progress
@@ -346,12 +347,17 @@ def _run_again(source: Release, knowledge: Knowledge, more: int) -> Parts:
 def _made_again(release: PublishedRelease, series: Series, knowledge: Knowledge, requirement: Requirement) -> Release:
     """The holder's release, made again from the original."""
     if knowledge.population is None or not isinstance(knowledge.algorithm, str):
-        raise CannotRunError("it runs the algorithm again, for which it needs its name and the original table.")
+        raise CannotRunError(
+            "it runs the algorithm again, for which it needs its name and the original table.",
+            needs=["algorithm", "people"],
+        )
     data = knowledge.population
     if not isinstance(data, Table):
         data, _ = to_polars(data, series.schema)
         if set(series.schema.sensitive) - set(data.columns):
-            raise CannotRunError("it runs the algorithm again, for which the original's sensitive values are needed.")
+            raise CannotRunError(
+                "it runs the algorithm again, for which the original's sensitive values are needed.", needs=["people"]
+            )
     try:
         again = anonymize(
             data, series.schema, requirement, method=knowledge.algorithm, seed=0, **dict(knowledge.options)

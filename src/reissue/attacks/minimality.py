@@ -25,7 +25,7 @@ from reissue.attacks._credible import BUDGET, Credibility, credibility
 from reissue.attacks._linkage import Linkage, link, link_release
 from reissue.attacks._rules import limit_of, value_sets
 from reissue.attacks._series import Series
-from reissue.findings import Finding, Status, not_run
+from reissue.findings import Finding, Status, Why, not_run
 from reissue.published import PublishedRelease
 from reissue.requirements import Requirement, parse
 
@@ -67,10 +67,11 @@ def minimality(series: Series, knowledge: Knowledge) -> Finding:
     details = worst.details() | {"releases": [outcome.details() for outcome in outcomes]}
     exposed = worst.people > 0
     if not exposed and any(outcome.gaps for outcome in outcomes):
-        return not_run(NAME, series.numbers, next(outcome.reason for outcome in outcomes if outcome.gaps), details)
+        reason = next(outcome.reason for outcome in outcomes if outcome.gaps)
+        return not_run(NAME, series.numbers, reason, details, why=Why.TOO_LARGE)
     return Finding(
         NAME,
-        Status.SUCCEEDED if exposed else Status.FAILED,
+        Status.EXPOSED if exposed else Status.WITHSTOOD,
         worst.sentence(),
         tuple(series.numbers),
         people=worst.people,
@@ -101,7 +102,9 @@ def requirement_of(release: PublishedRelease, series: Series, knowledge: Knowled
         given = release.source.requirement
     given = given or series.schema.policy.get("require")
     if given is None:
-        raise CannotRunError("it needs to know the requirement that the releases were made to meet.")
+        raise CannotRunError(
+            "it needs to know the requirement that the releases were made to meet.", needs=["requirement"]
+        )
     return given if isinstance(given, Requirement) else parse(str(given))
 
 
@@ -110,7 +113,9 @@ def linkage_of(release: PublishedRelease, knowledge: Knowledge) -> Linkage:
     if knowledge.population is not None:
         return link(release, knowledge.population)
     if release.source is None:
-        raise CannotRunError("it needs a table of everyone's quasi-identifiers (the original, or an external table).")
+        raise CannotRunError(
+            "it needs a table of everyone's quasi-identifiers (the original, or an external table).", needs=["people"]
+        )
     return link_release(release.source)
 
 

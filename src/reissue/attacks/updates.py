@@ -100,7 +100,7 @@ def _judge(state: State, series: Series) -> Finding:
     """
     told = known_of_beliefs(state, len(state["numbers"])) if _staying(series) else known_of_histories(state)
     if not len(told.number):
-        raise CannotRunError(_NOBODY)
+        raise CannotRunError(_NOBODY, needs=["members"])
     _refuse(series, told)
     return _finding(series, state["numbers"], told, _limit(series, state["alone"]))
 
@@ -134,7 +134,7 @@ def updates(series: Series, knowledge: Knowledge) -> Finding:
     several = _several(following)
     found = _sound(risks(following, model), following, several)
     if not len(found.person):
-        raise CannotRunError(_NOBODY)
+        raise CannotRunError(_NOBODY, needs=["members"])
     told = _known(found, *following.table.shape)
     _refuse(series, told)
     limit = _limit(series, _alone(following))
@@ -175,7 +175,8 @@ def _refuse(series: Series, told: Known) -> None:
     if told.impossible.any() and not series.schema.updates:
         raise CannotRunError(
             "somebody's groups have no value in common: values do change here, and the schema has no update model. Say "
-            "under [updates] what can become what, or ask the attack 'joint', which learns it."
+            "under [updates] what can become what, or ask the attack 'joint', which learns it.",
+            needs=["updates"],
         )
     if told.impossible.all():
         raise CannotRunError("everybody's groups contradict the schema's update model: it is not of this series.")
@@ -200,7 +201,7 @@ def _finding(
         details |= {"right": right}
     return Finding(
         NAME,
-        Status.SUCCEEDED if exposed else Status.FAILED,
+        Status.EXPOSED if exposed else Status.WITHSTOOD,
         _sentence(exposed, everyone, sure, limit, right),
         tuple(numbers),
         people=exposed,

@@ -23,11 +23,12 @@ __all__ = ["COMMANDS", "EXIT_CODES", "app", "load", "main", "run"]
 COMMANDS = ("init", "anonymize", "check", "attack", "publish", "ledger", "utility", "demo", "methods", "requirements")
 """The modules beside this one, in the order that help shows them."""
 
-FINE, NOT_MET, BAD_INPUT, NOT_WRITTEN, BUG = 0, 1, 2, 4, 70
+FINE, NOT_MET, BAD_INPUT, UNTESTED, NOT_WRITTEN, BUG = 0, 1, 2, 3, 4, 70
 EXIT_CODES = {
     FINE: "fine",
-    NOT_MET: "the work was done and the answer is no: a requirement is not met, or an attack succeeded",
+    NOT_MET: "the work was done and the answer is no: a requirement is not met, or somebody is exposed",
     BAD_INPUT: "bad input: a message says what was wrong and what to try; nothing was written",
+    UNTESTED: "nothing could be tested: no attack that compares the releases could be run",
     NOT_WRITTEN: "a release was recorded, but its files could not be written: `reissue ledger export` gives them",
     BUG: "a bug in Reissue",
 }
@@ -38,7 +39,7 @@ app = typer.Typer(
     name="reissue",
     help="Publish microdata about people again and again without giving anyone away.",
     epilog="Start with `reissue init data.csv`, or see `reissue demo`. Exit codes: 0 fine, 1 requirement not met, "
-    "2 bad input, 4 recorded but not written, 70 a bug in Reissue.",
+    "2 bad input, 3 nothing could be tested, 4 recorded but not written, 70 a bug in Reissue.",
     add_completion=False,
     pretty_exceptions_enable=False,  # tracebacks would show the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -10,14 +10,8 @@ if TYPE_CHECKING:
 
 __all__ = ["show_findings", "show_not_run", "show_ran"]
 
-_STYLES = {"succeeded": "red", "failed": "green", "not_run": "yellow"}
-_WORDS = {"succeeded": "SUCCEEDED", "failed": "failed", "not_run": "not run"}
-_ORDER = tuple(_WORDS)
-_VERDICTS = {
-    "exposed": "Exposed: at least one attack succeeded.",
-    "withstood": "Withstood: every attack ran and failed.",
-    "incomplete": "Incomplete: no attack succeeded, but what was not run has shown nothing.",
-}
+_STYLES = {"exposed": "red", "withstood": "green", "incomplete": "yellow", "not_run": "yellow"}
+_WORDS = {"exposed": "EXPOSED", "withstood": "withstood", "not_run": "not run"}
 _SHARES = ("posterior", "credibility", "accuracy")
 """Measures that are shares or probabilities, by their first word."""
 _NARROW = 60
@@ -29,11 +23,11 @@ def show_findings(findings: "Findings") -> None:
     from rich.console import Console
 
     from reissue.attacks import registered
+    from reissue.findings import gravity
 
     ran = [one for one in findings if one.reason is None]
     if ran and Console().width >= _NARROW:
-        ordered = sorted(findings, key=lambda one: _ORDER.index(one.status))
-        rows = [[one.attack, _WORDS[one.status], _people(one), *_numbers(one)] for one in ordered]
+        rows = [[one.attack, _WORDS[one.status], _people(one), *_numbers(one)] for one in sorted(ran, key=gravity)]
         _render.show_table(["attack", "outcome", "people exposed", "worst", "limit"], rows)
     show_ran(findings)
     show_not_run(findings)
@@ -42,12 +36,27 @@ def show_findings(findings: "Findings") -> None:
     waiting = [one.attack for one in findings if one.reason is not None and fewest.get(one.attack, 1) > 1]
     if len(findings.releases) == 1 and waiting:
         _render.say(f"There is one release only: {' and '.join(waiting)} could only be run on two or more.")
-    _render.say("", _VERDICTS[findings.verdict], style="bold")
+    _render.say("", _verdict(findings), style=f"bold {_STYLES[findings.verdict]}")
+
+
+def _verdict(findings: "Findings") -> str:
+    """One sentence for everything."""
+    from reissue.findings import tried
+
+    if findings.verdict == "exposed":
+        return f"Exposed: {findings.people:,} people, by the attack that exposes most."
+    if findings.verdict == "withstood":
+        return f"Withstood: nobody is exposed. Tried: {tried(findings)}."
+    if all(one.reason is not None for one in findings):
+        return "Nothing could be tested: no attack was run, and what was not run has shown nothing."
+    return f"Incomplete: nobody is exposed by what was tried ({tried(findings)}). What was not run has shown nothing."
 
 
 def show_ran(findings: "Findings") -> None:
     """What the attacks that ran have found."""
-    for one in sorted(findings, key=lambda one: _ORDER.index(one.status)):
+    from reissue.findings import gravity
+
+    for one in sorted(findings, key=gravity):
         if one.reason is None:
             _render.say(f"{one.attack} {_WORDS[one.status]}: {one.sentence}", style=_STYLES[one.status])
             if one.measure and one.worst is not None and one.limit is not None:
@@ -56,15 +65,19 @@ def show_ran(findings: "Findings") -> None:
 
 
 def show_not_run(findings: "Findings", *, needs: bool = True) -> None:
-    """A line for each attack that was not run: why, and what it would need."""
+    """A line for each attack that could be run: why it was not, what it needs; one for all that do not apply."""
     from reissue.attacks import registered
 
     known = registered()
+    some = any(one.reason is None for one in findings)
+    apart = [one.attack for one in findings if one.why == "does_not_apply" and some]
     for one in findings:
-        if one.reason is not None:
+        if one.reason is not None and one.attack not in apart:
             lacking = known[one.attack].needs if needs and one.attack in known else ""
             more = f" It needs {lacking}." if lacking else ""
             _render.say(f"{one.attack}: {one.sentence}{more}", style=_STYLES["not_run"])
+    if apart:
+        _render.say(f"Not about releases like these: {', '.join(apart)}. (--json and the report say why.)")
 
 
 def _people(finding: "Finding") -> str:

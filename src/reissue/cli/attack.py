@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reissue.cli import _render
-from reissue.cli._app import NOT_MET, app
+from reissue.cli._app import NOT_MET, UNTESTED, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of, options_of
 from reissue.errors import InputError
 from reissue.words import visible
 
 if TYPE_CHECKING:
     from reissue.attacks import Knowledge
+    from reissue.findings import Findings
     from reissue.guess import Guessed, Told
     from reissue.report import Costs
     from reissue.schema import Schema
@@ -160,8 +161,23 @@ def attack(
         show_findings(findings)
         if report is not None:
             _render.say(f"Written: {report}")
-    if findings.verdict == Verdict.EXPOSED or (strict and findings.verdict == Verdict.INCOMPLETE):
+    if findings.verdict == Verdict.EXPOSED:
         raise typer.Exit(NOT_MET)
+    if not _tested(findings):
+        raise typer.Exit(UNTESTED)
+    if strict and findings.verdict == Verdict.INCOMPLETE:
+        raise typer.Exit(NOT_MET)
+
+
+def _tested(findings: "Findings") -> bool:
+    """Whether an attack that compares the releases ran; where none was asked for, or there is one release, any."""
+    from reissue.attacks import registered
+
+    known = registered()
+    ran = [one.attack for one in findings if one.reason is None]
+    comparing = [one.attack for one in findings if one.attack not in known or known[one.attack].compares]
+    several = len(findings.releases) > 1 and bool(comparing)
+    return any(name in comparing for name in ran) if several else bool(ran)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -51,7 +51,9 @@ class RefusedError(RiskError):
 
 
 def _ended(finding: Finding) -> str:
-    return {Status.SUCCEEDED: "succeeded", Status.FAILED: "failed", Status.NOT_RUN: "was not run"}[finding.status]
+    return {Status.EXPOSED: "exposes people", Status.WITHSTOOD: "withstood", Status.NOT_RUN: "was not run"}[
+        finding.status
+    ]
 
 
 def _single(finding: Finding) -> bool:
@@ -63,7 +65,7 @@ def problems_of(
     release: Release, findings: Findings, policy: Policy, uncompared: Sequence[Sequence[int]] = ()
 ) -> list[str]:
     """All that stands against a release; `uncompared` are earlier ones held with it that no attack compared it with."""
-    problems = [f"{one.attack}: {one.sentence}" for one in findings.of(Status.SUCCEEDED)]
+    problems = [f"{one.attack}: {one.sentence}" for one in findings.of(Status.EXPOSED)]
     if policy.not_run is not True:
         fine = set(policy.not_run or ())
         asked = set(registered() if policy.attacks is None else policy.attacks)
@@ -166,7 +168,7 @@ def _stricter(policy: Policy) -> str:
 def _advice(findings: Findings, policy: Policy, release: Release | None, blocking: Collection[str]) -> list[str]:
     """What would help against what was found."""
     advice = []
-    for one in findings.of(Status.SUCCEEDED):
+    for one in findings.of(Status.EXPOSED):
         methods, why = _METHODS.get(one.attack, ((), ""))
         if methods and policy.method not in methods:
             advice.append(f"Against '{one.attack}' another method: {' or '.join(methods)}; {why}.")

@@ -24,7 +24,7 @@ from reissue.attacks import (
     registered,
 )
 from reissue.errors import DataError
-from reissue.findings import Finding, Findings, Status, not_run
+from reissue.findings import Finding, Findings, Status
 from reissue.ledger._chain import canonical
 from reissue.ledger._pack import unpack_state
 from reissue.ledger._store import MissingFileError
@@ -142,7 +142,7 @@ class _Candidate:
         except CannotCarryError:
             return self._whole(attack, some, progress)
         rows = self.release.table.rows + sum(int(one.content["rows"]) for one in some)
-        if found.status == Status.SUCCEEDED and rows <= _TOLD and not attack.carried.tells:
+        if found.status == Status.EXPOSED and rows <= _TOLD and not attack.carried.tells:
             return self._whole(attack, some, progress)
         return found
 
@@ -160,7 +160,7 @@ class _Candidate:
             self.states[name] = state
             return replace(carried.judge(state, newest), releases=held)
         except CannotRunError as obstacle:
-            return not_run(name, held, str(obstacle))
+            return obstacle.finding(name, held)
 
     def _state(self, name: str, carried: Carried, progress: Callable[[float], None]) -> State | None:
         kept = self._kept(name)

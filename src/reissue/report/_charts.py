@@ -86,6 +86,7 @@ def bars(picture: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "y_ticks": up.ticks(),
         "unit": picture.get("unit", ""),
-        "sentence": f"{' and '.join(series)}, for {len(labels)} releases.",
+        "across": picture.get("across", "release"),
+        "sentence": picture.get("sentence") or f"{' and '.join(series)}, for {len(labels)} releases.",
         "table": [(label, [values[place] for values in series.values()]) for place, label in enumerate(labels)],
     }

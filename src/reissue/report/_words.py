@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reissue.findings import Finding, Findings, Status, Verdict
+from reissue.findings import FIRST, Finding, Findings, Status, Verdict, Why, tried
 from reissue.utility import Utility
 
 __all__ = ["Told", "compared", "costs", "figures", "number", "outcome", "people", "plural", "title", "verdict"]
@@ -40,7 +40,7 @@ def people(finding: Finding) -> str:
 
 def outcome(finding: Finding) -> str:
     """How an attack ended, in a word or two."""
-    return {Status.SUCCEEDED: "succeeded", Status.FAILED: "failed", Status.NOT_RUN: "not run"}[finding.status]
+    return {Status.EXPOSED: "exposed", Status.WITHSTOOD: "withstood", Status.NOT_RUN: "not run"}[finding.status]
 
 
 def title(findings: Findings) -> str:
@@ -54,10 +54,10 @@ def verdict(findings: Findings, refused: int | None) -> Told:
     """The first sentence that anybody reads."""
     if refused is not None:
         return Told("bad", "Refused", f"Release {refused} was refused: nothing was published, nothing was recorded.")
-    ran, total = len(findings) - len(findings.of(Status.NOT_RUN)), len(findings)
+    ran = len(findings) - len(findings.of(Status.NOT_RUN))
     held = _held(findings)
     if findings.verdict == Verdict.EXPOSED:
-        worst = max(findings.of(Status.SUCCEEDED), key=lambda finding: finding.people)
+        worst = min(findings.of(Status.EXPOSED), key=lambda finding: (finding.attack != FIRST, -finding.people))
         if not worst.people:
             return Told("bad", "Exposed", f"{held[0].upper()}{held[1:]} {_verb(findings, 'give')} away too much.")
         return Told(
@@ -66,17 +66,17 @@ def verdict(findings: Findings, refused: int | None) -> Told:
             f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} {worst.people:,} of {worst.population:,} people.",
         )
     if findings.verdict == Verdict.WITHSTOOD:
-        every = "The attack was" if total == 1 else f"All {total} attacks were"
-        end = "it failed" if total == 1 else "every one failed"
-        return Told("good", "Withstood", f"{every} run on {held.removesuffix(',')}, and {end}.")
+        nobody = f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody."
+        return Told("good", "Withstood", f"{nobody} Tried: {tried(findings)}.")
     if not ran:
         nothing = f"No attack could be run on {held.removesuffix(',')}, so nothing was shown."
         return Told("unsure", "Nothing shown", nothing)
-    missing = plural(total - ran, "other")
+    lacking = sum(one.why != Why.DOES_NOT_APPLY for one in findings.of(Status.NOT_RUN))
     return Told(
         "unsure",
         "Incomplete",
-        f"{plural(ran, 'attack')} on {held} failed; {missing} could not be run and {_has(total - ran)} shown nothing.",
+        f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody as far as was tried: {tried(findings)}; "
+        f"{plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing.",
     )
 
 
@@ -96,9 +96,9 @@ def _has(count: int) -> str:
 def figures(findings: Findings) -> list[tuple[str, str]]:
     """The few numbers beside the verdict: what, how much."""
     shown = []
-    succeeded, not_run = findings.of(Status.SUCCEEDED), findings.of(Status.NOT_RUN)
+    exposing, not_run = findings.of(Status.EXPOSED), findings.of(Status.NOT_RUN)
     if len(findings):
-        ended = [f"{len(succeeded)} of {len(findings) - len(not_run)} succeeded"]
+        ended = [f"{len(exposing)} of {len(findings) - len(not_run)} expose people"]
         ended += [f"{len(not_run)} not run"] if not_run else []
         shown.append(("Attacks", ", ".join(ended)))
     certain = max((int(one.details.get("sure", 0)) for one in findings), default=0)

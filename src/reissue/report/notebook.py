@@ -1,10 +1,10 @@
 """What a notebook shows for our objects: a sentence and a table, escaped like the report."""
 
 from reissue.check import Check
-from reissue.findings import Findings
+from reissue.findings import Findings, gravity
 from reissue.release import Release
 from reissue.report import _words
-from reissue.report.page import gravity, template
+from reissue.report.page import template
 from reissue.utility import Utility
 
 __all__ = ["check_html", "findings_html", "release_html", "utility_html"]

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from reissue.attacks import Attack, registered
 from reissue.files import write_text
-from reissue.findings import Finding, Findings, Status
+from reissue.findings import Finding, Findings, Status, Why, gravity
 from reissue.report import _words
 from reissue.report._pictures import drawing
 from reissue.report._timeline import risk_over_time
@@ -72,7 +72,8 @@ def report_html(
         timeline=risk_over_time(findings),
         todo=_todo(sections, refusal),
         ran=[section for section in sections if section.finding.status != Status.NOT_RUN],
-        not_run=[section for section in sections if section.finding.status == Status.NOT_RUN],
+        not_run=[section for section in sections if section.finding.why not in {None, Why.DOES_NOT_APPLY}],
+        apart=[section for section in sections if section.finding.why == Why.DOES_NOT_APPLY],
         costs=costs,
         told=_words.costs(costs),
         compared=_words.compared(costs),
@@ -90,6 +91,8 @@ class _Section:
     prevention: tuple[str, ...]
     steps: tuple[str, ...]
     picture: Mapping[str, Any] | None
+    calibration: Mapping[str, Any] | None
+    """How claims compare with what is right, where that is known."""
 
     @classmethod
     def of(cls, finding: Finding, attack: Attack | None) -> "_Section":
@@ -102,19 +105,26 @@ class _Section:
             () if attack is None else attack.prevention,
             tuple(case.get("steps", ())),
             drawing(case["picture"]) if case.get("picture") else None,
+            _calibration(finding.details.get("calibration") or ()),
         )
 
 
-def gravity(finding: Finding) -> tuple[int, int]:
-    """What succeeded comes first, and what exposes most before the rest."""
-    return (list(Status).index(finding.status), -finding.people)
+def _calibration(tenths: Sequence[Mapping[str, float]]) -> dict[str, Any] | None:
+    """Claims in tenths beside the share of them that is right."""
+    if not tenths:
+        return None
+    labels = [f"{one['from']:.1f}" for one in tenths]
+    series = {"claimed": [one["claim"] for one in tenths], "right": [one["right"] for one in tenths]}
+    told = {"unit": "share of people", "across": "claims from", "limit": None}
+    sentence = "Of people about whom a claim is so sure, how many guesses are right."
+    return drawing({"kind": "bars", "labels": labels, "series": series, "sentence": sentence, **told})
 
 
 def _todo(sections: Sequence[_Section], refusal: "Report | None") -> list[str]:
     """What would help, each once, in the order of the attacks."""
     if refusal is not None:
         return list(refusal.advice)
-    found = [section for section in sections if section.finding.status == Status.SUCCEEDED]
+    found = [section for section in sections if section.finding.status == Status.EXPOSED]
     return list(dict.fromkeys(sentence for section in found for sentence in section.prevention))
 
 

@@ -97,7 +97,7 @@ def finding_of(judged: Judged, series: Series) -> Finding:
     number = int(exposed.sum())
     return Finding(
         NAME,
-        Status.SUCCEEDED if number else Status.FAILED,
+        Status.EXPOSED if number else Status.WITHSTOOD,
         _sentence(judged, exposed, limit),
         tuple(series.numbers),
         people=number,

@@ -34,7 +34,8 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     ways = sum(int(np.diff(seen.group_starts)[seen.group].sum()) for seen in crowd.observations)
     if ways > _LARGEST:
         raise CannotRunError(
-            f"people fit {crowd.fits:.0f} groups of a release on average, too many to follow all of them at once."
+            f"people fit {crowd.fits:.0f} groups of a release on average, too many to follow all of them at once.",
+            too_large=True,
         )
     return crowd
 
@@ -55,7 +56,7 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
         return by_register(release, knowledge.population, presence=False)
     if series.schema.identifier is not None and series.schema.identifier in release.main.columns:
         return from_copy(release)
-    raise CannotRunError(_NOBODY)
+    raise CannotRunError(_NOBODY, needs=["members", "people"])
 
 
 def _of_its_columns(release: PublishedRelease) -> PublishedRelease:
@@ -88,5 +89,7 @@ def _insiders(known: Sighting, knowledge: Knowledge) -> Sighting:
     if not knowledge.coalition:
         return known
     if providers is None:
-        raise CannotRunError('nobody knows who gave which record: the schema names no column as "provider".')
+        raise CannotRunError(
+            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
+        )
     return replace(known, known=providers.is_in(list(knowledge.coalition)).to_numpy())
