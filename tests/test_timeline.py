@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue._timeline import MOST, _places
+from reissue._timeline import FEW, MOST, _places
 from reissue.attacks import find
 from reissue.synth import Population, schema
 
@@ -67,10 +67,11 @@ def test_what_was_attacked_is_counted_as_a_recipient_would(releases: list[ri.Rel
 
 def test_long_series_are_looked_at_in_few_places_and_at_the_end() -> None:
     for number in (13, 50, 121):
-        places = _places(number)
+        places = _places(number, MOST)
         assert len(places) == MOST
         assert places[-1] == number - 1
-    assert _places(5) == [0, 1, 2, 3, 4]
+    assert _places(5, MOST) == [0, 1, 2, 3, 4]
+    assert _places(12, FEW) == [2, 5, 8, 11]
 
 
 def test_attacks_say_whether_they_judge_releases_alone() -> None:

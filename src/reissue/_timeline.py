@@ -9,6 +9,10 @@ __all__ = ["attacked", "timeline_of"]
 
 MOST = 12
 """Longer series are looked at in so many places: the attacks take their time."""
+FEW = 4
+"""The same for an attack that solves for everyone at once; together these cost it one and a half runs more."""
+WAYS = 300_000
+"""Series with more ways of people to be in groups are not solved again for their first releases."""
 
 
 def timeline_of(attack: Attack, found: Finding, series: Series, knowledge: Knowledge) -> tuple[Point, ...]:
@@ -23,9 +27,12 @@ def timeline_of(attack: Attack, found: Finding, series: Series, knowledge: Knowl
     if found.limit is not None and not attack.alone:
         series = replace(series, limits={**series.limits, attack.name: found.limit})
     if attack.alone and found.status == Status.WITHSTOOD:
-        return tuple(Point(held[place], 0, found.population, None) for place in _places(len(held)))
+        return tuple(Point(held[place], 0, found.population, None) for place in _places(len(held), MOST))
+    rows = sum(release.main.height for release in series.releases)
+    if attack.heavy and rows * max(float(found.details.get("fits", 1.0)), 1.0) > WAYS:
+        return ()
     points = []
-    for place in _places(len(held)):
+    for place in _places(len(held), FEW if attack.heavy else MOST):
         some = held[place : place + 1] if attack.alone else held[: place + 1]
         one = found if len(some) == len(held) else attack(series, replace(knowledge, holds=tuple(some)))
         if one.status != Status.NOT_RUN:
@@ -33,11 +40,11 @@ def timeline_of(attack: Attack, found: Finding, series: Series, knowledge: Knowl
     return tuple(points)
 
 
-def _places(number: int) -> list[int]:
+def _places(number: int, most: int) -> list[int]:
     """Where to look: everywhere in a short series, evenly in a long one, the end always."""
-    if number <= MOST:
+    if number <= most:
         return list(range(number))
-    return sorted({round((step + 1) * number / MOST) - 1 for step in range(MOST)})
+    return sorted({round((step + 1) * number / most) - 1 for step in range(most)})
 
 
 def attacked(series: Series) -> tuple[Attacked, ...]:

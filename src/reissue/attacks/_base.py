@@ -133,6 +133,8 @@ class Attack:
     """What such an adversary has and does, for people who read no papers."""
     prevention: tuple[str, ...] = ()
     """What would prevent it, in plain sentences."""
+    heavy: bool = False
+    """Whether it takes so long that a timeline looks at a few places of a series only."""
 
     @property
     def compares(self) -> bool:
@@ -175,6 +177,7 @@ def attack(
     needs: str = "",
     story: str = "",
     prevention: Sequence[str] = (),
+    heavy: bool = False,
 ) -> Callable[[Run], Run]:
     """Register a function as an attack: `reissue.attack(...)` and the command line find it.
 
@@ -182,7 +185,9 @@ def attack(
     """
 
     def keep(run: Run) -> Run:
-        _REGISTRY[name] = Attack(name, run, summary, insiders, alone, fewest, carried, needs, story, tuple(prevention))
+        _REGISTRY[name] = Attack(
+            name, run, summary, insiders, alone, fewest, carried, needs, story, tuple(prevention), heavy
+        )
         return run
 
     return keep

@@ -206,7 +206,7 @@ def _finding(
         tuple(numbers),
         people=exposed,
         population=everyone,
-        measure="posterior: how surely a person is linked to a sensitive value",
+        measure="posterior: how surely a person is linked to a sensitive value, one person at a time",
         worst=worst,
         limit=limit,
         details={**details, **(story or {})},
@@ -247,7 +247,12 @@ def _known(found: Posteriors, people: int, releases: int) -> Known:
 
 def _sentence(exposed: int, everyone: int, certain: int, limit: float, right: int | None) -> str:
     if not exposed:
-        return f"Nobody's value is more likely than {limit:.3g}, whoever follows people through their groups."
+        measure = "by the paper's measure, which follows one person at a time"
+        return f"Nobody's value is more likely than {limit:.3g} {measure}."
     surely = f"; of {certain:,} one is known for sure" if certain else ""
     guessed = "" if right is None else f" Guessing the likeliest one is right for {right:,} of the {exposed:,}."
-    return f"The values of {exposed:,} of {everyone:,} people are more likely than {limit:.3g}{surely}.{guessed}"
+    people = f"{exposed:,} of {everyone:,} people"
+    return (
+        f"The values of {people} are more likely than {limit:.3g} by the paper's measure, one person at a "
+        f"time{surely}.{guessed}"
+    )

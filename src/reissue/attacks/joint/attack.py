@@ -18,6 +18,7 @@ __all__ = ["joint"]
     NAME,
     "Solves all groups of all releases for everyone at once: how surely each person is linked to a value.",
     insiders=True,
+    heavy=True,
     carried=Carried(add, judge, tells=True),
     needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
     story=(
