@@ -64,3 +64,9 @@ def test_a_register_is_sharpened_too() -> None:
         exact = np.array([truth.get((person, 0, value), 0.0) for person, value in keys])
         off.append(float(np.abs(chance[0] - exact).mean()))
     assert off[1] < off[0]
+
+
+def test_where_nobody_stands_out_nothing_changes() -> None:
+    layer = layer_of(observed([(list(range(24)), dict.fromkeys(range(12), 2), 0)]), 12)
+    ways, everything = np.ones(24 * 12), np.ones(24 * 12, np.bool_)
+    assert count_messages(layer, everything, ways, ways, np.ones(12)) == pytest.approx(ways)

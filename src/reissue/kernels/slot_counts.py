@@ -17,6 +17,8 @@ __all__ = ["count_messages", "without_one"]
 LARGEST = 12
 """Slots with more records open than this are left to iterative scaling."""
 _SURE = 1 - 1e-9
+_LEAST = 0.1
+"""Where nobody is more likely than this to fill a slot, the exact count says no more than the expected one."""
 _CELLS = 4_000_000
 _MOST = 1e12
 """A member without whom a slot cannot be filled is taken for that many times as likely."""
@@ -27,9 +29,11 @@ def count_messages(layer: Layer, chosen: Bools, cavity: Floats, ways: Floats, mu
     row, slot = layer.row[layer.triple_entry], layer.triple_slot
     weight = cavity[layer.triple_entry] * ways
     total = np.bincount(row, weight, len(layer.person)) + layer.sums(cavity * layer.away)
-    sure = weight >= _SURE * total[row]
+    share = weight / np.maximum(total, TINY)[row]
+    sure = share >= _SURE
     room = layer.count.astype(np.int64) - np.bincount(slot[sure], minlength=len(layer.count))
-    at = np.flatnonzero(chosen & ~sure & ((room >= 1) & (room <= LARGEST))[slot])
+    telling = np.bincount(slot[chosen & ~sure & (share > _LEAST)], minlength=len(room)) > 0
+    at = np.flatnonzero(chosen & ~sure & (telling & (room >= 1) & (room <= LARGEST))[slot])
     odds = cavity[layer.triple_entry[at]] / np.maximum((total[row] - weight)[at], TINY)
     free_slot, free_odds = _free(layer, np.unique(slot[at]), multipliers)
     said = ways.copy()
