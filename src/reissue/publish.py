@@ -144,7 +144,7 @@ def _made(situation: "_Situation", progress: Callable[[float], None]) -> "tuple[
     for turn in range(_REPAIRS):
         release = situation.anonymize(lambda done, turn=turn: progress((turn + done / 2) / (turn + 1)))  # type: ignore[misc]
         together = situation.attack(release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
-        if not situation.repairable(release, together.exposed):
+        if turn + 1 == _REPAIRS or not situation.repairable(release, together.exposed):
             break
         situation = situation.without(situation.present(together.exposed))
     return situation, release, together
