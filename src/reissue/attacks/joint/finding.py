@@ -44,6 +44,8 @@ class Judged:
     """Person to whether the surest guess is right; None where the truth of some release is not known."""
     calibration: Calibration | None
     """None where the truth is not known at all."""
+    before: Bools | None = None
+    """Person to whether earlier releases exposed the person already; None: nobody."""
 
     @classmethod
     def of(cls, beliefs: Beliefs, reader: Reader, truth: Sequence[Ints | None], people: int) -> "Judged":
@@ -85,8 +87,9 @@ def limit_of(series: Series) -> float:
 
 
 def exposed_of(judged: Judged, limit: float) -> Bools:
-    """Person to whether the claim or the calibrated claim is above the limit."""
-    return np.asarray((judged.claims.release >= 0) & (judged.worth > limit + _SLACK))
+    """Person to whether the claim or the calibrated claim is above the limit, and was not before."""
+    exposed = (judged.claims.release >= 0) & (judged.worth > limit + _SLACK)
+    return np.asarray(exposed if judged.before is None else exposed & ~judged.before)
 
 
 def finding_of(judged: Judged, series: Series) -> Finding:
@@ -98,7 +101,7 @@ def finding_of(judged: Judged, series: Series) -> Finding:
     return Finding(
         NAME,
         Status.EXPOSED if number else Status.WITHSTOOD,
-        _sentence(judged, exposed, limit),
+        _sentence(judged, exposed, limit) + _before(judged),
         tuple(series.numbers),
         people=number,
         population=int(everyone.sum()),
@@ -126,11 +129,19 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "converged": beliefs.scaled.converged,
         "updates": judged.reader.updates,
         "components": beliefs.components,
+        "before": 0 if judged.before is None else int(judged.before.sum()),
     }
     if right is not None:
         some = claims.release >= 0
         made["calibration"] = tenths(claims.chance[some], right[some])
     return made
+
+
+def _before(judged: Judged) -> str:
+    """That some people were exposed before: no release can take that back."""
+    number = 0 if judged.before is None else int(judged.before.sum())
+    people = "1 person was" if number == 1 else f"{number:,} people were"
+    return f" Beside them {people} exposed by earlier releases already." if number else ""
 
 
 def _sentence(judged: Judged, exposed: Bools, limit: float) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue._arrays import Floats, Ints
+from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks._base import Knowledge, State
 from reissue.attacks._carry import lasting_values
 from reissue.attacks._carry_people import meet
@@ -70,7 +70,8 @@ def add(state: State | None, series: Series) -> State:
     window = [*_window(state), here]
     numbers = [*([] if state is None else state["numbers"]), *series.numbers]
     true = _truth(newest.truth[0], at, number)
-    solved = _solve(window, Past.read(state, len(met.people)), names, numbers, series, true)
+    before = _exposed_before(state, met.people)
+    solved = _solve(window, Past.read(state, len(met.people)), names, numbers, series, true, before)
     window = window[-solved.kept :]
     kept = {
         f"{place}.{name}": value
@@ -78,7 +79,7 @@ def add(state: State | None, series: Series) -> State:
         for name, value in replace(one, multipliers=scaled).arrays().items()
     }
     told = {"names": list(names), "time": time, "numbers": numbers, "window": len(window)}
-    told |= {"finding": solved.finding.as_dict(), "exposed": met.people[solved.exposed]}
+    told |= {"finding": solved.finding.as_dict(), "exposed": met.people[solved.exposed], "before": met.people[before]}
     return {**met.arrays(), **kept, **solved.past.arrays(), **told}
 
 
@@ -91,7 +92,7 @@ def judge(state: State, _: Series) -> Finding:
 class _Solved:
     finding: Finding
     exposed: Ints
-    """The people who are exposed."""
+    """The people whom this release exposes."""
     past: Past
     kept: int
     """How many of the last releases stay whole."""
@@ -105,6 +106,7 @@ def _solve(
     numbers: Sequence[int],
     series: Series,
     truth: Ints | None,
+    before: Bools,
 ) -> _Solved:
     """Everyone at once over the window, begun from what older releases left."""
     people = np.unique(np.concatenate([one.seen.people for one in window]))
@@ -125,7 +127,7 @@ def _solve(
     reader = Reader("groups" if all(one.knows_groups for one in window) else "register", fits, chosen.source)
     known = None if truth is None else _of(truth, people)
     judged = Judged.of(beliefs, reader, [*unknown, known], len(people))
-    whole = _with_past(judged, past, people)
+    whole = replace(_with_past(judged, past, people), before=before)
     solved = Solved(seen, chosen.model, times, names, numbers[-len(window) :])
     finding = with_case(finding_of(whole, series), judged, solved)
     kept = _fitting(window)
@@ -156,6 +158,13 @@ def _fitting(window: Sequence[Recent]) -> int:
     """How many of the last releases can be kept whole: one at least."""
     ways = np.cumsum([one.seen.ways for one in reversed(window)])
     return min(len(window), WINDOW, max(1, int(np.searchsorted(ways, WAYS, side="right"))))
+
+
+def _exposed_before(state: State | None, people: Ints) -> Bools:
+    """Person to whether an earlier release exposed the person."""
+    if state is None:
+        return np.zeros(len(people), np.bool_)
+    return np.isin(people, np.concatenate([state["exposed"], state["before"]]))
 
 
 def _window(state: State | None) -> list[Recent]:
