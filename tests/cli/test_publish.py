@@ -85,6 +85,7 @@ def test_a_refused_release_leaves_a_report_and_nothing_else(reissue: Reissue, tm
 )
 def test_what_cannot_be_is_refused(reissue: Reissue, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     (tmp_path / "other.toml").write_text(schema(POOL).dumps())
+    (tmp_path / "schema.toml").chmod(0o600)  # it is given as a key once, and a key that others can read is warned of
     assert reissue("publish", "1.csv", *WORK, "--schema", "schema.toml", "--date", "2026-01-31").code == 0
     outcome = reissue("publish", *arguments)
     assert (outcome.code, message in outcome.err) == (2, True), outcome.err
