@@ -21,7 +21,7 @@ from reissue.attack import attack
 from reissue.attacks import registered
 from reissue.errors import InputError
 from reissue.files import write_file, write_private, write_text
-from reissue.findings import Findings
+from reissue.findings import FIRST, Finding, Findings, Point
 from reissue.publish import publish_next
 from reissue.recode import make_release
 from reissue.release import Release
@@ -52,7 +52,7 @@ POLICY: Mapping[str, Any] = {
     "method": "distinct",
     "options": {"risk": LIMIT, "ineligible": "counterfeits"},
     "risk": LIMIT,
-    "attacks": ["updates"],
+    "attacks": ["joint", "updates"],
 }
 """Act two: people come and go and their diseases change."""
 LEFT_OUT: Mapping[str, str] = {"mechanism": "it makes every release thousands of times over, which takes minutes"}
@@ -121,6 +121,8 @@ class Story:
     two: Act
     apart: tuple[Utility, ...]
     """What act two would cost with exact quasi-identifiers and the diseases permuted in the same groups."""
+    apart_found: Finding
+    """What everyone at once gives then: that form shows who is in which group."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and dictionaries."""
@@ -130,7 +132,7 @@ class Story:
             "people": self.people,
             "act_one": self.one.as_dict(),
             "act_two": self.two.as_dict(),
-            "values_apart": {"cost": cost_of(self.apart)},
+            "values_apart": {"cost": cost_of(self.apart), "joint": self.apart_found.as_dict()},
             "left_out": dict(LEFT_OUT),
         }
 
@@ -155,9 +157,13 @@ def play(out: str | Path, *, force: bool = False, progress: Callable[[float], No
     one = [anonymize(month, schema, REQUIREMENT, seed=number) for number, month in enumerate(months)]
     progress(0.1)
     first = _act(out / "act-one", one, schema, lambda share: progress(0.1 + 0.4 * share))
-    two = _published(out, schema, months, lambda share: progress(0.5 + 0.2 * share))
-    second = _act(out / "act-two", two, schema, lambda share: progress(0.7 + 0.3 * share))
-    story = Story(out, pl.concat(month["patient"] for month in months).n_unique(), first, second, _apart(two))
+    two, judged = _published(out, schema, months, lambda share: progress(0.5 + 0.4 * share))
+    second = _act(out / "act-two", two, schema, lambda share: progress(0.9 + 0.1 * share), judged)
+    apart = _apart(two)
+    found = attack(apart, schema, only=FIRST, limits={FIRST: LIMIT})[FIRST]
+    utility = tuple(measure(release, queries=_QUERIES, seed=0) for release in apart)
+    everyone = pl.concat(month["patient"] for month in months).n_unique()
+    story = Story(out, everyone, first, second, utility, found)
     _report(story)
     return story
 
@@ -200,44 +206,56 @@ def _file(number: int) -> str:
 
 def _published(
     out: Path, schema: Schema, months: Sequence[pl.DataFrame], progress: Callable[[float], None]
-) -> list[Release]:
-    """The months through a ledger: each attacked together with all earlier ones before it is recorded."""
+) -> tuple[list[Release], list[Finding]]:
+    """The months through a ledger, each attacked with all earlier ones before it is recorded; and how it was judged."""
     from reissue.ledger import Ledger
 
     write_private(f"{_KEY}\n".encode(), out / "ledger.key")
-    releases = []
+    releases, judged = [], []
     with Ledger.create(out / "ledger", replace(schema, policy=POLICY)) as ledger:
         for number, month in enumerate(months):
-            releases.append(publish_next(month, ledger, seed=number).release)
+            published = publish_next(month, ledger, seed=number)
+            releases.append(published.release)
+            judged.append(published.findings[FIRST])
             progress((number + 1) / len(months))
-    return releases
+    return releases, judged
 
 
-def _act(folder: Path, releases: Sequence[Release], schema: Schema, progress: Callable[[float], None]) -> Act:
-    """Write releases, attack them together, and measure them."""
+def _act(
+    folder: Path,
+    releases: Sequence[Release],
+    schema: Schema,
+    progress: Callable[[float], None],
+    judged: Sequence[Finding] = (),
+) -> Act:
+    """Write releases, attack them together, and measure them; a ledger has `judged` them for everyone already."""
     for number, release in enumerate(releases, start=1):
         release.write(str(folder / _file(number)))
     findings = attack(
         releases,
         schema,
-        only=[name for name in registered() if name not in LEFT_OUT],
-        limits={"updates": LIMIT},
+        only=[name for name in registered() if name not in LEFT_OUT and not (name == FIRST and judged)],
+        limits={FIRST: LIMIT, "updates": LIMIT},
         timeline=True,
         progress=lambda share: progress(0.8 * share),
     )
+    if judged:
+        points = tuple(Point(one.releases[-1], one.people, one.population, one.worst) for one in judged)
+        findings = replace(
+            findings, findings=(judged[-1], *findings), timeline={FIRST: points, **dict(findings.timeline)}
+        )
     utility = tuple(measure(release, queries=_QUERIES, seed=0) for release in releases)
     progress(1.0)
     return Act(folder, tuple(releases), findings, utility, folder.with_suffix(".html"))
 
 
-def _apart(releases: Sequence[Release]) -> tuple[Utility, ...]:
+def _apart(releases: Sequence[Release]) -> list[Release]:
     """The same groups in the other form."""
     rng = np.random.default_rng(0)
-    made = [
+    return [
         make_release(one.table, replace(one.draft, numbered=False, permuted=True), one.requirement, one.method, rng)
         for one in releases
     ]
-    return tuple(measure(release, queries=_QUERIES, seed=0) for release in made)
 
 
 def _report(story: Story) -> None:

@@ -28,6 +28,11 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> demo.Story:
 
 def test_act_one_exposes_hundreds_and_act_two_nobody(story: demo.Story) -> None:
     one, two = story.one.findings, story.two.findings
+    assert one["joint"].people > one["updates"].people
+    assert one["joint"].details["right"] > 0.95 * one["joint"].people
+    assert one["joint"].details["case"]["picture"]["kind"] == "equations"
+    assert len(two.timeline["joint"]) == demo.MONTHS
+    assert story.apart_found.details["knowledge"] == "groups"
     assert one["updates"].people > 500
     assert one["updates"].details["certain"] > 100
     assert one["updates"].population == two["updates"].population == story.people
@@ -88,10 +93,11 @@ def test_it_is_told_in_words_and_in_json(story: demo.Story, reissue: Reissue, mo
     assert "ACT TWO" in text
     assert "mechanism: not tried" in text
     for finding in story.two.findings:
-        assert finding.reason is None or f"{finding.attack}: Not run: {finding.reason}" in text
+        apart = finding.reason is None or finding.why == "does_not_apply"
+        assert apart or f"{finding.attack}: Not run: {finding.reason}" in text
     answer = reissue("demo", "--json").json
     assert answer["act_one"]["verdict"] == "exposed"
-    assert answer["act_two"]["verdict"] == "incomplete"
+    assert answer["act_two"]["verdict"] == "withstood"
     assert answer["act_two"]["cost"]["counterfeits"] == story.two.cost["counterfeits"]
     assert answer["left_out"].keys() == demo.LEFT_OUT.keys()
 

@@ -10,14 +10,15 @@ from reissue.cli._app import app
 from reissue.cli._options import ForceOption, JsonOption
 
 if TYPE_CHECKING:
-    from reissue.demo import Act, Story
+    from reissue.demo import Story
+    from reissue.findings import Finding
 
 
 _STEPS = (
     "anonymizing twelve months",
     *["attacking them together"] * 4,
-    *["publishing twelve months through a ledger"] * 2,
-    *["attacking them together"] * 3,
+    *["publishing twelve months through a ledger"] * 4,
+    "attacking them together",
 )
 """Of equal length, as `play` tells its progress."""
 
@@ -49,13 +50,14 @@ def _show_first(story: "Story") -> None:
     _render.say("ACT ONE. Every month is anonymized by itself.", style="bold")
     _render.say(
         f"Each of the {MONTHS} tables meets {REQUIREMENT}: whoever looks alike is at least five people, with at least "
-        "three diseases between them. Then someone who knows who was in hospital when puts the tables together.",
+        "three diseases between them. Then someone who knows who was in hospital when puts the tables together, and "
+        "solves them for everyone at once (joint); beside it what the papers' adversaries see, one person at a time.",
         "",
     )
     show_ran(story.one.findings)
     show_not_run(story.one.findings, needs=False)
     _render.say("")
-    case = story.one.findings["updates"].details.get("case")
+    case = story.one.findings["joint"].details.get("case")
     if case:
         _render.say("One of these people, step by step:")
         _render.say(*(f"{number}. {step}" for number, step in enumerate(case["steps"], start=1)), "")
@@ -87,7 +89,12 @@ def _show_cost(story: "Story") -> None:
 
     three = [story.one.cost, story.two.cost, cost_of(story.apart)]
     rows = [
-        ["people whose disease is told too surely", _exposed(story.one), *[_exposed(story.two)] * 2],
+        [
+            "people whose disease is told too surely",
+            _exposed(story.one.findings["joint"]),
+            _exposed(story.two.findings["joint"]),
+            _exposed(story.apart_found),
+        ],
         ["share of its column that a published value covers", *(f"{cost['loss']:.1%}" for cost in three)],
         ["half of count queries are off by less than", *(f"{cost['query_error']:.1%}" for cost in three)],
         ["records of nobody, added", *(f"{cost['counterfeits']:,}" for cost in three)],
@@ -97,13 +104,12 @@ def _show_cost(story: "Story") -> None:
     _render.show_table(["", "act one", "act two", "values apart"], rows)
     _render.say(
         "Values apart: act two with exact ages, zips and jobs, and the diseases permuted within the same groups "
-        '(form = "permuted"). Who follows people learns the same from it; but it shows who was in hospital.',
+        '(form = "permuted"). That form shows who is in which group, and everyone at once then tells more.',
         "",
     )
     _render.say(f"Everything is in {story.out}; {story.out / 'README.txt'} says what is what. Open the reports:")
     _render.say(str(story.one.report), str(story.two.report), style="bold")
 
 
-def _exposed(act: "Act") -> str:
-    found = act.findings["updates"]
+def _exposed(found: "Finding") -> str:
     return f"{found.people:,} of {found.population:,}"

@@ -93,13 +93,14 @@ def _equations(picture: Picture) -> dict[str, Any]:
 def _members(group: Mapping[str, Any]) -> str:
     """Who is in a group, in words."""
     others = [
+        (group.get("others", 0), "", ""),
         (group["before"], "who was here before", "who were here before"),
         (group["new"], "who is new", "who are new"),
         (group["unknown"], "whom nobody knows", "whom nobody knows"),
     ]
     told = [str(one) for one in group["people"]]
     told += [
-        f"{count:,} {'other' if count == 1 else 'others'} {one if count == 1 else many}"
+        f"{count:,} {'other' if count == 1 else 'others'} {one if count == 1 else many}".rstrip()
         for count, one, many in others
         if count
     ]

@@ -120,13 +120,15 @@ def _table(
     named = [one for one in (labels.person, *labels.letters) if one in members]
     others = [one for one in members if one not in labels]
     free = scene.around.observations[place].free
+    whole = not scene.around.times[0]  # a ledger has the last releases at hand, not who was in older ones
     return {
         "label": scene.release(place),
         "published": scene.shown(place, groups[0]) if len(groups) == 1 else {},
         "groups": len(groups),
         "people": [labels[one] for one in named],
-        "before": sum(_was_there(scene, one, place) for one in others),
-        "new": sum(not _was_there(scene, one, place) for one in others),
+        "others": 0 if whole else len(others),
+        "before": sum(_was_there(scene, one, place) for one in others) if whole else 0,
+        "new": sum(not _was_there(scene, one, place) for one in others) if whole else 0,
         "unknown": int(sum(free[group] for group in groups)),
         "rows": _rows(scene, labels, place, groups, _filled(scene, labels, place, groups, closed)),
     }
