@@ -23,6 +23,8 @@ __all__ = ["ROUNDS", "sharpened"]
 ROUNDS = 2
 _THREADS = 2
 _LEAST = 1e-200
+_MOST_WAYS = 8
+"""Ways for a person to have a value, on average, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +45,9 @@ class _Said:
         wide = np.ones(layer.entries, np.bool_)
         for group in small:
             wide[group.entry] = False
-        scaled = np.zeros(len(layer.count)) if multipliers is None else multipliers
-        # Where it is open who is there at all, single slots say too much: iterative scaling is kept.
-        known = multipliers is not None and not layer.strangers and not layer.absent.any()
-        return cls(layer, small, entries, scaled[layer.triple_slot], scaled, wide[layer.triple_entry] & known)
+        if multipliers is None or not _countable(layer):
+            return cls(layer, small, entries, np.empty(0), np.empty(0), np.empty(0, np.bool_))
+        return cls(layer, small, entries, multipliers[layer.triple_slot], multipliers, wide[layer.triple_entry])
 
     def exactly(self, others: Floats) -> "_Said":
         """With exact messages of small groups, half way to those of other slots, given what other releases say."""
@@ -65,6 +66,15 @@ class _Said:
         exact = self.entries
         entries = np.sqrt(np.maximum(exact * self.layer.peaked(before.entries), _LEAST * (exact > 0)))
         return replace(self, entries=entries)
+
+
+def _countable(layer: Layer) -> bool:
+    """Whether single slots are looked at: not where it is open who is there at all, for then they say too much.
+
+    Nor where people fit very many groups: nothing can be learnt there, and every way would be kept several times.
+    """
+    few = len(layer.triple_entry) <= _MOST_WAYS * layer.entries
+    return few and not layer.strangers and not layer.absent.any()
 
 
 def sharpened(
