@@ -1,5 +1,9 @@
-"""Draws the pictures of concepts/correspondence.md: `python docs/concepts/img/draw.py`. Tested to be fresh."""
+"""Draws pictures of the concepts: `python docs/concepts/img/draw.py`. Tested to be fresh.
 
+`calibration.csv` is what `python -m benchmarks joint --only calibration` writes.
+"""
+
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +73,7 @@ def pictures() -> dict[str, str]:
             "Each file hides the cook among 3. Only one record can be in both groups.",
             headings=("the team's file", "the insurer's file"),
         ),
+        "calibration.svg": calibration(HERE / "calibration.csv"),
     }
 
 
@@ -146,6 +151,54 @@ def _legend(values: Sequence[str], y: float) -> str:
     for place, value in enumerate(values):
         parts += [_mark(32 + 104 * place, y, value, values), _text(52 + 104 * place, y + 5, value)]
     return "\n".join(parts)
+
+
+def calibration(path: Path, least: int = 200) -> str:
+    """Claims against how often they are right: a mark for each tenth of a series with enough people."""
+    with path.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if int(row["people"]) >= least]
+    kinds = [*dict.fromkeys(row["source"] for row in rows)]
+    marks = []
+    for row in rows:
+        x, y = 60 + 400 * float(row["claim"]), 440 - 400 * float(row["right"])
+        by_value = row["method"].startswith(("distinct", "invariance", "equivalence"))
+        marks.append(_dot(x, y, kinds.index(row["source"]), hollow=by_value))
+    words = "How far claims can be trusted"
+    below = f"one mark: {least} people or more of one series whose claims are in the same tenth"
+    return "\n".join(
+        [
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 500" font-family="sans-serif">',
+            f"<title>{words}</title>",
+            "<desc>Claims on one axis, how often they are right on the other; most marks lie near the diagonal.</desc>",
+            '<rect width="720" height="500" fill="#ffffff"/>',
+            f'<path d="M60 440 L460 40" stroke="{FAINT}"/>',
+            f'<path d="M60 420 L440 40 M80 440 L460 60" stroke="{FAINT}" stroke-dasharray="4 4"/>',
+            f'<path d="M60 40 L60 440 L460 440" fill="none" stroke="{INK}"/>',
+            *(_text(52 + 400 * tenth / 5, 460, f"{tenth / 5:.1f}", size=12) for tenth in range(6)),
+            *(_text(30, 444 - 400 * tenth / 5, f"{tenth / 5:.1f}", size=12) for tenth in range(1, 6)),
+            _text(20, 24, "right"),
+            _text(470, 446, "claim"),
+            *marks,
+            *(_dot(490, 80 + 28 * place, place, hollow=False) for place in range(len(kinds))),
+            *(_text(506, 85 + 28 * place, kind) for place, kind in enumerate(kinds)),
+            _dot(490, 180, 0, hollow=True),
+            _text(506, 185, "hollow: groups made by value"),
+            _text(490, 215, "dashed: off by 0.05", fill=FAINT),
+            _text(60, 488, below, size=12),
+            "</svg>\n",
+        ]
+    )
+
+
+def _dot(x: float, y: float, kind: int, *, hollow: bool) -> str:
+    """A mark whose colour and shape tell the source."""
+    edge = ("#4c78a8", "#f58518", "#54a24b")[kind]
+    paint = f'fill="{"none" if hollow else edge}" stroke="{edge}" stroke-width="1.5"'
+    if kind == 0:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {paint}/>'
+    if kind == 1:
+        return f'<rect x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9" {paint}/>'
+    return f'<path d="M{x:.1f} {y - 6:.1f} L{x + 6:.1f} {y + 5:.1f} L{x - 6:.1f} {y + 5:.1f} Z" {paint}/>'
 
 
 def main() -> None:
