@@ -156,8 +156,8 @@ def test_a_coalition_knows_its_own_records() -> None:
     together = joint(made, made[0].table.schema, knowledge=Knowledge(coalition=["x"]))
     assert alone.worst == pytest.approx(0.75)
     assert alone.details["sure"] == 0
-    assert together.details["sure"] == 2
-    assert together.worst == 1
+    assert (together.population, together.details["sure"]) == (2, 0), "nothing is claimed about the coalition's own"
+    assert together.worst == pytest.approx(0.5)
 
 
 def test_several_sensitive_columns_are_one_value() -> None:

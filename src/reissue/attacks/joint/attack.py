@@ -1,5 +1,7 @@
 """The attack itself: what the reader sees, how values change, what follows, and the finding."""
 
+import numpy as np
+
 from reissue.attacks._base import Carried, Knowledge, attack
 from reissue.attacks._series import Series
 from reissue.attacks.joint.base_rates import base_rates, expecting
@@ -52,7 +54,8 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
         progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
     )
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source)
-    judged = Judged.of(beliefs, reader, crowd.truth, crowd.people)
+    insiders = np.unique(np.concatenate([one.known_person for one in crowd.observations]))
+    judged = Judged.of(beliefs, reader, crowd.truth, crowd.people, insiders)
     solved = Solved(
         crowd.observations,
         chosen.model,

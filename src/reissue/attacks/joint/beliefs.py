@@ -84,6 +84,14 @@ class Claims:
             chance[person[more]], release[person[more]], value[person[more]] = top[more], place, best[more]
         return cls(chance, release, value, sure)
 
+    def without(self, people: Ints | None) -> "Claims":
+        """No claim about some people."""
+        if people is None or not len(people):
+            return self
+        chance, release, sure = self.chance.copy(), self.release.copy(), self.sure.copy()
+        chance[people], release[people], sure[people] = 0.0, -1, False
+        return Claims(chance, release, self.value, sure)
+
 
 def believe(
     series: Sequence[Observation],

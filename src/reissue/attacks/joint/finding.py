@@ -48,13 +48,23 @@ class Judged:
     """Person to whether earlier releases exposed the person already; None: nobody."""
 
     @classmethod
-    def of(cls, beliefs: Beliefs, reader: Reader, truth: Sequence[Ints | None], people: int) -> "Judged":
-        """Judge what was found; `truth` has for each release the true value of each person, -1 where absent."""
-        claims = Claims.of(beliefs, people)
+    def of(
+        cls,
+        beliefs: Beliefs,
+        reader: Reader,
+        truth: Sequence[Ints | None],
+        people: int,
+        insiders: Ints | None = None,
+    ) -> "Judged":
+        """Judge what was found; `truth` has for each release the true value of each person, -1 where absent.
+
+        `insiders` are people whose values the reader knew before: nothing is claimed about them.
+        """
+        claims = Claims.of(beliefs, people).without(insiders)
         known = [place for place, one in enumerate(truth) if one is not None]
         if not known:
             return cls(reader, beliefs, claims, None, None)
-        tested = Claims.of(beliefs, people, known)
+        tested = Claims.of(beliefs, people, known).without(insiders)
         some, right = tested.release >= 0, _right(tested, truth)
         complete = len(known) == len(truth)
         return cls(reader, beliefs, claims, right if complete else None, calibrate(tested.chance[some], right[some]))
