@@ -49,9 +49,11 @@ def posterior(
     histories = [_histories(series, person, values, steps, prior) for person in people]
     found: dict[tuple[int, int, int], float] = {}
     total = 0.0
+    shown = [_shown(seen) for seen in series]
     for world in product(*histories):
         weight = prod(weight for _, weight in world)
-        weight *= prod(_ways(seen, [places[time] for places, _ in world]) for time, seen in enumerate(series))
+        for time, seen in enumerate(series):
+            weight = weight and weight * _ways(seen, shown[time], [places[time] for places, _ in world])
         if not weight:
             continue
         total += weight
@@ -92,16 +94,19 @@ def _histories(
     return made
 
 
-def _ways(seen: Observation, places: list[Place | None]) -> float:
+def _shown(seen: Observation) -> list[dict[int, int]]:
+    """Group to how often it shows each value."""
+    made: list[dict[int, int]] = [{} for _ in range(seen.groups)]
+    for group, value, count in zip(seen.slot_group, seen.slot_value, seen.slot_count, strict=True):
+        made[int(group)][int(value)] = int(count)
+    return made
+
+
+def _ways(seen: Observation, groups: list[dict[int, int]], places: list[Place | None]) -> float:
     """How many ways there are to give the free members of all groups the values that are left."""
     ways = 1.0
-    for group in range(seen.groups):
-        shown = {
-            int(value): int(count)
-            for value, count in zip(
-                seen.slot_value[seen.slot_group == group], seen.slot_count[seen.slot_group == group], strict=True
-            )
-        }
+    for group, counts in enumerate(groups):
+        shown = dict(counts)
         for place in places:
             if place is not None and place[0] == group:
                 shown[place[1]] = shown.get(place[1], 0) - 1
