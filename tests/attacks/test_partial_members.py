@@ -23,7 +23,7 @@ SCHEMA = Schema.of_columns(
     taxonomies={name: synth.schema().hierarchy(name) for name in ("age", "zip", "job")},
 )
 MONTHS = [month.drop("hospital", "sex") for month in synth.Population(seed=2, people=300).months(2)]
-RELEASES = [ri.anonymize(month, SCHEMA, "k=4 & l=2", seed=1).frame for month in MONTHS]
+RELEASES = [ri.anonymize(month, SCHEMA, "k=4 & l=2", seed=1, boxes="tight").frame for month in MONTHS]
 WHO = [month.select("patient", *SCHEMA.quasi) for month in MONTHS]
 
 
