@@ -8,8 +8,7 @@ mathematics is, do not make a series look safer than it is.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from reissue._arrays import Bools, Floats, Ints
 
@@ -37,6 +36,8 @@ class Calibration:
 
 def calibrate(claims: Floats, right: Bools) -> Calibration:
     """Learn it from claims whose truth is known."""
+    from scipy.optimize import isotonic_regression
+
     if len(claims) < _BLOCK:
         return Calibration(np.empty(0), np.empty(0))
     order = np.argsort(claims, kind="stable")
@@ -44,7 +45,7 @@ def calibrate(claims: Floats, right: Bools) -> Calibration:
     starts = _large(_untied(claims[order], blocks), len(order))
     ends = np.append(starts[1:], len(order))
     number, hits = ends - starts, np.add.reduceat(right[order].astype(np.int64), starts)
-    bound = np.where(hits > 0, beta.ppf(_DOUBT, np.maximum(hits, 1), number - hits + 1), 0.0)
+    bound = np.where(hits > 0, betaincinv(np.maximum(hits, 1), number - hits + 1, _DOUBT), 0.0)
     return Calibration(claims[order][starts], np.maximum.accumulate(bound))
 
 
