@@ -266,7 +266,7 @@ def test_generalized_columns_are_text_for_the_user() -> None:
 
 
 def test_kept_columns_keep_their_types() -> None:
-    frame = pl.DataFrame({"q": [1, 2], "k": pl.Series(["b", "a"], dtype=pl.Enum(["b", "a"])), "l": [[1], [2]]})
+    frame = pl.DataFrame({"q": [1, 2], "k": pl.Series(["b", "a"], dtype=pl.Enum(["b", "a"])), "l": [1.5, 2.5]})
     schema = Schema.of_columns(quasi=["q"], keep=["k", "l"])
     release = release_of(frame, schema=schema, groups=np.zeros(2, np.int32))
     assert release.frame.schema == {"q": pl.String, "k": frame.schema["k"], "l": frame.schema["l"]}

@@ -272,7 +272,7 @@ def test_memory_files_continue_a_series(tmp_path: Path) -> None:
     straight = publish(frames, "equivalence", "simple-l=2", e=2)
     memory = None
     for frame, expected in zip(frames, straight, strict=True):
-        options: dict[str, Any] = {"e": 2, "ineligible": "counterfeits"}
+        options: dict[str, Any] = {"e": 2, "ineligible": "counterfeits", "k": 2}
         release = anonymize(frame, SCHEMA, "simple-l=2", method="equivalence", memory=memory, seed=5, **options)
         assert release.tables["release"].equals(expected.tables["release"])
         save_memory(release.draft.memory, tmp_path / "memory", force=True)

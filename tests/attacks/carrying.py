@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from reissue.attacks import CannotRunError, Knowledge, Series, find
-from reissue.findings import Finding, not_run
+from reissue.findings import Finding
 from reissue.ledger._pack import pack_state, unpack_state
 from reissue.schema import Schema
 
@@ -47,7 +47,7 @@ def assert_carries(attack: str, releases: Sequence[Any], schema: Schema, limits:
             state = unpack_state(pack_state(carried.take(state, newest)))
             own = carried.judge(state, newest)
         except CannotRunError as obstacle:
-            own = not_run(attack, tuple(range(1, number + 1)), str(obstacle))
+            own = obstacle.finding(attack, tuple(range(1, number + 1)))
         assert_same(own, whole, changing=schema.updates.get("none", not schema.updates) is not True)
         found.append(own)
     return found

@@ -10,7 +10,7 @@ from reissue.errors import InputError
 from reissue.ledger import Ledger
 from reissue.ledger.adopt import adopt
 from reissue.publish import publish, publish_next
-from tests.ledger.conftest import Begin
+from tests.ledger.conftest import KEY, Begin
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 from tests.silence import refused
 
@@ -27,7 +27,7 @@ def series(place: Path, months: list[int], policy: object = INVARIANCE) -> Ledge
 
 
 def shared_key(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REISSUE_KEY", "0123456789abcdef" * 4)
+    monkeypatch.setenv("REISSUE_KEY", KEY)
 
 
 def test_without_the_last_one_the_next_is_as_if_it_had_never_been(
