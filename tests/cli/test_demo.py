@@ -10,8 +10,6 @@ from reissue.ledger import Ledger
 from reissue.schema import Schema
 from tests.cli.conftest import Reissue, files
 
-pytestmark = pytest.mark.xdist_group("demo")  # it is played once, not once for each worker
-
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> demo.Story:
