@@ -252,6 +252,17 @@ def test_where_people_have_names_the_joint_attack_always_compares(attacks: list[
         assert len(ledger.releases) == 1
 
 
+def test_a_release_that_is_too_large_for_the_joint_attack_is_refused(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asked for it by name, yet the verdict rests on it."""
+    with Ledger.create(place, schema(POOL)) as ledger:
+        publish(MONTHS[0], ledger)
+        monkeypatch.setattr("reissue.attacks.joint.sight._LARGEST", 1)
+        with pytest.raises(RefusedError, match="too many to follow"):
+            publish(MONTHS[1], ledger)
+
+
 def test_an_older_release_is_compared_though_the_last_ones_are_others(place: Path) -> None:
     """Looking back one release is one that the recipient holds, not just the last one."""
     policy = {**POOL, "collude": [], "look_back": 1}

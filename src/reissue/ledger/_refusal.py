@@ -7,7 +7,7 @@ from typing import Any
 from reissue import algorithms
 from reissue.attacks import find, registered
 from reissue.errors import RiskError
-from reissue.findings import Finding, Findings, Status
+from reissue.findings import Finding, Findings, Status, Why
 from reissue.policy import Policy
 from reissue.release import Release
 from reissue.requirements import KAnonymity, MUnique
@@ -72,7 +72,7 @@ def problems_of(
         missing = [
             one
             for one in findings.of(Status.NOT_RUN)
-            if one.attack in asked and one.attack not in fine and not _single(one)
+            if (one.attack in asked or one.why == Why.TOO_LARGE) and one.attack not in fine and not _single(one)
         ]
         problems += [f"{one.attack}: {one.sentence} The policy asks for this attack." for one in missing]
     problems += [_UNCOMPARED.format(releases=_listed(numbers)) for numbers in uncompared]
