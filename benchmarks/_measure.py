@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import polars as pl
 
+from reissue.data.table import Table
 from reissue.schema import Schema
-from reissue.table import Table
 
 __all__ = ["adult_folder", "adult_schema", "adult_table", "cpu", "data_folder", "one_pass", "peak"]
 

@@ -17,11 +17,11 @@ import polars as pl
 from benchmarks import updates as census
 from benchmarks._measure import data_folder
 from reissue import synth
-from reissue.anonymize import anonymize
 from reissue.demo import HOSPITALS, MONTHS, PEOPLE, SEED
-from reissue.release import Release
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.series import anonymize_series
+from reissue.release.release import Release
 from reissue.schema import Schema
-from reissue.series import anonymize_series
 
 __all__ = ["METHODS", "SOURCES", "Method", "Waves", "protect"]
 

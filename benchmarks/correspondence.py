@@ -15,13 +15,13 @@ from typing import Any
 import polars as pl
 
 from benchmarks._measure import adult_folder, cpu, one_pass
-from reissue.anonymize import anonymize
-from reissue.attack import attack
-from reissue.hierarchies import Hierarchy
-from reissue.release import Release
+from reissue.data.table import Table
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.attack import attack
+from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.synth import bench_schema, bench_table
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
 
 CATEGORIES = (
     "workclass",

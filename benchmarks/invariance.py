@@ -27,14 +27,14 @@ from benchmarks._measure import data_folder, one_pass
 from reissue._arrays import Floats, Ints
 from reissue.algorithms import Job, find
 from reissue.attacks import Knowledge
-from reissue.attacks._membership import Membership, membership
-from reissue.attacks._series import Series
-from reissue.attacks.equivalence import exposure
-from reissue.memory import Entry, Memory, enter, keep
-from reissue.release import Boxes, Draft, Release
+from reissue.attacks.equivalence.attack import exposure
+from reissue.data.table import Table
+from reissue.people.membership import Membership, membership
+from reissue.published.series import Series
+from reissue.release.memory import Entry, Memory, enter, keep
+from reissue.release.release import Boxes, Draft, Release
 from reissue.requirements import parse
 from reissue.schema import Schema
-from reissue.table import Table
 
 QUASI = ("age", "sex", "education", "country_self")
 SENSITIVE = "det_occ_code"

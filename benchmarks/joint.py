@@ -23,11 +23,11 @@ import polars as pl
 from benchmarks._measure import peak
 from benchmarks._waves import METHODS, SOURCES, Method, Waves, protect
 from reissue import synth
-from reissue.attack import attack
 from reissue.attacks import Knowledge
+from reissue.attacks.findings import Finding
 from reissue.errors import InputError
-from reissue.findings import Finding
-from reissue.release import Release
+from reissue.publishing.attack import attack
+from reissue.release.release import Release
 from reissue.utility import measure
 
 LIMIT = 0.75

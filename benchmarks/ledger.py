@@ -25,7 +25,7 @@ import polars as pl
 
 from benchmarks._measure import cpu, peak
 from reissue.ledger import Ledger
-from reissue.publish import publish_next
+from reissue.publishing.publish import publish_next
 from reissue.schema import Schema
 
 EARLY = 12
@@ -134,10 +134,10 @@ class Cost:
 
 def publish(frame: pl.DataFrame, ledger: Ledger) -> Cost:
     """Publish, and say what it cost."""
-    from reissue.ledger import _together
+    from reissue.publishing import gate
 
     spent = 0.0
-    real = _together.attack_together
+    real = gate.attack_together
 
     def timed(*given: object) -> object:
         nonlocal spent
@@ -146,11 +146,11 @@ def publish(frame: pl.DataFrame, ledger: Ledger) -> Cost:
         spent = time.process_time() - start
         return outcome
 
-    _together.attack_together = timed  # type: ignore[assignment]
+    gate.attack_together = timed  # type: ignore[assignment]
     start = time.process_time()
     publish_next(frame, ledger)
     total = time.process_time() - start
-    _together.attack_together = real
+    gate.attack_together = real
     return Cost(total, spent)
 
 

@@ -12,11 +12,11 @@ import polars as pl
 
 from benchmarks._measure import adult_folder, adult_table, cpu
 from reissue.algorithms import Job, find
-from reissue.recode import boxes_of
-from reissue.release import Draft
+from reissue.data.table import Table
+from reissue.release.recode import boxes_of
+from reissue.release.release import Draft
 from reissue.requirements import parse
 from reissue.schema import Schema
-from reissue.table import Table
 
 
 def main(arguments: list[str]) -> None:

@@ -15,14 +15,14 @@ import polars as pl
 
 from benchmarks._measure import adult_folder, cpu
 from reissue._arrays import Floats
-from reissue.anonymize import anonymize
-from reissue.attack import attack
-from reissue.attacks.minimality import credibility, link_release
+from reissue.attacks.minimality.attack import credibility, link_release
+from reissue.data.table import Table
 from reissue.errors import NotMetError
-from reissue.release import Release
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.attack import attack
+from reissue.release.release import Release
 from reissue.requirements import AlphaK, KAnonymity, Requirement, SimpleLDiversity
 from reissue.schema import Schema
-from reissue.table import Table
 from reissue.utility import measure
 
 QUASI = ("age", "workclass", "marital-status", "occupation", "race", "sex", "native-country", "income")

@@ -21,10 +21,10 @@ from typing import Any
 import polars as pl
 
 from benchmarks._measure import ADULT, adult_folder, adult_schema, cpu
-from reissue.anonymize import anonymize
-from reissue.check import check
+from reissue.publishing.anonymize import anonymize
 from reissue.schema import Schema
 from reissue.utility import compare
+from reissue.verify.check import check
 
 SENSITIVE = "occupation"
 QUASI = [name for name in ADULT if name != SENSITIVE]

@@ -16,15 +16,15 @@ import polars as pl
 
 from benchmarks._measure import adult_folder, adult_schema, cpu, one_pass
 from reissue.algorithms import Job, find
-from reissue.anonymize import anonymize
-from reissue.attacks._coalition_exact import worst_coalition
-from reissue.attacks._coalition_given import Given
-from reissue.attacks._coalition_group import Group, Oracle
-from reissue.attacks._coalition_search import STRATEGIES, powers
+from reissue.data.table import Table
+from reissue.kernels.coalitions.contributions import Given
+from reissue.kernels.coalitions.exact import worst_coalition
+from reissue.kernels.coalitions.group import Group, Oracle
+from reissue.kernels.coalitions.search import STRATEGIES, powers
+from reissue.publishing.anonymize import anonymize
 from reissue.requirements import parse
 from reissue.schema import Role, Schema
 from reissue.synth import bench_table
-from reissue.table import Table
 from reissue.utility import measure
 
 FALL = 0.3

@@ -13,12 +13,12 @@ import polars as pl
 
 from benchmarks._measure import cpu, one_pass, peak
 from reissue.algorithms import Job, find
-from reissue.anonymize import anonymize
-from reissue.check import check
+from reissue.data.table import Table
+from reissue.publishing.anonymize import anonymize
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.synth import bench_schema, bench_table
-from reissue.table import Table
+from reissue.verify.check import check
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 

@@ -15,11 +15,11 @@ import polars as pl
 from benchmarks._measure import cpu, data_folder, one_pass
 from reissue import anonymize
 from reissue.attacks import Knowledge
-from reissue.attacks._following import Following, follow
-from reissue.attacks._forward import Places
-from reissue.attacks._series import Series
-from reissue.attacks.updates import risks
-from reissue.release import Release
+from reissue.attacks.updates.attack import risks
+from reissue.kernels.forward_backward import Places
+from reissue.people.histories import Following, follow
+from reissue.published.series import Series
+from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 from reissue.utility import measure

@@ -10,11 +10,11 @@ import pytest
 
 from reissue import Ledger, anonymize
 from reissue.errors import InputError, SchemaError
-from reissue.hierarchies import Hierarchy
 from reissue.policy import Policy
-from reissue.publish import publish_next
-from reissue.release import TIGHT, Release
+from reissue.publishing.publish import publish_next
+from reissue.release.release import TIGHT, Release
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from reissue.utility import measure
 
 METHODS = [

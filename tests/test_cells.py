@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.cells import Counts, Domain, cells_of, distinct_keys, pack, rank
+from reissue.counting.cells import Counts, Domain, cells_of, distinct_keys, pack, rank
 
 
 @st.composite

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue._arrays import Bools
-from reissue._groups import read_groups
-from reissue.cells import Counts
-from reissue.check import Check, check, meets
+from reissue.counting.cells import Counts
 from reissue.errors import DataError, NotMetError, RequirementError, SchemaError, TaxonomyError
 from reissue.published import Form, read_published
-from reissue.release import GROUP
+from reissue.release.release import GROUP
 from reissue.requirements import Requirement, parse
 from reissue.schema import Role, Schema
+from reissue.verify.check import Check, check, meets
+from reissue.verify.groups import read_groups
 
 SCHEMA = Schema.of_columns(quasi=["age", "zip"], sensitive=["disease"])
 PUBLISHED = pl.DataFrame(

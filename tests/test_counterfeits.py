@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 from reissue import anonymize
-from reissue._counterfeits import counterfeit_cells
+from reissue.data.table import Table
 from reissue.errors import SchemaError
-from reissue.hierarchies import Hierarchy
-from reissue.memory import Memory
-from reissue.recode import boxes_of
-from reissue.release import GROUP, Counterfeits, Draft, Release
+from reissue.release.counterfeits import counterfeit_cells
+from reissue.release.memory import Memory
+from reissue.release.recode import boxes_of
+from reissue.release.release import GROUP, Counterfeits, Draft, Release
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
 
 METHODS = [
     ("invariance", "m-unique=2", ("generalized", "permuted", "two tables")),

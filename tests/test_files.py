@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue import files
 from reissue.errors import DataError, InputError
-from reissue.files import disarm, read_file, refuse_existing, second_path, write_file, write_files, write_text
+from reissue.files import tables
+from reissue.files.tables import disarm, read_file, refuse_existing, second_path, write_file, write_files, write_text
 from tests.silence import refused
 
 FRAME = pl.DataFrame({"name": ["zebra", "yak"], "age": [1, 2]})
@@ -252,7 +252,7 @@ def test_a_write_that_fails_leaves_nothing(
         path.write_text("half")
         raise problem
 
-    monkeypatch.setattr(files, "_write", half)
+    monkeypatch.setattr(tables, "_write", half)
     path = tmp_path / "out.csv"
     path.write_text("precious")
     with pytest.raises(InputError if isinstance(problem, OSError) else type(problem)):

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.cells import Counts
-from reissue.fitness import fitness
+from reissue.counting.cells import Counts
 from reissue.requirements import parse
+from reissue.requirements.fitness import fitness
 from tests.attacks.test_coalition_search import DOMAIN, GROWING, OTHERS
 
 MONOTONE = [text for text in OTHERS if not text.startswith(("m-unique", "c-k"))]

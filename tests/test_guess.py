@@ -12,7 +12,7 @@ import reissue as ri
 from reissue import synth
 from reissue.algorithms import registered
 from reissue.attacks import Series
-from reissue.guess import Told, guess
+from reissue.proposing.guess import Told, guess
 from reissue.published import read_published
 from reissue.schema import Role, Schema
 from tests.strategies import Case, tables

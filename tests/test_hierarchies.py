@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.errors import TaxonomyError
-from reissue.hierarchies import Coding, Hierarchy, automatic_widths, prepare, read_hierarchy
+from reissue.taxonomy.codings import Coding, Hierarchy, automatic_widths, prepare, read_hierarchy
 from tests.silence import refused
 
 

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from reissue import Ledger, anonymize, publish
-from reissue._identifiers import identifier_kind, identifier_texts, refuse_strangers
+from reissue.data.identifiers import identifier_kind, identifier_texts, refuse_strangers
+from reissue.data.table import Table
 from reissue.errors import DataError
 from reissue.schema import Schema
-from reissue.table import Table
 
 SCHEMA = Schema.of_columns(quasi=["q"], sensitive=["s"], identifier="id")
 

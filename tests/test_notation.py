@@ -12,9 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reissue.errors import TaxonomyError
-from reissue.files import read_file, write_file
-from reissue.hierarchies import Coding, Hierarchy, prepare
-from reissue.notation import coding_of, parse_column, span_of
+from reissue.files.tables import read_file, write_file
+from reissue.taxonomy.codings import Coding, Hierarchy, prepare
+from reissue.taxonomy.notation import coding_of, parse_column, span_of
 from tests.silence import refused
 from tests.strategies import leaves_of, trees
 

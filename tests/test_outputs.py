@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from reissue.data.outputs import Input, Output, Outputs, ledger_inputs, table_inputs
-from reissue.data.staging import Staging, scratch_folder, sweep
 from reissue.errors import InputError
+from reissue.files.staging import Staging, scratch_folder, sweep
 from tests.silence import refused
 
 
@@ -198,7 +198,7 @@ def test_files_and_folders_are_on_disk(tmp_path: Path, monkeypatch: pytest.Monke
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from reissue.data.staging import Staging, scratch_folder
+from reissue.files.staging import Staging, scratch_folder
 with scratch_folder() as scratch, Staging() as staging:
     (scratch / "x").touch()
     staging.add_bytes(Path("out.csv"), b"half")

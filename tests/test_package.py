@@ -62,7 +62,7 @@ def test_help_loads_no_library_beyond_the_command_lines_own() -> None:
     code = "import sys; from reissue.cli._app import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert not set(done.stderr.split()) & (set(HEAVY) - {"rich", "typer"})
-    assert "reissue.algorithms.mondrian" not in done.stderr.split()
+    assert "reissue.algorithms.partition.mondrian" not in done.stderr.split()
 
 
 def test_the_version_is_the_same_everywhere() -> None:

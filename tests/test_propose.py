@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import synth
+from reissue.data.table import Table
 from reissue.errors import DataError
-from reissue.propose import Guess, as_toml, describe, propose, propose_file
+from reissue.proposing.propose import Guess, as_toml, describe, propose, propose_file
 from reissue.schema import Role, Schema
-from reissue.table import Table
 
 PATIENTS = next(synth.Population(seed=2, people=800).months(1))
 

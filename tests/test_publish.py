@@ -9,17 +9,18 @@ import polars as pl
 import pytest
 
 from reissue import synth
-from reissue.attack import attack
+from reissue.attacks.findings import Finding
 from reissue.errors import DataError, NotMetError
-from reissue.findings import Finding
-from reissue.hierarchies import Hierarchy
-from reissue.ledger import Ledger, RefusedError
-from reissue.ledger._together import held_together
-from reissue.ledger.adopt import adopt
+from reissue.ledger import Ledger
 from reissue.ledger.ledger import Recorded
 from reissue.policy import Policy
-from reissue.publish import publish, publish_next
+from reissue.publishing.adopt import adopt
+from reissue.publishing.attack import attack
+from reissue.publishing.gate import held_together
+from reissue.publishing.publish import publish, publish_next
+from reissue.publishing.refusal import RefusedError
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.carrying import assert_same
 from tests.ledger.series import FREE, INVARIANCE, MONTHS, POOL, schema
 
@@ -64,7 +65,6 @@ def place(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_publishes_and_replays(method: str, place: Path, tmp_path: Path) -> None:
     months, policy = METHODS[method]
-    pytest.importorskip(f"reissue.algorithms.{method}")
     with Ledger.create(place, schema(policy)) as ledger:
         made = [publish_next(month, ledger) for month in months[:3]]
         assert [one.number for one in made] == [1, 2, 3]

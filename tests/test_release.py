@@ -12,15 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reissue.data.table import Table
 from reissue.errors import InputError, InternalError, SchemaError
-from reissue.files import read_file
-from reissue.hierarchies import Hierarchy
-from reissue.notation import parse_column
-from reissue.recode import boxes_of, make_release
-from reissue.release import GROUP, Counterfeits, Draft, Release
+from reissue.files.tables import read_file
+from reissue.release.recode import boxes_of
+from reissue.release.release import GROUP, Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity, LDiversity
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
+from reissue.taxonomy.notation import parse_column
+from reissue.verify.recheck import make_release
 from tests.silence import refused
 from tests.strategies import Case, tables
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.errors import SchemaError, TaxonomyError
-from reissue.hierarchies import DATE_STEPS, KINDS, Hierarchy
-from reissue.notation import span_of
 from reissue.schema import Role, Schema
+from reissue.taxonomy.codings import DATE_STEPS, KINDS, Hierarchy
+from reissue.taxonomy.notation import span_of
 from tests.silence import refused
 
 EXAMPLE = """

@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from reissue import synth
+from reissue.data.table import Table
 from reissue.errors import InputError
 from reissue.schema import Schema
 from reissue.synth import Population
-from reissue.table import Table
 
 COLUMNS = ["patient", "hospital", "age", "zip", "sex", "job", "disease"]
 

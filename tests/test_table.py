@@ -13,10 +13,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given, settings
 
+from reissue.data.table import Table, to_polars, unlisted_values
 from reissue.errors import DataError, SchemaError, TaxonomyError
-from reissue.hierarchies import Hierarchy
 from reissue.schema import Schema
-from reissue.table import Table, to_polars, unlisted_values
+from reissue.taxonomy.codings import Hierarchy
 from tests.silence import refused
 from tests.strategies import Case, tables
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.hierarchies import Coding, Hierarchy, prepare
-from reissue.taxonomy import ROOT, Taxonomy
+from reissue.taxonomy.codings import Coding, Hierarchy, prepare
+from reissue.taxonomy.tree import ROOT, Taxonomy
 from tests.strategies import leaves_of, trees
 
 Set = frozenset[str | None]

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue._timeline import FEW, MOST, _places
 from reissue.attacks import find
+from reissue.publishing.timeline import FEW, MOST, _places
 from reissue.synth import Population, schema
 
 

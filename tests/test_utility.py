@@ -12,13 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import anonymize
+from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
-from reissue.hierarchies import Hierarchy
-from reissue.recode import make_release
-from reissue.release import Counterfeits, Draft, Release
+from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
 from reissue.utility import (
     WORKLOADS,
     QueryError,
@@ -31,6 +30,7 @@ from reissue.utility import (
     measure,
     shares_of,
 )
+from reissue.verify.recheck import make_release
 from tests.silence import refused
 from tests.strategies import Case, tables
 

@@ -3,15 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reissue.anonymize import anonymize
-from reissue.attack import attack
-from reissue.attacks import Knowledge
-from reissue.check import Check, check
+from reissue._version import __version__
+from reissue.attacks.findings import Finding, Findings
+from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, ReissueError, RiskError
-from reissue.findings import Finding, Findings
-from reissue.hierarchies import Hierarchy
-from reissue.publish import publish
-from reissue.release import Release
+from reissue.people.knowledge import Knowledge
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.attack import attack
+from reissue.publishing.publish import publish
+from reissue.release.release import Release
 from reissue.requirements import (
     KE,
     AlphaK,
@@ -27,14 +27,13 @@ from reissue.requirements import (
     TCloseness,
 )
 from reissue.schema import Role, Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
+from reissue.verify.check import Check, check
 
 if TYPE_CHECKING:
     from reissue.ledger import Ledger
     from reissue.policy import Policy
     from reissue.utility import Utility, compare, measure
-
-__version__ = "0.1.0"
 
 __all__ = [
     "KE",
@@ -65,6 +64,7 @@ __all__ = [
     "TCloseness",
     "Table",
     "Utility",
+    "__version__",
     "anonymize",
     "attack",
     "check",

@@ -16,17 +16,17 @@ import numpy as np
 import polars as pl
 
 from reissue import synth
-from reissue.anonymize import anonymize
-from reissue.attack import attack
 from reissue.attacks import registered
+from reissue.attacks.findings import FIRST, Finding, Findings, Point
 from reissue.errors import InputError
-from reissue.files import write_file, write_private, write_text
-from reissue.findings import FIRST, Finding, Findings, Point
-from reissue.publish import publish_next
-from reissue.recode import make_release
-from reissue.release import Release
+from reissue.files.tables import write_file, write_private, write_text
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.attack import attack
+from reissue.publishing.publish import publish_next
+from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.utility import Utility, measure
+from reissue.verify.recheck import make_release
 
 __all__ = [
     "HOSPITALS",

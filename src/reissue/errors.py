@@ -8,6 +8,8 @@
     │   └── RequirementError    a requirement that cannot be read, or that no table like this could meet
     ├── NotMetError             the work was done and the answer is no: exit code 1
     │   └── RiskError           an attack exposes somebody, or could not be run (`findings.raise_for_risk()`)
+    ├── CannotRunError          an attack does not apply to these releases, or needs an input; becomes its finding
+    ├── CannotCarryError        an attack must look at all releases at once
     ├── NotWrittenError         a release is recorded, but its files could not be written: exit code 4
     └── InternalError           our bug: please report it
 
@@ -17,8 +19,11 @@ contains a cell value or an identifier, because messages end in logs.
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from enum import StrEnum
 
 __all__ = [
+    "CannotCarryError",
+    "CannotRunError",
     "DataError",
     "InputError",
     "InternalError",
@@ -29,6 +34,7 @@ __all__ = [
     "RiskError",
     "SchemaError",
     "TaxonomyError",
+    "Why",
     "nearest",
     "nearest_column",
 ]
@@ -72,6 +78,33 @@ class NotWrittenError(ReissueError):
 
 class InternalError(ReissueError):
     """Reissue contradicts itself: a bug of ours, never the user's mistake."""
+
+
+class Why(StrEnum):
+    """Why an attack was not run."""
+
+    DOES_NOT_APPLY = "does_not_apply"
+    """These releases are not of the kind that it is about."""
+    NEEDS_INPUT = "needs_input"
+    """Something would have to be given that was not."""
+    TOO_LARGE = "too_large"
+    """It would take too long, or too much memory."""
+
+
+class CannotRunError(ReissueError):
+    """An attack cannot be run on these releases; the message, a whole sentence, becomes the finding's reason.
+
+    It does not apply, unless inputs are named that it `needs`, or the work is `too_large`.
+    """
+
+    def __init__(self, reason: str, *, needs: Sequence[str] = (), too_large: bool = False) -> None:
+        super().__init__(reason)
+        self.needs = tuple(needs)
+        self.why = Why.TOO_LARGE if too_large else Why.NEEDS_INPUT if needs else Why.DOES_NOT_APPLY
+
+
+class CannotCarryError(ReissueError):
+    """What an attack carried on does not tell about these releases; all of them at once do."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

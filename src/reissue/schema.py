@@ -10,8 +10,8 @@ from typing import Any
 import tomlkit
 
 from reissue.errors import SchemaError, TaxonomyError, nearest
-from reissue.files import read_whole
-from reissue.hierarchies import KINDS, Hierarchy
+from reissue.files.tables import read_whole
+from reissue.taxonomy.codings import KINDS, Hierarchy
 
 __all__ = ["Role", "Schema"]
 

@@ -25,8 +25,8 @@ import polars as pl
 
 from reissue._arrays import Codes, Floats
 from reissue.errors import InputError
-from reissue.hierarchies import Hierarchy
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 
 __all__ = ["DISEASES", "JOBS", "STEPS", "Population", "bench_schema", "bench_table", "schema", "updates"]
 

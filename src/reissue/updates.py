@@ -21,9 +21,9 @@ import polars as pl
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InputError, SchemaError, nearest
-from reissue.files import read_file
-from reissue.hierarchies import Coding, prepare
+from reissue.files.tables import read_file
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Coding, prepare
 
 __all__ = ["UpdateModel", "mark_of", "read_updates", "settled"]
 

@@ -1,8 +1,8 @@
-"""Words for people: texts that came from outside, made harmless to show."""
+"""Words for people: plurals and numbers, and texts that came from outside, made harmless to show."""
 
 import unicodedata
 
-__all__ = ["visible"]
+__all__ = ["number", "plural", "visible"]
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode's controls, formats (directions of writing, invisible marks), surrogates and separators of lines."""
@@ -15,3 +15,17 @@ def visible(text: str) -> str:
     return "".join(
         char.encode("unicode_escape").decode() if unicodedata.category(char) in _HIDDEN else char for char in text
     )
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 release`, `12 releases`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def number(value: float | None) -> str:
+    """A number as people read it."""
+    if value is None:
+        return "–"
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.1%}" if value < 0.001 else f"{value:,.3g}"
+    return f"{int(value):,}"

@@ -14,14 +14,14 @@ import numpy as np
 import polars as pl
 
 from reissue import anonymize
-from reissue.cells import Counts, Domain
+from reissue.counting.cells import Counts, Domain
+from reissue.data.table import Table
 from reissue.errors import InputError, RequirementError
-from reissue.hierarchies import Hierarchy, read_hierarchy
-from reissue.notation import span_of
-from reissue.release import GROUP, Release
+from reissue.release.release import GROUP, Release
 from reissue.requirements import Requirement, parse, registered
 from reissue.schema import Role, Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy, read_hierarchy
+from reissue.taxonomy.notation import span_of
 
 __all__ = ["SAMPLES", "check_contract", "lies_under", "meets", "samples"]
 

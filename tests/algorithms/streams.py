@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from reissue import anonymize
-from reissue.release import GROUP, Release
+from reissue.release.release import GROUP, Release
 from reissue.schema import Schema
 
 __all__ = ["SCHEMA", "drafted", "publish", "published", "stream"]

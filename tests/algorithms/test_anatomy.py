@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from reissue import anonymize
 from reissue.algorithms import Job
 from reissue.algorithms.anatomy import _first, _most_per_value, anatomy
+from reissue.data.table import Table
 from reissue.errors import RequirementError, SchemaError
 from reissue.requirements import KAnonymity, parse
 from reissue.schema import Schema
-from reissue.table import Table
 from tests.algorithms.contract import check_contract, meets, samples
 from tests.strategies import Case, tables
 

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue._arrays import Codes
-from reissue.algorithms import Algorithm, Job, _base
+from reissue.algorithms import Algorithm, Job, registry
 from reissue.errors import InternalError
-from reissue.hierarchies import Hierarchy
-from reissue.release import Draft
+from reissue.release.release import Draft
 from reissue.requirements import parse, registered
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.algorithms.contract import SAMPLES, check_contract, lies_under, samples
 from tests.strategies import Case, tables
 
@@ -44,7 +44,7 @@ def buckets(job: Job) -> Draft:
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     for run in (one_group, one_group_less_one, halves, wrong_cuts, buckets):
-        monkeypatch.setitem(_base._REGISTRY, run.__name__, Algorithm(run.__name__, run, "For tests."))
+        monkeypatch.setitem(registry._REGISTRY, run.__name__, Algorithm(run.__name__, run, "For tests."))
 
 
 @settings(deadline=None, max_examples=40)

@@ -9,17 +9,17 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from reissue.algorithms._history import recheck
-from reissue.anonymize import anonymize
-from reissue.attack import attack
-from reissue.attacks._chains import targets
-from reissue.cells import Counts, Domain
+from reissue.algorithms.correspondence.history import recheck
+from reissue.attacks.findings import Verdict
+from reissue.counting.cells import Counts, Domain
 from reissue.errors import DataError, InputError, InternalError, NotMetError, RequirementError
-from reissue.findings import Verdict
-from reissue.hierarchies import Hierarchy
-from reissue.release import Release
+from reissue.kernels.chains.chains import targets
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.attack import attack
+from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.algorithms.contract import check_contract, samples
 from tests.attacks.brute import (
     CHILDREN,

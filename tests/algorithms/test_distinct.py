@@ -15,20 +15,20 @@ from scipy.optimize import linear_sum_assignment
 
 from reissue import anonymize, synth
 from reissue._arrays import Bools, Ints
-from reissue._distinctness import check_series, legal
-from reissue.algorithms._distinct_buckets import intersection, survey
-from reissue.algorithms._distinct_parts import pieces
-from reissue.attack import attack
-from reissue.attacks._followed import read_followed
-from reissue.attacks._shaped import Shaped
+from reissue.algorithms.distinct.buckets import intersection, survey
+from reissue.algorithms.distinct.parts import pieces
+from reissue.attacks.findings import Status
 from reissue.errors import DataError, InputError, NotMetError, RequirementError, SchemaError
-from reissue.findings import Status
-from reissue.memory import load_memory, save_memory
-from reissue.release import Release
+from reissue.kernels.tracking.belief_tracker import Shaped
+from reissue.kernels.tracking.person_tracker import read_followed
+from reissue.publishing.attack import attack
+from reissue.publishing.series import anonymize_series
+from reissue.release.memory import load_memory, save_memory
+from reissue.release.release import Release
 from reissue.schema import Schema
-from reissue.series import anonymize_series
 from reissue.updates import UpdateModel, read_updates
 from reissue.utility import measure
+from reissue.verify.series import check_series, legal
 from tests.papers.test_updates import SCHEMA as HOSPITAL
 from tests.papers.test_updates import TABLE_3
 

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import anonymize
-from reissue.algorithms._mincut import END, History
 from reissue.attacks import Knowledge
-from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
-from reissue.attacks._membership import membership
-from reissue.attacks._series import Series
+from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
 from reissue.errors import DataError, InputError, NotMetError, RequirementError
-from reissue.notation import parse_column
+from reissue.kernels.history_graph import END, History
+from reissue.people.membership import membership
 from reissue.published import read_published
-from reissue.release import Release
+from reissue.published.series import Series
+from reissue.release.release import Release
+from reissue.taxonomy.notation import parse_column
 from tests.algorithms.streams import SCHEMA, drafted, publish, published, stream
 
 

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.algorithms._graphs import Graphs
-from reissue.algorithms._mincut import END, History, _cheapest
-from reissue.algorithms._tied import tied_nodes
+from reissue.algorithms.equivalence.graphs import Graphs
+from reissue.kernels.history_graph import END, History, _cheapest
+from reissue.kernels.indistinguishable import tied_nodes
 
 SIZE = 3
 

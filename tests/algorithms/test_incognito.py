@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.algorithms import Job, find
-from reissue.algorithms.incognito import incognito
+from reissue.algorithms.lattice.incognito import incognito
+from reissue.data.table import Table
 from reissue.errors import InputError, RequirementError
-from reissue.hierarchies import Hierarchy
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
 from tests.algorithms.contract import check_contract, meets, samples
 from tests.strategies import Case, tables
 

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import anonymize
-from reissue.algorithms._buckets import Ineligible, Signatures, assign, drawable, fill
-from reissue.algorithms._split import split
+from reissue.algorithms.invariance.buckets import Ineligible, Signatures, assign, drawable, fill
+from reissue.algorithms.invariance.split import split
+from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
-from reissue.hierarchies import Hierarchy
-from reissue.memory import Memory, load_memory, save_memory
-from reissue.release import GROUP, Release
+from reissue.release.memory import Memory, load_memory, save_memory
+from reissue.release.release import GROUP, Release
 from reissue.schema import Schema
-from reissue.table import Table
-from reissue.taxonomy import assemble
+from reissue.taxonomy.codings import Hierarchy
+from reissue.taxonomy.tree import assemble
 from tests.algorithms.contract import lies_under
 from tests.algorithms.streams import SCHEMA, drafted, publish, published, stream
 

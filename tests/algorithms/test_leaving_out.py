@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.algorithms._leaving_out import edges
-from reissue.anonymize import anonymize
+from reissue.algorithms.leaving_out import edges
 from reissue.errors import InputError, NotMetError, RequirementError
-from reissue.release import Release
+from reissue.publishing.anonymize import anonymize
+from reissue.release.release import Release
 from reissue.schema import Role, Schema
 from reissue.utility import measure
 from tests.algorithms.contract import check_contract, samples

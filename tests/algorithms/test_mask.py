@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.algorithms.mask import UNDER, _rounded
-from reissue.attack import attack
+from reissue.attacks.findings import Status
 from reissue.errors import InputError, NotMetError, RequirementError
-from reissue.findings import Status
-from reissue.hierarchies import Hierarchy
-from reissue.release import Release
+from reissue.publishing.attack import attack
+from reissue.release.release import Release
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.strategies import Case, tables
 
 TREE = {"A": ["a1", "a2", "a3"], "B": ["b1", "b2", "b3"]}

@@ -8,16 +8,17 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue._arrays import Codes
-from reissue.algorithms import Job, _frontier
-from reissue.algorithms._frontier import Frontier, Layout, Ranks, compact
-from reissue.algorithms.mondrian import mondrian
-from reissue.algorithms.pool import pool
-from reissue.cells import Counts
+from reissue.algorithms import Job
+from reissue.algorithms.partition import frontier
+from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact
+from reissue.algorithms.partition.mondrian import mondrian
+from reissue.algorithms.partition.pool import pool
+from reissue.counting.cells import Counts
+from reissue.data.table import Table
 from reissue.errors import RequirementError
-from reissue.recode import boxes_of
+from reissue.release.recode import boxes_of
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
-from reissue.table import Table
 from tests.algorithms.contract import check_contract, samples
 from tests.strategies import Case, tables
 
@@ -102,7 +103,7 @@ def test_working_in_chunks_changes_nothing(method: object, case: Case, chunk: in
             whole = run(job_for(table, wanted))
         except RequirementError:
             return
-        patch.setattr(_frontier, "_CHUNK", chunk)
+        patch.setattr(frontier, "_CHUNK", chunk)
         assert partition(run(job_for(table, wanted)).groups) == partition(whole.groups)
 
 

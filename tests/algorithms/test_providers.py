@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue.algorithms import Job
-from reissue.algorithms.providers import _followed, provider_codes, providers
-from reissue.attacks._coalition_exact import worst_coalition
-from reissue.attacks._coalition_group import Group
+from reissue.algorithms.providers.method import _followed, provider_codes, providers
+from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
-from reissue.recode import boxes_of
-from reissue.release import Draft
+from reissue.kernels.coalitions.exact import worst_coalition
+from reissue.kernels.coalitions.group import Group
+from reissue.release.recode import boxes_of
+from reissue.release.release import Draft
 from reissue.requirements import parse
 from reissue.schema import Role, Schema
-from reissue.table import Table
 from tests.algorithms.contract import ROW, check_contract, published_groups, samples
 from tests.attacks import test_coalition_search as definition
 from tests.strategies import Case, tables

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue._arrays import Codes
-from reissue.algorithms import Job, topdown
-from reissue.algorithms._cuts import Node
+from reissue.algorithms import Job
+from reissue.algorithms.lattice import topdown
+from reissue.algorithms.lattice.cuts import Node
+from reissue.data.table import Table
 from reissue.errors import RequirementError
-from reissue.hierarchies import Hierarchy
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
 from tests.algorithms.contract import check_contract, meets, samples
 from tests.strategies import Case, tables
 

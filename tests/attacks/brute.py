@@ -15,10 +15,10 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from reissue.attacks._chains import Targets
-from reissue.attacks._views import Nodes, View, Views
-from reissue.hierarchies import Hierarchy
+from reissue.kernels.chains.chains import Targets
+from reissue.published.groups import Nodes, View, Views
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 
 __all__ = [
     "CHILDREN",

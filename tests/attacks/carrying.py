@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue.attacks import CannotRunError, Knowledge, Series, find
-from reissue.findings import Finding
-from reissue.ledger._pack import pack_state, unpack_state
+from reissue.attacks import CannotRunError, Knowledge, Series, find, run_attack
+from reissue.attacks.findings import Finding
+from reissue.attacks.run import cannot_run
+from reissue.ledger.pack import pack_state, unpack_state
 from reissue.schema import Schema
 
 __all__ = ["assert_carries", "assert_same", "random_groups"]
@@ -40,14 +41,14 @@ def assert_carries(attack: str, releases: Sequence[Any], schema: Schema, limits:
     assert carried is not None
     state, found = None, []
     for number in range(1, len(releases) + 1):
-        whole = find(attack)(Series.read(releases[:number], schema, limits=limits), Knowledge())
+        whole = run_attack(find(attack), Series.read(releases[:number], schema, limits=limits), Knowledge())
         newest = Series.read(releases[number - 1 : number], schema, limits=limits)
         newest = Series(newest.releases, schema, limits=dict(limits), numbers=(number,))
         try:
             state = unpack_state(pack_state(carried.take(state, newest)))
             own = carried.judge(state, newest)
         except CannotRunError as obstacle:
-            own = obstacle.finding(attack, tuple(range(1, number + 1)))
+            own = cannot_run(attack, tuple(range(1, number + 1)), obstacle)
         assert_same(own, whole, changing=schema.updates.get("none", not schema.updates) is not True)
         found.append(own)
     return found

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from reissue.findings import Finding
+from reissue.attacks.findings import Finding
 
 __all__ = ["sound"]
 

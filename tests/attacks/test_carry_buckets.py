@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.attacks import Series, find
-from reissue.attacks._carry_buckets import Found, Stays, kinds_of, look
+from reissue.attacks.equivalence.buckets import Found, Stays, kinds_of, look
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
 from tests.attacks.carrying import assert_carries

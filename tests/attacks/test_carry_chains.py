@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.anonymize import anonymize
-from reissue.attacks import CannotCarryError, CannotRunError, Knowledge, Series, find
-from reissue.attacks._past import past_of, state_of, taken
-from reissue.findings import Finding, Status, not_run
-from reissue.hierarchies import Hierarchy
-from reissue.ledger._pack import pack_state, unpack_state
+from reissue.attacks import CannotCarryError, CannotRunError, Knowledge, Series, find, run_attack
+from reissue.attacks.findings import Finding, Status, not_run
+from reissue.kernels.chains.history import past_of, state_of, taken
+from reissue.ledger.pack import pack_state, unpack_state
+from reissue.publishing.anonymize import anonymize
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import brute_left, random_history, schema, seeded
 from tests.attacks.carrying import assert_same
 
@@ -37,7 +37,7 @@ def carried(
     assert attack.carried is not None
     state, found = None, list[Finding | None]()
     for number in range(1, len(releases) + 1):
-        whole = attack(Series.read(releases[:number], plan, limits=limits, exact=exact), Knowledge())
+        whole = run_attack(attack, Series.read(releases[:number], plan, limits=limits, exact=exact), Knowledge())
         newest = Series.read(releases[number - 1 : number], plan)
         newest = Series(newest.releases, plan, exact=exact, limits=dict(limits), numbers=(number,))
         state = unpack_state(pack_state(attack.carried.take(state, newest)))

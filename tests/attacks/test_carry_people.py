@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.attacks._carry_beliefs import _risks
-from reissue.attacks._carry_people import meet
-from reissue.attacks._carry_stretches import Stretches
+from reissue.attacks.updates.beliefs import _risks
+from reissue.people.index import meet
+from reissue.people.presence import Stretches
 
 
 @given(st.lists(st.lists(st.integers(-9, 30), unique=True), max_size=7))

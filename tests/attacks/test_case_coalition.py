@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._coalition_records import read_records
-from reissue.findings import Finding
+from reissue.attacks.coalition.records import read_records
+from reissue.attacks.findings import Finding
 from reissue.published import read_published
+from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from tests.attacks import test_coalition_search as definition
 from tests.attacks.cases import sound

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
-from reissue.attack import attack
-from reissue.findings import Status
+from reissue.attacks.findings import Status
+from reissue.publishing.attack import attack
 from tests.attacks.cases import sound
 from tests.papers.test_correspondence import R1, R2, SCHEMA
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reissue import anonymize, synth
-from reissue.attack import attack
+from reissue.publishing.attack import attack
 from tests.attacks.cases import sound
 
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._case_equivalence import two_groups
-from reissue.attacks._membership import membership
-from reissue.attacks._propagation import propagate
-from reissue.attacks._series import Series
-from reissue.findings import Status
+from reissue.attacks.equivalence.case import two_groups
+from reissue.attacks.equivalence.propagation import propagate
+from reissue.attacks.findings import Status
+from reissue.people.membership import membership
+from reissue.published.series import Series
+from reissue.publishing.attack import attack
 from tests.algorithms.streams import SCHEMA as STREAM
 from tests.algorithms.streams import publish, stream
 from tests.attacks.cases import sound

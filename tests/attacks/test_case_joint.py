@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from reissue import anonymize, synth
-from reissue.attack import attack
 from reissue.attacks import Knowledge, Series, find
+from reissue.publishing.attack import attack
 from reissue.schema import Role, Schema
 from tests.attacks.cases import sound
 

@@ -5,11 +5,11 @@ import pytest
 
 import reissue as ri
 from reissue import synth
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.findings import Status
-from reissue.hierarchies import Hierarchy
+from reissue.attacks.findings import Status
+from reissue.publishing.attack import attack
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.cases import sound
 
 BORN = Hierarchy("tree", tree={"Q": ["q1", "q2"]})

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from reissue import anonymize, synth
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.findings import Finding, Status
+from reissue.attacks.findings import Finding, Status
+from reissue.publishing.attack import attack
 from tests.attacks.cases import sound
 from tests.papers.test_minimality import NON, finding, people, rows
 

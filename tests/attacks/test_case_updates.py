@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.findings import Status
+from reissue.attacks.findings import Status
+from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from tests.attacks.cases import sound
 from tests.papers.test_updates import NAMES, SCHEMA, TABLE_3, TABLE_4, TABLE_5, TREE, published

@@ -3,10 +3,10 @@
 import polars as pl
 
 from reissue import anonymize, synth
-from reissue.attack import attack
 from reissue.attacks import Attack, registered
-from reissue.attacks._cases import histogram, listed, plural, row_texts, short, shown, value_text
-from reissue.findings import Findings, Status, not_run
+from reissue.attacks.cases import histogram, listed, plural, row_texts, short, shown, value_text
+from reissue.attacks.findings import Findings, Status, not_run
+from reissue.publishing.attack import attack
 from tests.attacks.cases import sound
 
 

@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import anonymize
-from reissue.attack import attack
 from reissue.attacks import Knowledge, Series
-from reissue.attacks._coalition_records import read_records, without
-from reissue.attacks.coalition import weakest
+from reissue.attacks.coalition.attack import weakest
+from reissue.attacks.coalition.records import read_records, without
+from reissue.attacks.findings import Finding, Status
+from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError
-from reissue.findings import Finding, Status
-from reissue.hierarchies import Hierarchy
 from reissue.published import read_published
+from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from reissue.schema import Role, Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
 from tests.algorithms.contract import ROW
 from tests.attacks import test_coalition_search as definition
 

@@ -9,13 +9,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from reissue._arrays import Ints
-from reissue.algorithms._mprivate import MPrivate
-from reissue.attacks import _coalition_values as values_module
-from reissue.attacks._coalition_bounds import entropy_at_least
-from reissue.attacks._coalition_exact import worst_coalition
-from reissue.attacks._coalition_given import Given, answers, private
-from reissue.attacks._coalition_values import Holdings, values_stay
-from reissue.cells import Counts, Domain
+from reissue.algorithms.providers.requirement import MPrivate
+from reissue.counting.cells import Counts, Domain
+from reissue.kernels.coalitions import values as values_module
+from reissue.kernels.coalitions.bounds import entropy_at_least
+from reissue.kernels.coalitions.contributions import Given, answers, private
+from reissue.kernels.coalitions.exact import worst_coalition
+from reissue.kernels.coalitions.values import Holdings, values_stay
 from reissue.requirements import parse
 from tests.attacks import test_coalition_search as one
 from tests.attacks.test_coalition_search import DOMAIN, GROWING, OTHERS

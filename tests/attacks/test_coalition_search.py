@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.attacks import _coalition_exact as exact
-from reissue.attacks import _coalition_group as groups
-from reissue.attacks._coalition_exact import worst_coalition
-from reissue.attacks._coalition_group import Group, Oracle
-from reissue.attacks._coalition_search import STRATEGIES
-from reissue.cells import Domain
-from reissue.hierarchies import Coding, Hierarchy
+from reissue.counting.cells import Domain
+from reissue.kernels.coalitions import exact
+from reissue.kernels.coalitions import group as groups
+from reissue.kernels.coalitions.exact import worst_coalition
+from reissue.kernels.coalitions.group import Group, Oracle
+from reissue.kernels.coalitions.search import STRATEGIES
 from reissue.requirements import Requirement, parse
+from reissue.taxonomy.codings import Coding, Hierarchy
 
 GROWING = ["k=3", "k=1", "l=2", "l=3", "k=3 & l=2", "k-e=2,3", "k-e=1,2"]
 OTHERS = [

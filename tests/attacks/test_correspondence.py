@@ -8,21 +8,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue.anonymize import anonymize
-from reissue.attack import attack
 from reissue.attacks import CannotRunError, Knowledge
-from reissue.attacks import _chains as chains_module
-from reissue.attacks import _correspondence_exact as exact_module
-from reissue.attacks import _pairs as pairs_module
-from reissue.attacks._chains import targets
-from reissue.attacks._correspondence_exact import solve
-from reissue.attacks._recodings import varying
-from reissue.attacks._views import read_views
-from reissue.attacks.correspondence import crack_sizes
+from reissue.attacks.correspondence import exact as exact_module
+from reissue.attacks.correspondence.attack import crack_sizes
+from reissue.attacks.correspondence.exact import solve
+from reissue.attacks.findings import Finding, Status, Verdict
+from reissue.counting import pairs as pairs_module
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
-from reissue.findings import Finding, Status, Verdict
-from reissue.hierarchies import Hierarchy
+from reissue.kernels.chains import chains as chains_module
+from reissue.kernels.chains.chains import targets
+from reissue.published.groups import read_views
+from reissue.published.recodings import varying
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.attack import attack
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import (
     CHILDREN,
     Chain,

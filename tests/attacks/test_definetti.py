@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks.definetti import People, _coarse, _Pairs, people_of, sharpen
-from reissue.findings import Status
+from reissue.attacks.definetti.attack import People, _coarse, _Pairs, people_of, sharpen
+from reissue.attacks.findings import Status
+from reissue.data.table import Table
+from reissue.publishing.attack import attack
 from reissue.schema import Schema
-from reissue.table import Table
 
 SCHEMA = Schema.of_columns(quasi=["age", "sex", "job"], sensitive=["ill"])
 

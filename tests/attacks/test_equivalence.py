@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue import anonymize
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._equivalence_exact import Bucket, buckets, cheapest
-from reissue.attacks._membership import Membership, membership
-from reissue.attacks._propagation import domino, propagate
-from reissue.attacks._series import Series
+from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
+from reissue.attacks.equivalence.propagation import domino, propagate
+from reissue.attacks.findings import Status
 from reissue.errors import InputError
-from reissue.findings import Status
-from reissue.release import Release
+from reissue.people.membership import Membership, membership
+from reissue.published.series import Series
+from reissue.publishing.attack import attack
+from reissue.release.release import Release
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
 from tests.hospital import SCHEMA as HOSPITAL

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.attacks._equivalence_contract import coefficients, tied
-from reissue.attacks._equivalence_exact import Bucket, _patterns, cheapest, tells_newest
+from reissue.attacks.equivalence.exact import Bucket, _patterns, cheapest, tells_newest
+from reissue.attacks.equivalence.merge import coefficients, tied
 
 
 def some_bucket(seed: int) -> Bucket:

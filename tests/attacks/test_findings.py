@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from reissue.attack import attack
-from reissue.attacks import CannotRunError, Knowledge, Series, _base, find, registered
+from reissue.attacks import CannotRunError, Knowledge, Series, find, registered, registry
 from reissue.attacks import attack as register
-from reissue.errors import InputError, RiskError
-from reissue.findings import Finding, Findings, Status, Verdict, Why, gravity, not_run, tried
+from reissue.attacks.findings import Finding, Findings, Status, Verdict, gravity, not_run, tried
+from reissue.errors import InputError, RiskError, Why
+from reissue.publishing.attack import attack
 from reissue.schema import Schema
 
 GOOD = Finding("a", Status.WITHSTOOD, "Nobody is worse off.", (1, 2), population=8)
@@ -113,7 +113,7 @@ def test_a_reason_belongs_to_what_was_not_run() -> None:
 
 
 def test_a_users_attack_registers_like_a_built_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_base, "_REGISTRY", registered())
+    monkeypatch.setattr(registry, "_REGISTRY", registered())
 
     @register("counting", "Counts releases.")
     def counting(series: Series, knowledge: Knowledge) -> Finding:
@@ -133,7 +133,7 @@ def test_a_users_attack_registers_like_a_built_in_one(monkeypatch: pytest.Monkey
 
 
 def test_a_bug_in_an_attack_is_never_taken_for_withstood(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_base, "_REGISTRY", registered())
+    monkeypatch.setattr(registry, "_REGISTRY", registered())
 
     @register("broken", "Breaks.")
     def broken(series: Series, knowledge: Knowledge) -> Finding:

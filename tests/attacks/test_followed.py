@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks._followed import CERTAIN, IMPOSSIBLE, Followed, View, begun, read_followed
-from reissue.attacks._forward import Places, Stays, stays_blocks
-from reissue.attacks._shaped import Shaped
-from reissue.attacks._trailed import Trailed
-from reissue.attacks._trails import Trails
+from reissue.kernels.forward_backward import Places, Stays, stays_blocks
+from reissue.kernels.tracking.belief_tracker import Shaped
+from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, Followed, View, begun, read_followed
+from reissue.kernels.tracking.trajectories import Trails
+from reissue.kernels.tracking.trajectory_tracker import Trailed
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, mark_of, read_updates
 

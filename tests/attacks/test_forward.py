@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._following import follow
-from reissue.attacks._forward import Places, blocks, histories
-from reissue.attacks._series import Series
-from reissue.findings import Status
+from reissue.attacks.findings import Status
+from reissue.kernels.forward_backward import Places, blocks, histories
+from reissue.people.histories import follow
+from reissue.published.series import Series
+from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from reissue.updates import UpdateModel
 

@@ -10,10 +10,10 @@ import pytest
 
 import reissue as ri
 from reissue import synth
-from reissue.attacks import Knowledge, Series, find
-from reissue.findings import Finding
+from reissue.attacks import Knowledge, Series, find, run_attack
+from reissue.attacks.findings import Finding
+from reissue.publishing.series import anonymize_series
 from reissue.schema import Schema
-from reissue.series import anonymize_series
 from tests.ledger.series import MONTHS as STAYING
 
 SCHEMA = replace(Schema.of_columns(identifier="id", quasi=["q"], sensitive=["s"]), updates={"none": True})
@@ -185,7 +185,7 @@ def test_releases_may_show_different_columns() -> None:
     first = shown(("[0, 9]", "aab"))
     second = shown(("[0, 9]", "ab")).rename({"q": "r"})
     who = [people(A=1, B=2, C=3).with_columns(r=pl.col("q")), people(A=1, B=2).with_columns(r=pl.col("q"))]
-    found = find("joint")(Series.read([first, second], schema), Knowledge(members=who))
+    found = run_attack(find("joint"), Series.read([first, second], schema), Knowledge(members=who))
     assert found.details["sure"] == 1
 
 

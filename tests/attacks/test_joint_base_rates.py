@@ -7,8 +7,8 @@ import pytest
 from reissue._arrays import Ints
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe
-from reissue.kernels.observations import Observation
-from reissue.kernels.transitions import Model
+from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.everyone.transitions import Model
 from tests.kernels.worlds import observed
 
 

@@ -13,9 +13,9 @@ from reissue.attacks import Knowledge, Series, State
 from reissue.attacks.joint import state as carried
 from reissue.attacks.joint.attack import joint
 from reissue.ledger import Ledger
-from reissue.ledger._pack import pack_state, unpack_state
-from reissue.publish import publish_next
-from reissue.release import Release
+from reissue.ledger.pack import pack_state, unpack_state
+from reissue.publishing.publish import publish_next
+from reissue.release.release import Release
 from reissue.schema import Schema
 
 

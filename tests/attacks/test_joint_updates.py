@@ -7,16 +7,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue.anonymize import anonymize
-from reissue.attacks import Knowledge, Series, find
+from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Seen, _counted, grown, update_model
-from reissue.kernels.learned_steps import smoothed
-from reissue.kernels.transitions import Model
-from reissue.people import Crowd
+from reissue.kernels.everyone.learned_steps import smoothed
+from reissue.kernels.everyone.transitions import Model
+from reissue.people.crowd import Crowd
+from reissue.publishing.anonymize import anonymize
 from reissue.schema import Schema
 
 COLUMNS = Schema.of_columns(quasi=["age", "town"], sensitive=["illness"], identifier="who")
@@ -83,7 +83,7 @@ def test_values_are_taken_to_stay_just_where_they_do(changes: float, source: str
 
 def test_a_ledger_s_attack_refines_what_it_learned() -> None:
     releases = published(panel(0.15))
-    state, whole = None, find("joint")(Series.read(releases, COLUMNS), Knowledge(groups=True))
+    state, whole = None, run_attack(find("joint"), Series.read(releases, COLUMNS), Knowledge(groups=True))
     for number, release in enumerate(releases, 1):
         strong = replace(COLUMNS, policy={"knowledge": "groups"})
         state = add(state, replace(Series.read([release], strong), numbers=(number,)))

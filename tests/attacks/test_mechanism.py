@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._possible import Belief, Possible, weigh
-from reissue.attacks._signatures import frame_signature, signature
-from reissue.attacks.mechanism import by_components, by_refusals, by_running, median_splits, possible_worlds
-from reissue.cells import Domain
+from reissue.attacks.findings import Status
+from reissue.attacks.mechanism.attack import by_components, by_refusals, by_running, median_splits, possible_worlds
+from reissue.attacks.mechanism.possible import Belief, Possible, weigh
+from reissue.attacks.mechanism.signatures import frame_signature, signature
+from reissue.counting.cells import Domain
+from reissue.data.table import Table
 from reissue.errors import InputError, ReissueError
-from reissue.findings import Status
-from reissue.hierarchies import Hierarchy
 from reissue.published import read_published
-from reissue.release import Release
+from reissue.publishing.attack import attack
+from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
 
 TREE = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
 ILL = Hierarchy("tree", tree={"HIV": {}, "flu": {}})
@@ -272,7 +272,7 @@ def test_a_release_is_the_same_whatever_its_order_and_its_numbers() -> None:
 
 
 def test_refusals_of_a_full_domain_that_is_too_large_are_refused() -> None:
-    from reissue.attacks.mechanism import full_domain
+    from reissue.attacks.mechanism.attack import full_domain
 
     frame = pl.DataFrame({f"q{n}": [1, 900] for n in range(9)} | {"ill": ["HIV", "flu"]})
     plan = Schema.of_columns(

@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._rules import judged
-from reissue.attacks.minimality import Linkage, credibility, limit_of, link, link_release
-from reissue.cells import Counts
-from reissue.findings import Status
-from reissue.hierarchies import Hierarchy
+from reissue.attacks.findings import Status
+from reissue.attacks.minimality.attack import Linkage, credibility, limit_of, link, link_release
+from reissue.attacks.minimality.rules import judged
+from reissue.counting.cells import Counts
+from reissue.data.table import Table
 from reissue.people.containment import containment
 from reissue.published import read_published
+from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
 
 TREE = {"A": ["a1", "a2", "a3"], "B": ["b1", "b2"]}
 LEAVES = ["a1", "a2", "a3", "b1", "b2"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.attacks._binomials import Block, error_bound, exact, fast
+from reissue.attacks.minimality.binomials import Block, error_bound, exact, fast
 
 
 def block(size: int, limit: int, copies: int = 1, known: int = 0, more: int = 0) -> Block:

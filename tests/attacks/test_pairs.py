@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Ints
-from reissue.algorithms._pools import Pool, counted, stable_order
-from reissue.attacks._pairs import Histograms, common, equal_keys, pieces, ranges
+from reissue.algorithms.correspondence.pools import Pool, counted, stable_order
+from reissue.counting.pairs import Histograms, common, equal_keys, pieces, ranges
 
 
 def histograms(rng: np.random.Generator, groups: int, values: int, filled: int) -> Histograms:
@@ -57,7 +57,7 @@ def test_equal_keys() -> None:
 
 
 def test_pieces_cover_everything_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reissue.attacks._pairs._PIECE", 10)
+    monkeypatch.setattr("reissue.counting.pairs._PIECE", 10)
     weights = np.array([4, 4, 4, 30, 0, 0, 9, 2])
     parts = list(pieces(weights))
     assert [i for part in parts for i in range(part.start, part.stop)] == list(range(8))

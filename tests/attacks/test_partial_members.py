@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue import synth
 from reissue.attacks import Knowledge, Series
-from reissue.attacks._following import follow
-from reissue.attacks.updates import risks
-from reissue.notation import parse_column
+from reissue.attacks.updates.attack import risks
+from reissue.data.table import Table
+from reissue.people.histories import follow
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.notation import parse_column
 from reissue.updates import UpdateModel
 
 SCHEMA = Schema.of_columns(

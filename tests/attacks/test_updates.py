@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue._arrays import Floats
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._membership import Membership, membership
-from reissue.attacks._series import Series
-from reissue.attacks.updates import posteriors
-from reissue.findings import Status
+from reissue.attacks.findings import Status
+from reissue.attacks.updates.attack import posteriors
+from reissue.people.membership import Membership, membership
+from reissue.published.series import Series
+from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
 

@@ -45,7 +45,7 @@ def test_act_one_exposes_hundreds_and_act_two_nobody(story: demo.Story) -> None:
 
 
 def test_every_month_of_act_one_meets_what_it_says_by_itself(story: demo.Story) -> None:
-    from reissue.check import check
+    from reissue.verify.check import check
 
     schema = Schema.load(story.out / "schema.toml")
     for path in sorted(story.one.folder.glob("month-??.csv")):

@@ -11,7 +11,7 @@ import pytest
 
 from reissue.errors import InputError
 from reissue.ledger import Ledger
-from reissue.ledger._key import KeyWarning, find_key
+from reissue.ledger.key import KeyWarning, find_key
 from reissue.schema import Schema
 from reissue.words import visible
 from tests.cli.conftest import Reissue, files

@@ -11,7 +11,7 @@ from typing import Self
 
 import pytest
 
-from reissue.ledger.proposal import QUESTIONS
+from reissue.proposing.policy_questions import QUESTIONS
 from reissue.schema import Schema
 
 _PATIENCE = 60

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from reissue.anonymize import anonymize
+from reissue.publishing.anonymize import anonymize
 from tests.cli.conftest import Reissue
 from tests.ledger.series import MONTHS, POOL, schema
 

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from reissue import synth
-from reissue.anonymize import anonymize
 from reissue.errors import InternalError
-from reissue.files import read_file
+from reissue.files.tables import read_file
+from reissue.publishing.anonymize import anonymize
 from tests.cli.conftest import PATIENTS, Reissue, files
 
 pytestmark = pytest.mark.usefixtures("hospital")
@@ -41,7 +41,7 @@ def test_a_bug_shows_no_data(reissue: Reissue, tmp_path: Path, monkeypatch: pyte
         secret = "Xanthippe"  # noqa: S105
         raise ValueError(secret)
 
-    monkeypatch.setattr("reissue.table.Table.read", broken)
+    monkeypatch.setattr("reissue.data.table.Table.read", broken)
     before = files(tmp_path)
     outcome = reissue(*WORK, *(["--json"] if as_json else []))
     assert outcome.code == 70
@@ -57,7 +57,7 @@ def test_a_contradiction_of_our_own_is_called_a_bug(reissue: Reissue, monkeypatc
     def contradict(*_: object, **__: object) -> None:
         raise InternalError("Two counts differ.")
 
-    monkeypatch.setattr("reissue.table.Table.read", contradict)
+    monkeypatch.setattr("reissue.data.table.Table.read", contradict)
     outcome = reissue(*WORK)
     assert outcome.code == 70
     assert "Two counts differ." in outcome.err

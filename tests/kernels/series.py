@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.kernels.observations import Observation
+from reissue.kernels.everyone.observations import Observation
 from tests.kernels.worlds import observed
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reissue.kernels.deduction import Neighbourhood, Proof, Rule, prove
-from reissue.kernels.transitions import Model
+from reissue.kernels.everyone.deduction import Neighbourhood, Proof, Rule, prove
+from reissue.kernels.everyone.transitions import Model
 from tests.kernels import worlds
 from tests.kernels.series import tiny
 from tests.kernels.test_everyone import KINDS

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from reissue.attacks.joint.beliefs import Beliefs, believe
-from reissue.kernels.elimination import narrow
-from reissue.kernels.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
-from reissue.kernels.sharpening import sharpened
-from reissue.kernels.transitions import Model
+from reissue.kernels.everyone.elimination import narrow
+from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
+from reissue.kernels.everyone.sharpening import sharpened
+from reissue.kernels.everyone.transitions import Model
 from tests.kernels import worlds
 from tests.kernels.series import Tiny, tiny
 from tests.kernels.worlds import observed

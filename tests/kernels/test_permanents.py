@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.kernels.permanents import others
+from reissue.kernels.everyone.permanents import others
 
 
 @settings(max_examples=60)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.kernels.iterative_scaling import Chains, messages_of, posterior, scale
-from reissue.kernels.observations import layer_of
-from reissue.kernels.sharpening import sharpened
-from reissue.kernels.slot_counts import count_messages, without_one
-from reissue.kernels.transitions import Model
+from reissue.kernels.everyone.iterative_scaling import Chains, messages_of, posterior, scale
+from reissue.kernels.everyone.observations import layer_of
+from reissue.kernels.everyone.sharpening import sharpened
+from reissue.kernels.everyone.slot_counts import count_messages, without_one
+from reissue.kernels.everyone.transitions import Model
 from tests.kernels import worlds
 from tests.kernels.worlds import observed
 

@@ -7,7 +7,7 @@ from math import factorial, prod
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.kernels.observations import Observation
+from reissue.kernels.everyone.observations import Observation
 
 Place = tuple[int | None, int]
 """A group, or none, and a value."""

@@ -22,12 +22,12 @@ import polars as pl
 import sqlalchemy as sa
 import sqlalchemy.dialects.sqlite
 
-import reissue.ledger._together  # noqa: F401
+import reissue.publishing.gate  # noqa: F401
 from reissue import algorithms, attacks
 from reissue.ledger import Ledger
-from reissue.ledger._head import read_head
-from reissue.ledger._store import Writer
-from reissue.publish import publish_next
+from reissue.ledger.head import read_head
+from reissue.ledger.store import Writer
+from reissue.publishing.publish import publish_next
 
 SEVENTH = 7
 Outcome = dict[str, Any]

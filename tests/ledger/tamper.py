@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reissue.ledger import Ledger
-from reissue.ledger._chain import Entry, entry_after
+from reissue.ledger.chain import Entry, entry_after
 
 __all__ = ["put", "rewrite", "run", "swap", "unguard"]
 

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.anonymize import anonymize
 from reissue.errors import DataError, NotMetError
-from reissue.hierarchies import Hierarchy
-from reissue.ledger import Ledger, RefusedError
-from reissue.ledger.adopt import adopt
+from reissue.ledger import Ledger
 from reissue.ledger.ledger import csv_bytes
-from reissue.publish import publish_next
-from reissue.release import Release
+from reissue.publishing.adopt import adopt
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.publish import publish_next
+from reissue.publishing.refusal import RefusedError
+from reissue.release.release import Release
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import seeded
 
 POLICY = {"method": "correspondence", "require": "k=3", "attacks": ["correspondence"], "limit": 1}

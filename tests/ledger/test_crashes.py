@@ -14,8 +14,8 @@ import pytest
 
 from reissue.errors import InputError
 from reissue.ledger import Ledger
-from reissue.ledger._store import _still
-from reissue.publish import publish
+from reissue.ledger.store import _still
+from reissue.publishing.publish import publish
 from tests.ledger.conftest import Begin
 from tests.ledger.series import INVARIANCE, MONTHS, schema
 from tests.silence import refused
@@ -110,7 +110,7 @@ def test_many_publishers_at_once_do_not_interleave(begin: Begin, place: str) -> 
 def limited(base: Path, prepare: Callable[[], None]) -> "subprocess.CompletedProcess[str]":
     """Publish in a child that lives under a limit."""
     code = (
-        "import sys, polars as pl; from reissue.ledger import Ledger; from reissue.publish import publish\n"
+        "import sys, polars as pl; from reissue.ledger import Ledger; from reissue.publishing.publish import publish\n"
         "from reissue.errors import InputError\n"
         "try:\n"
         "    publish(pl.read_parquet('next.parquet'), Ledger.open('base.ledger'))\n"
@@ -177,7 +177,7 @@ def test_entries_that_are_still_in_the_log_are_not_overlooked(base: Path) -> Non
 def test_a_folder_that_cannot_be_written_is_said(base: Path) -> None:
     script = 'mount --bind base.ledger base.ledger && mount -o remount,ro,bind base.ledger && exec "$0" -c "$1"'
     code = (
-        "import sys, polars as pl; from reissue.ledger import Ledger; from reissue.publish import publish\n"
+        "import sys, polars as pl; from reissue.ledger import Ledger; from reissue.publishing.publish import publish\n"
         "from reissue.errors import InputError\n"
         "try:\n"
         "    publish(pl.read_parquet('next.parquet'), Ledger.open('base.ledger'))\n"

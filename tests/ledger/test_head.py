@@ -9,9 +9,9 @@ import pytest
 
 from reissue.errors import DataError, InputError
 from reissue.ledger import Ledger
-from reissue.ledger._chain import entry_after
-from reissue.ledger._head import head_file, read_head
-from reissue.publish import publish, publish_next
+from reissue.ledger.chain import entry_after
+from reissue.ledger.head import head_file, read_head
+from reissue.publishing.publish import publish, publish_next
 from tests.ledger.conftest import KEY, Begin
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 from tests.ledger.tamper import put, rewrite, run, unguard

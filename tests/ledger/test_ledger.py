@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger import Ledger
-from reissue.ledger._chain import broken, canonical, entry_after
-from reissue.ledger._key import Key
-from reissue.ledger._store import MIGRATIONS, NoLedgerError
-from reissue.publish import publish
+from reissue.ledger.chain import broken, canonical, entry_after
+from reissue.ledger.key import Key
+from reissue.ledger.store import MIGRATIONS, NoLedgerError
+from reissue.publishing.publish import publish
 from reissue.schema import Schema
 from tests.ledger.conftest import KEY, Begin
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from reissue.anonymize import anonymize
 from reissue.errors import DataError
 from reissue.ledger import Ledger
-from reissue.ledger._pack import pack_memory, pack_state, unpack_memory, unpack_state
-from reissue.memory import load_memory, save_memory
-from reissue.publish import publish, publish_next
+from reissue.ledger.pack import pack_memory, pack_state, unpack_memory, unpack_state
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.publish import publish, publish_next
+from reissue.release.memory import load_memory, save_memory
 from tests.ledger.series import INVARIANCE, MONTHS, schema
 
 KINDS = st.sampled_from([np.int64, np.int32, np.uint8, np.uint64, np.bool_, np.float64])

@@ -12,10 +12,11 @@ import pytest
 from reissue import synth
 from reissue.attacks import find
 from reissue.errors import InputError
-from reissue.ledger import Ledger, RefusedError
-from reissue.ledger.proposal import QUESTIONS, propose_policy, read_answers
+from reissue.ledger import Ledger
 from reissue.policy import Policy
-from reissue.publish import publish
+from reissue.proposing.policy_questions import QUESTIONS, propose_policy, read_answers
+from reissue.publishing.publish import publish
+from reissue.publishing.refusal import RefusedError
 from reissue.schema import Schema
 
 COLUMNS = '[columns]\np = "identifier"\nage = "quasi"\nill = "sensitive"\n'

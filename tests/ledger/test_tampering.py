@@ -10,10 +10,10 @@ import pytest
 
 from reissue.errors import DataError
 from reissue.ledger import Ledger
-from reissue.ledger._chain import _hash, canonical, entry_after
-from reissue.ledger._shape import misplaced, misshapen
-from reissue.ledger.adopt import adopt
-from reissue.publish import publish, publish_next
+from reissue.ledger.chain import _hash, canonical, entry_after
+from reissue.ledger.entry import misplaced, misshapen
+from reissue.publishing.adopt import adopt
+from reissue.publishing.publish import publish, publish_next
 from reissue.schema import Schema
 from tests.ledger.conftest import Begin
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema

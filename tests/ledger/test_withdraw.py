@@ -8,8 +8,8 @@ import pytest
 from reissue.cli import _app
 from reissue.errors import InputError
 from reissue.ledger import Ledger
-from reissue.ledger.adopt import adopt
-from reissue.publish import publish, publish_next
+from reissue.publishing.adopt import adopt
+from reissue.publishing.publish import publish, publish_next
 from tests.ledger.conftest import KEY, Begin
 from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 from tests.silence import refused

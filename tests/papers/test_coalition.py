@@ -7,16 +7,16 @@ import polars as pl
 import pytest
 
 import reissue
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._coalition_group import Oracle
-from reissue.attacks._coalition_records import read_records
-from reissue.attacks._coalition_search import STRATEGIES
-from reissue.findings import Finding, Status
-from reissue.hierarchies import Hierarchy
+from reissue.attacks.coalition.records import read_records
+from reissue.attacks.findings import Finding, Status
+from reissue.kernels.coalitions.group import Oracle
+from reissue.kernels.coalitions.search import STRATEGIES
 from reissue.published import read_published
+from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 
 PATIENTS = pl.DataFrame(
     [

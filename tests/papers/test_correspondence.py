@@ -2,12 +2,12 @@
 
 import polars as pl
 
-from reissue.attack import attack
-from reissue.attacks._chains import targets
-from reissue.attacks.correspondence import crack_sizes
-from reissue.findings import Status
-from reissue.hierarchies import Hierarchy
+from reissue.attacks.correspondence.attack import crack_sizes
+from reissue.attacks.findings import Status
+from reissue.kernels.chains.chains import targets
+from reissue.publishing.attack import attack
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import brute_left, left_of, views_of
 
 SCHEMA = Schema.of_columns(

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from reissue import anonymize
-from reissue.algorithms._mincut import History
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._equivalence_exact import buckets, cheapest
-from reissue.attacks._membership import membership
-from reissue.attacks._series import Series
-from reissue.findings import Status
-from reissue.release import Release
+from reissue.attacks.equivalence.exact import buckets, cheapest
+from reissue.attacks.findings import Status
+from reissue.kernels.history_graph import History
+from reissue.people.membership import membership
+from reissue.published.series import Series
+from reissue.publishing.attack import attack
+from reissue.release.release import Release
 from tests.hospital import SCHEMA, T1, T2, T3
 
 

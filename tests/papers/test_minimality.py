@@ -12,19 +12,26 @@ import pytest
 
 import reissue as ri
 from reissue._arrays import Bools
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._possible import Belief, Possible
-from reissue.attacks._refusals import information_loss
-from reissue.attacks.mechanism import by_refusals, by_running, full_domain, median_splits, possible_worlds, sequence
-from reissue.attacks.minimality import credibility, link
-from reissue.cells import Counts, Domain
-from reissue.findings import Finding, Status
-from reissue.hierarchies import Hierarchy
+from reissue.attacks.findings import Finding, Status
+from reissue.attacks.mechanism.attack import (
+    by_refusals,
+    by_running,
+    full_domain,
+    median_splits,
+    possible_worlds,
+    sequence,
+)
+from reissue.attacks.mechanism.possible import Belief, Possible
+from reissue.attacks.mechanism.refusals import information_loss
+from reissue.attacks.minimality.attack import credibility, link
+from reissue.counting.cells import Counts, Domain
+from reissue.data.table import Table
 from reissue.published import read_published
+from reissue.publishing.attack import attack
 from reissue.requirements import CKSafety, Requirement, parse
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
 
 QID = Hierarchy("tree", tree={"Q": ["q1", "q2", "q3"], "q4": {}})
 EDUCATION = {"elementary": ["1st-4th", "5th-6th", "7th-8th"], "university": ["undergrad", "postgrad"]}

@@ -4,17 +4,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue._distinctness import check_series
-from reissue.attack import attack
 from reissue.attacks import Knowledge
-from reissue.attacks._following import follow
-from reissue.attacks._forward import Places, blocks
-from reissue.attacks._series import Series
-from reissue.attacks.updates import risks
-from reissue.findings import Status
-from reissue.hierarchies import Hierarchy
+from reissue.attacks.findings import Status
+from reissue.attacks.updates.attack import risks
+from reissue.kernels.forward_backward import Places, blocks
+from reissue.people.histories import follow
+from reissue.published.series import Series
+from reissue.publishing.attack import attack
 from reissue.schema import Schema
+from reissue.taxonomy.codings import Hierarchy
 from reissue.updates import UpdateModel, read_updates
+from reissue.verify.series import check_series
 
 TREE = {
     "Respiratory": ["Flu", "Pneumonia", "Lung Cancer"],

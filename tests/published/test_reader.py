@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue.data.table import Table
 from reissue.errors import DataError, SchemaError
 from reissue.published import Form, PublishedRelease, read_published
-from reissue.recode import make_release
-from reissue.release import Counterfeits, Draft, Release
+from reissue.release.release import Counterfeits, Draft, Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.verify.recheck import make_release
 
 SCHEMA = Schema.of_columns(quasi=["age", "job"], sensitive=["ill", "len"])
 FRAME = pl.DataFrame(

@@ -1,6 +1,6 @@
 """Findings with a picture of every kind, for the report's tests."""
 
-from reissue.findings import Attacked, Finding, Findings, Point, Status
+from reissue.attacks.findings import Attacked, Finding, Findings, Point, Status
 
 SCRIPT = "<script>alert(1)</script>"
 

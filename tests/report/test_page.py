@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.attacks import registered
-from reissue.errors import InputError, InternalError
-from reissue.findings import Attacked, Finding, Findings, Point, Status, Why, not_run
+from reissue.attacks.findings import Attacked, Finding, Findings, Point, Status, not_run
+from reissue.errors import InputError, InternalError, Why
 from reissue.report import costs_of, report_html, write_report
-from reissue.report._pictures import KINDS, drawing
-from reissue.report._scale import fit
 from reissue.report.page import _code
+from reissue.report.pictures import KINDS, drawing
+from reissue.report.scale import fit
 from reissue.synth import Population, schema
 from reissue.utility import measure
 from tests.report.cases import PICTURES, SCRIPT, every_picture

@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from reissue._groups import Groups, read_groups
-from reissue.cells import Counts, Domain
-from reissue.hierarchies import Hierarchy
+from reissue.counting.cells import Counts, Domain
+from reissue.data.table import Table
 from reissue.published import read_published
 from reissue.schema import Schema
-from reissue.table import Table
-from reissue.taxonomy import Taxonomy
+from reissue.taxonomy.codings import Hierarchy
+from reissue.taxonomy.tree import Taxonomy
+from reissue.verify.groups import Groups, read_groups
 
 __all__ = ["TREE", "Sample", "requirements", "samples"]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue._measures import distance, judge
 from reissue.requirements import TCloseness, parse, registered
+from reissue.verify.measures import distance, judge
 from tests.requirements.definitions import emd, holds
 from tests.requirements.strategies import Sample, requirements, samples
 

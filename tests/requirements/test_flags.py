@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.cells import Counts
+from reissue.counting.cells import Counts
 from reissue.requirements import All, Requirement, parse, registered
 from tests.requirements.strategies import Sample, requirements, samples
 

@@ -6,14 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue._groups import Groups, read_groups
-from reissue._measures import distance, judge
-from reissue.cells import Counts
-from reissue.hierarchies import Hierarchy
+from reissue.counting.cells import Counts
+from reissue.data.table import Table
 from reissue.published import read_published
 from reissue.requirements import Personalized, parse
 from reissue.schema import Schema
-from reissue.table import Table
+from reissue.taxonomy.codings import Hierarchy
+from reissue.verify.groups import Groups, read_groups
+from reissue.verify.measures import distance, judge
 from tests.requirements.definitions import disclosure
 
 DISEASES = {

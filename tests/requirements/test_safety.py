@@ -8,13 +8,13 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue._disclosure import worst_odds
-from reissue._groups import Groups, read_groups
-from reissue._measures import judge
-from reissue.cells import Counts, Domain
+from reissue.counting.cells import Counts, Domain
 from reissue.published import read_published
 from reissue.requirements import CKSafety
 from reissue.schema import Schema
+from reissue.verify.disclosure import worst_odds
+from reissue.verify.groups import Groups, read_groups
+from reissue.verify.measures import judge
 from tests.requirements.definitions import disclosure
 
 GROUPS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_size=1, max_size=2)

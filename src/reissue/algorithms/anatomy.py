@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Codes, Ints
-from reissue.algorithms._base import Job, algorithm
-from reissue.algorithms._judge import Entries
+from reissue.algorithms.registry import Job, algorithm
+from reissue.algorithms.suppression import Entries
 from reissue.errors import RequirementError, SchemaError
-from reissue.release import Draft
+from reissue.release.release import Draft
 from reissue.requirements import LDiversity, MUnique, Requirement, SimpleLDiversity
 
 __all__ = ["anatomy"]

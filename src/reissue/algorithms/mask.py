@@ -22,10 +22,10 @@ from math import ceil
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.algorithms._base import Job, Option, algorithm, find
-from reissue.cells import Counts, Domain
+from reissue.algorithms.registry import Job, Option, algorithm, find
+from reissue.counting.cells import Counts, Domain
 from reissue.errors import InputError, NotMetError, RequirementError
-from reissue.release import Draft
+from reissue.release.release import Draft
 from reissue.requirements import Requirement, SimpleLDiversity
 from reissue.requirements._values import masks, read_sets
 

@@ -1,17 +1,11 @@
-"""Attacks: one per file, each a function from releases and knowledge to findings."""
+"""Attacks: one package each, a function from releases and knowledge to what it found."""
 
-from reissue.attacks._base import (
-    Attack,
-    CannotCarryError,
-    CannotRunError,
-    Carried,
-    Knowledge,
-    State,
-    attack,
-    find,
-    registered,
-)
-from reissue.attacks._series import Series
+from reissue._arrays import State
+from reissue.attacks.registry import Attack, Carried, attack, find, registered
+from reissue.attacks.run import run_attack
+from reissue.errors import CannotCarryError, CannotRunError
+from reissue.people.knowledge import Knowledge
+from reissue.published.series import Series
 
 __all__ = [
     "Attack",
@@ -24,4 +18,5 @@ __all__ = [
     "attack",
     "find",
     "registered",
+    "run_attack",
 ]

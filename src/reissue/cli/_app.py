@@ -52,7 +52,7 @@ def _top(
     version: Annotated[bool, typer.Option("--version", metavar="", help="Show the version and stop.")] = False,
 ) -> None:
     if version:
-        from reissue import __version__
+        from reissue._version import __version__
 
         typer.echo(f"reissue {__version__}")
         raise typer.Exit

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from reissue.cli import _render
 
 if TYPE_CHECKING:
-    from reissue.findings import Finding, Findings
+    from reissue.attacks.findings import Finding, Findings
 
 __all__ = ["show_findings", "show_not_run", "show_ran"]
 
@@ -23,7 +23,7 @@ def show_findings(findings: "Findings") -> None:
     from rich.console import Console
 
     from reissue.attacks import registered
-    from reissue.findings import gravity
+    from reissue.attacks.findings import gravity
 
     ran = [one for one in findings if one.reason is None]
     if ran and Console().width >= _NARROW:
@@ -41,7 +41,7 @@ def show_findings(findings: "Findings") -> None:
 
 def _verdict(findings: "Findings") -> str:
     """One sentence for everything."""
-    from reissue.findings import tried
+    from reissue.attacks.findings import tried
 
     if findings.verdict == "exposed":
         return f"Exposed: {findings.people:,} people, by the attack that exposes most."
@@ -54,7 +54,7 @@ def _verdict(findings: "Findings") -> str:
 
 def show_ran(findings: "Findings") -> None:
     """What the attacks that ran have found."""
-    from reissue.findings import gravity
+    from reissue.attacks.findings import gravity
 
     for one in sorted(findings, key=gravity):
         if one.reason is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reissue.errors import InputError, nearest
 
 if TYPE_CHECKING:
-    from reissue.attacks import Knowledge
+    from reissue.people.knowledge import Knowledge
 
 __all__ = ["insiders", "knowledge_of"]
 
@@ -18,7 +18,7 @@ _NAMES = ("population", "members", "algorithm", "requirement", "values")
 def knowledge_of(texts: Sequence[str]) -> "Knowledge":
     """`name=value` texts as knowledge; values stay text, so that requirements may have equals signs of their own."""
     from reissue.algorithms import find
-    from reissue.attacks import Knowledge
+    from reissue.people.knowledge import Knowledge
     from reissue.requirements import parse
     from reissue.requirements._values import read_sets
 
@@ -55,6 +55,6 @@ def insiders(knowledge: "Knowledge", m: int | None, coalition: str | None) -> "K
 
 def _members(text: str) -> list[Path]:
     """A folder, whose tables are taken in the order of their names, or files between commas."""
-    from reissue.series import snapshots
+    from reissue.publishing.series import snapshots
 
     return snapshots(text) if Path(text).is_dir() else [Path(part.strip()) for part in text.split(",")]

@@ -16,7 +16,7 @@ import typer
 from reissue.words import visible
 
 if TYPE_CHECKING:
-    from reissue.check import Check
+    from reissue.verify.check import Check
 
 __all__ = [
     "plural",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from reissue.cli import _render
 from reissue.data.outputs import Input, Output, Outputs, schema_inputs, table_inputs
 from reissue.errors import InputError
-from reissue.files import second_path
+from reissue.files.tables import second_path
 
 if TYPE_CHECKING:
-    from reissue.release import Release
+    from reissue.release.release import Release
     from reissue.requirements import Requirement
     from reissue.schema import Schema
 
@@ -55,10 +55,10 @@ def publish_series(
     as_json: bool,
 ) -> None:
     """Make the next releases of a series; everything is made before anything is written, the memory last."""
-    from reissue.data.staging import Staging
-    from reissue.memory import load_memory, pack_memory
-    from reissue.series import anonymize_series, snapshots
-    from reissue.table import Table
+    from reissue.data.table import Table
+    from reissue.files.staging import Staging
+    from reissue.publishing.series import anonymize_series, snapshots
+    from reissue.release.memory import load_memory, pack_memory
 
     files = snapshots(data) if data.is_dir() else [data]
     if memory is None and not data.is_dir():

@@ -19,9 +19,9 @@ from reissue.cli._options import (
 from reissue.errors import InputError, TaxonomyError
 
 if TYPE_CHECKING:
-    from reissue.release import Release
+    from reissue.data.table import Table
+    from reissue.release.release import Release
     from reissue.schema import Schema
-    from reissue.table import Table
     from reissue.utility import Utility
 
 
@@ -115,11 +115,11 @@ def anonymize(
 ) -> None:
     """Make a release of a table that meets a requirement."""
     from reissue.algorithms import find
-    from reissue.anonymize import DEFAULT_METHOD
-    from reissue.anonymize import anonymize as make
     from reissue.cli._series import publish_series, requirement_of
     from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
-    from reissue.files import second_path
+    from reissue.files.tables import second_path
+    from reissue.publishing.anonymize import DEFAULT_METHOD
+    from reissue.publishing.anonymize import anonymize as make
     from reissue.schema import Schema
     from reissue.utility import measure
 
@@ -178,7 +178,7 @@ def anonymize(
 
 
 def _read(data: Path, schema: "Schema", delimiter: str, *, show_values: bool) -> "Table":
-    from reissue.table import Table, unlisted_values
+    from reissue.data.table import Table, unlisted_values
 
     try:
         return Table.read(data, schema, delimiter=delimiter)

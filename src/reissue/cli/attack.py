@@ -12,9 +12,9 @@ from reissue.errors import InputError
 from reissue.words import visible
 
 if TYPE_CHECKING:
-    from reissue.attacks import Knowledge
-    from reissue.findings import Findings
-    from reissue.guess import Guessed, Told
+    from reissue.attacks.findings import Findings
+    from reissue.people.knowledge import Knowledge
+    from reissue.proposing.guess import Guessed, Told
     from reissue.report import Costs
     from reissue.schema import Schema
 
@@ -111,14 +111,14 @@ def attack(
     """Say what published tables give away together, attacking them the way someone who holds them would."""
     from dataclasses import replace
 
-    from reissue.attack import attack as run
     from reissue.attacks import registered
+    from reissue.attacks.findings import Verdict
     from reissue.cli._findings import show_findings
     from reissue.cli._knows import insiders, knowledge_of
-    from reissue.data.staging import Staging
-    from reissue.findings import Verdict
-    from reissue.guess import Told
+    from reissue.files.staging import Staging
+    from reissue.proposing.guess import Told
     from reissue.published import order_hint, releases_among
+    from reissue.publishing.attack import attack as run
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
     separator, tables = delimiter_of(delimiter), releases_among(published)
@@ -186,7 +186,7 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 def _schema(path: Path | None, told: "Told", tables: list[Path], knowledge: "Knowledge", delimiter: str) -> "Guessed":
     """The schema of a file, or the one that the tables tell."""
-    from reissue.guess import Guessed, guess
+    from reissue.proposing.guess import Guessed, guess
     from reissue.schema import Schema
 
     if path is None:

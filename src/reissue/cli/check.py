@@ -40,10 +40,10 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Say what a published table satisfies: k, l of every kind, t and more. Anyone's file will do."""
-    from reissue.check import check as judge
     from reissue.published import read_published
-    from reissue.release import EXACT
+    from reissue.release.release import EXACT
     from reissue.schema import Schema
+    from reissue.verify.check import check as judge
 
     if series:
         _check_series(published, Schema.load(schema), require, delimiter_of(delimiter), as_json=as_json)
@@ -64,7 +64,7 @@ def check(
 def _check_series(
     published: list[Path], schema: "Schema", require: str | None, delimiter: str, *, as_json: bool
 ) -> None:
-    from reissue._distinctness import check_series
+    from reissue.verify.series import check_series
 
     if require is not None:
         raise InputError("Check the releases of a series one by one against a requirement: --require without --series.")

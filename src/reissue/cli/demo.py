@@ -10,8 +10,8 @@ from reissue.cli._app import app
 from reissue.cli._options import ForceOption, JsonOption
 
 if TYPE_CHECKING:
+    from reissue.attacks.findings import Finding
     from reissue.demo import Story
-    from reissue.findings import Finding
 
 
 _STEPS = (

@@ -30,8 +30,8 @@ def init(
 ) -> None:
     """Look at a table and write a commented schema for you to correct; with answers a policy too."""
     from reissue.data.outputs import Output, Outputs, table_inputs
-    from reissue.files import write_text
-    from reissue.propose import as_toml, describe, propose_file
+    from reissue.files.tables import write_text
+    from reissue.proposing.propose import as_toml, describe, propose_file
 
     Outputs((Output("--out", out),), tuple(table_inputs("the data", [data])), force=force)
     frame, guesses = propose_file(data, delimiter=delimiter_of(delimiter))
@@ -56,7 +56,7 @@ def init(
 
 def _policy(given: list[str], *, ask: bool) -> str:
     """The policy that the answers lead to; nobody is asked where nobody sits. Without any answer there is none."""
-    from reissue.ledger.proposal import QUESTIONS, propose_policy, read_answers
+    from reissue.proposing.policy_questions import QUESTIONS, propose_policy, read_answers
 
     answers = read_answers(given)
     if ask and sys.stdin.isatty() and sys.stdout.isatty():

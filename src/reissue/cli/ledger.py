@@ -149,8 +149,8 @@ def adopt(
 ) -> None:
     """Take in releases that were published before, so that the next one is safe with them."""
     from reissue.ledger import Ledger
-    from reissue.ledger.adopt import adopt as take
-    from reissue.ledger.begin import opened_or_begun
+    from reissue.publishing.adopt import adopt as take
+    from reissue.publishing.begin import opened_or_begun
     from reissue.schema import Schema
 
     plan = None if schema is None else Schema.load(schema)

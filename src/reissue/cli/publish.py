@@ -18,9 +18,10 @@ from reissue.errors import InputError, NotWrittenError
 from reissue.words import visible
 
 if TYPE_CHECKING:
-    from reissue.data.staging import Staging
-    from reissue.ledger import Ledger, RefusedError
-    from reissue.publish import Publication
+    from reissue.files.staging import Staging
+    from reissue.ledger import Ledger
+    from reissue.publishing.publish import Publication
+    from reissue.publishing.refusal import RefusedError
     from reissue.schema import Schema
 
 LedgerOption = Annotated[
@@ -76,9 +77,9 @@ def publish(
     as_json: JsonOption = False,
 ) -> None:
     """Make the next release, attack it together with all earlier ones, and record it; or refuse it and say why."""
-    from reissue.data.staging import Staging
-    from reissue.ledger import RefusedError
-    from reissue.publish import publish_next
+    from reissue.files.staging import Staging
+    from reissue.publishing.publish import publish_next
+    from reissue.publishing.refusal import RefusedError
     from reissue.schema import Schema
 
     target, plan = out or _beside(data, "release"), None if schema is None else Schema.load(schema)
@@ -121,7 +122,7 @@ def publish(
 
 
 def _beside(data: Path, name: str) -> Path:
-    from reissue.files import second_path
+    from reissue.files.tables import second_path
 
     return data.with_name(f"{data.name}.{name}.csv") if data.is_dir() else Path(second_path(data, name))
 
@@ -129,9 +130,9 @@ def _beside(data: Path, name: str) -> Path:
 @contextmanager
 def _opened(place: str, plan: "Schema | None", key: Path | None, *, dry_run: bool) -> "Iterator[Ledger]":
     """The ledger at a place; begun there if there is none, or for a dry run in a folder that goes away."""
-    from reissue.data.staging import scratch_folder
+    from reissue.files.staging import scratch_folder
     from reissue.ledger import Ledger
-    from reissue.ledger.begin import begun
+    from reissue.publishing.begin import begun
 
     try:
         book = Ledger.open(place, key=key)
@@ -188,7 +189,7 @@ def _place(staging: "Staging", made: "Publication", ledger: str, target: Path) -
 
 def _show_refusal(refused: "RefusedError", report: Path | None, data: Path, *, force: bool, as_json: bool) -> None:
     """Explain a refusal, on the screen and in a file; that nothing goes out does not depend on the file."""
-    from reissue.files import write_text
+    from reissue.files.tables import write_text
     from reissue.report import report_html
 
     said = refused.report

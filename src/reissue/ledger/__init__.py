@@ -1,6 +1,5 @@
-"""The ledger: the append-only record of a series. `Ledger` is the door; what it stands on has an underscore."""
+"""The ledger: the append-only record of a series."""
 
-from reissue.ledger._refusal import RefusedError, Report
 from reissue.ledger.ledger import Ledger, Recorded
 
-__all__ = ["Ledger", "Recorded", "RefusedError", "Report"]
+__all__ = ["Ledger", "Recorded"]

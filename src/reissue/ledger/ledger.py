@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from reissue.data.staging import Staging
 from reissue.errors import DataError, InputError, SchemaError
-from reissue.files import disarm, refuse_existing, second_path
-from reissue.ledger._chain import Entry, broken, content_name
-from reissue.ledger._head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
-from reissue.ledger._key import Key, find_key
-from reissue.ledger._pack import pack_frame, pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
-from reissue.ledger._recorded import Recorded, releases_of, replaced_files
-from reissue.ledger._shape import FORMAT, later_format
-from reissue.memory import Memory, fingerprint
+from reissue.files.staging import Staging
+from reissue.files.tables import disarm, refuse_existing, second_path
+from reissue.ledger.chain import Entry, broken, content_name
+from reissue.ledger.entry import FORMAT, later_format
+from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
+from reissue.ledger.key import Key, find_key
+from reissue.ledger.pack import pack_frame, pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
+from reissue.ledger.recorded import Recorded, releases_of, replaced_files
 from reissue.policy import Policy
+from reissue.release.memory import Memory, fingerprint
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
-    from reissue.ledger._store import Store, Writer
+    from reissue.ledger.store import Store, Writer
     from reissue.published import PublishedRelease
 
 __all__ = ["Ledger", "Recorded", "csv_bytes", "handed_out"]
@@ -54,7 +54,7 @@ class Ledger:
 
         The key lies in `<folder>.key` unless said otherwise, and the head beside the key.
         """
-        from reissue.ledger._store import NoLedgerError, Store
+        from reissue.ledger.store import NoLedgerError, Store
 
         key_file = _key_file(place, key)
         file = head_file(place, key_file) if head is None else Path(head)
@@ -80,7 +80,7 @@ class Ledger:
 
         Where there is a head, there was a ledger: it is not begun again.
         """
-        from reissue.ledger._store import NoLedgerError, Store
+        from reissue.ledger.store import NoLedgerError, Store
 
         Policy.of(schema)
         pack_schema(schema, content_name)  # files that cannot be read are noticed before anything is there
@@ -234,7 +234,7 @@ class Ledger:
 
     def _kept_memory(self, last: Recorded) -> bytes:
         """The memory after a release; if only later ones, withdrawn since, are still kept, the first of those."""
-        from reissue.ledger._store import MissingFileError
+        from reissue.ledger.store import MissingFileError
 
         for one in self.releases[last.number :]:
             try:
@@ -354,7 +354,7 @@ class Ledger:
         return [problem] if problem else []
 
     def _problem(self, name: str, *, gone_is_fine: bool) -> str:
-        from reissue.ledger._store import MissingFileError
+        from reissue.ledger.store import MissingFileError
 
         try:
             self.store.read(name)
@@ -410,13 +410,13 @@ def handed_out(frame: pl.DataFrame, path: str | Path) -> bytes:
 
 
 def _shown(place: str | Path) -> str:
-    from reissue.ledger._store import is_url
+    from reissue.ledger.store import is_url
 
     return "PostgreSQL" if is_url(place) else str(place)
 
 
 def _key_file(place: str | Path, key: str | Path | None) -> Path | None:
-    from reissue.ledger._store import is_url
+    from reissue.ledger.store import is_url
 
     if not is_url(place) and not Path(place).name:
         raise InputError("A ledger is a folder with a name of its own, such as hospital.ledger.")

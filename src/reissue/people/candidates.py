@@ -12,16 +12,16 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.cells import cells_of
+from reissue.counting.cells import cells_of
+from reissue.counting.histogram import count_values, joined_texts
+from reissue.data.table import Table, to_polars
 from reissue.errors import InputError
-from reissue.kernels.observations import ranges
-from reissue.notation import parse_column
+from reissue.kernels.everyone.observations import ranges
 from reissue.people.containment import containment
 from reissue.published import Histogram, PublishedRelease
-from reissue.published._histogram import count_values, joined_texts
-from reissue.release import Form, Release
+from reissue.release.release import Form, Release
 from reissue.schema import Role, Schema
-from reissue.table import Table, to_polars
+from reissue.taxonomy.notation import parse_column
 
 __all__ = ["Sighting", "by_groups", "by_register", "from_copy", "own_register"]
 

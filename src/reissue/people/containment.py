@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.cells import cells_of
+from reissue.counting.cells import cells_of
 
 __all__ = ["containment"]
 

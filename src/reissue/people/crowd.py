@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.kernels.observations import Observation
+from reissue.counting.histogram import MISSING
+from reissue.kernels.everyone.observations import Observation
 from reissue.people.candidates import Sighting
-from reissue.published._histogram import MISSING
 
 __all__ = ["Crowd", "crowd_of"]
 

@@ -1,10 +1,10 @@
 """Published tables, ours or anyone's, read into one type that says what form they have."""
 
-from reissue.published._histogram import Histogram, joined_texts
-from reissue.published._tables import Tables, read_tables
+from reissue.counting.histogram import Histogram, joined_texts
 from reissue.published.given import order_hint, releases_among
 from reissue.published.release import Looks, PublishedRelease, read_published
-from reissue.release import Form
+from reissue.published.tables import Tables, read_tables
+from reissue.release.release import Form
 
 __all__ = [
     "Form",

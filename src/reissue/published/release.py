@@ -17,12 +17,12 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
+from reissue.counting.histogram import Histogram, count_values, joined_texts
 from reissue.errors import DataError, SchemaError, nearest_column
-from reissue.notation import coding_of, parse_column
-from reissue.published._histogram import Histogram, count_values, joined_texts
-from reissue.published._tables import Tables, read_tables, whole_numbers
-from reissue.release import COUNT, COUNTERFEITS, GROUP, Form, Release
+from reissue.published.tables import Tables, read_tables, whole_numbers
+from reissue.release.release import COUNT, COUNTERFEITS, GROUP, Form, Release
 from reissue.schema import Schema
+from reissue.taxonomy.notation import coding_of, parse_column
 
 __all__ = ["Looks", "PublishedRelease", "read_published"]
 

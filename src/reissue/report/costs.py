@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from reissue.errors import InputError
+from reissue.publishing.series import snapshots
 from reissue.schema import Schema
-from reissue.series import snapshots
 from reissue.utility import Utility, compare
 
 __all__ = ["costs_of"]

@@ -1,6 +1,6 @@
 """The report: one HTML file with everything in it, no script, nothing loaded from anywhere.
 
-What is shown was prepared by `_words` (sentences) and `_pictures` (geometry); templates only place it. Jinja escapes
+What is shown was prepared by `words` (sentences) and `pictures` (geometry); templates only place it. Jinja escapes
 every value, and the page's own policy forbids it to run scripts or to load anything.
 """
 
@@ -14,15 +14,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from reissue.attacks import Attack, registered
-from reissue.files import write_text
-from reissue.findings import Finding, Findings, Status, Why, gravity
-from reissue.report import _words
-from reissue.report._pictures import drawing
-from reissue.report._timeline import risk_over_time
+from reissue.attacks.findings import Finding, Findings, Status, gravity, outcome, people, verdict
+from reissue.errors import Why
+from reissue.files.tables import write_text
+from reissue.report import words
+from reissue.report.pictures import drawing
+from reissue.report.timeline import risk_over_time
 from reissue.utility import Utility
+from reissue.words import number
 
 if TYPE_CHECKING:
-    from reissue.ledger._refusal import Report
+    from reissue.publishing.refusal import Report
 
 __all__ = ["Costs", "report_html", "write_report"]
 
@@ -55,18 +57,18 @@ def report_html(
     warnings: Sequence[str] = (),
 ) -> str:
     """The report as text. `refusal` is the report of a publication that was refused, whose advice comes first."""
-    from reissue import __version__
+    from reissue._version import __version__
 
     known = registered()
     sections = [_Section.of(finding, known.get(finding.attack)) for finding in sorted(findings, key=gravity)]
     costs = {name: list(some) for name, some in (utility or {}).items() if some}
     return template("report.html").render(
-        title=title or _words.title(findings),
+        title=title or words.title(findings),
         version=__version__,
         findings=findings,
         sections=sections,
-        verdict=_words.verdict(findings, None if refusal is None else refusal.release),
-        figures=_words.figures(findings),
+        verdict=verdict(findings, None if refusal is None else refusal.release),
+        figures=words.figures(findings),
         refusal=refusal,
         warnings=warnings,
         timeline=risk_over_time(findings),
@@ -75,8 +77,8 @@ def report_html(
         not_run=[section for section in sections if section.finding.why not in {None, Why.DOES_NOT_APPLY}],
         apart=[section for section in sections if section.finding.why == Why.DOES_NOT_APPLY],
         costs=costs,
-        told=_words.costs(costs),
-        compared=_words.compared(costs),
+        told=words.costs(costs),
+        compared=words.compared(costs),
     )
 
 
@@ -138,9 +140,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["code"] = _code
-    environment.filters["number"] = _words.number
-    environment.filters["people"] = _words.people
-    environment.filters["outcome"] = _words.outcome
+    environment.filters["number"] = number
+    environment.filters["people"] = people
+    environment.filters["outcome"] = outcome
     return environment
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from reissue._arrays import Bools
-from reissue.cells import Counts, Domain
+from reissue.counting.cells import Counts, Domain
 from reissue.errors import RequirementError, nearest
 from reissue.requirements._values import split
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from reissue._arrays import Bools
-from reissue.cells import Domain
+from reissue.counting.cells import Domain
 from reissue.errors import RequirementError
 
 __all__ = ["Names", "Sets", "masks", "plain", "read_name", "read_sets", "sets_of", "split", "write_name", "write_sets"]

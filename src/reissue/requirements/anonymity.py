@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from reissue._arrays import Bools
-from reissue.cells import Counts
+from reissue.counting.cells import Counts
 from reissue.requirements._base import Requirement, number, register
 
 __all__ = ["KAnonymity"]

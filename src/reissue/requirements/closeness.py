@@ -18,11 +18,11 @@ from typing import ClassVar
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.cells import Counts, Domain
+from reissue.counting.cells import Counts, Domain
 from reissue.errors import RequirementError
 from reissue.requirements._base import Requirement, number, register
 from reissue.requirements._values import plain
-from reissue.taxonomy import Taxonomy
+from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["DISTANCES", "TCloseness"]
 

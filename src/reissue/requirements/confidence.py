@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.cells import Counts, Domain
+from reissue.counting.cells import Counts, Domain
 from reissue.requirements._base import Requirement, arguments, number, register
 from reissue.requirements._values import Sets, masks, plain, read_sets, sets_of, write_sets
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.cells import Counts
+from reissue.counting.cells import Counts
 from reissue.requirements._base import Requirement, arguments, number, register
 from reissue.requirements._values import plain
 

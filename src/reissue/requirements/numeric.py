@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.cells import Counts, Domain
+from reissue.counting.cells import Counts, Domain
 from reissue.errors import RequirementError
 from reissue.requirements._base import Requirement, arguments, number, register
 from reissue.requirements._values import plain

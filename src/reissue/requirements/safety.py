@@ -20,7 +20,7 @@ choose how much each group may contribute. Let q solve q^(k+1) / (1-q) = (1-c)/c
 That is enough for the whole table. f(k+1) <= (1-P)^(k+1), so the first part gives P < 1-q, that is f(1) > q; and m
 facts in the target's group with m', m'', ... in others leave f(m)/P * f(m') * f(m'') ... > q^(k+1) / (1-q) = (1-c)/c.
 For k = 0 and k = 1 it is exactly (c,k)-safety. For k >= 2 it may refuse a group that would be harmless beside the
-table's other groups, and never accepts a table that is not safe (`reissue.check` computes the exact maximum of a whole
+table's other groups, and never accepts a table that is not safe (`reissue check` computes the exact maximum of a whole
 table). Merging groups never raises the disclosure (Martin et al. prove it; a property test here), so it is monotone.
 
 Below c is strict, and all values count, as Martin et al. have it. Paper 004's table XIV (a) calls a group with HIV once
@@ -36,7 +36,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.cells import Counts
+from reissue.counting.cells import Counts
 from reissue.requirements._base import Requirement, arguments, number, register
 from reissue.requirements._values import plain
 from reissue.requirements.diversity import most_frequent

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue._arrays import Bools
-from reissue.cells import Counts
+from reissue.counting.cells import Counts
 from reissue.requirements._base import Requirement, number, register
 
 __all__ = ["MUnique"]

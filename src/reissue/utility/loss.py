@@ -13,7 +13,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Floats
 from reissue.errors import SchemaError, nearest
-from reissue.taxonomy import Taxonomy
+from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["attribute_losses", "information_loss", "shares_of"]
 

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from reissue._notebook import card
+from reissue.data.table import Table
 from reissue.published import read_published
-from reissue.release import Release
+from reissue.release.release import Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
-from reissue.table import Table
-from reissue.utility._published import Published, from_boxes, from_tables
 from reissue.utility.discernibility import discernibility
 from reissue.utility.groupsize import average_group_size
 from reissue.utility.loss import attribute_losses, information_loss, shares_of
+from reissue.utility.published import Published, from_boxes, from_tables
 from reissue.utility.queries import QueryError, query_error
 from reissue.utility.workload import Workload, settle
 
@@ -47,9 +48,8 @@ class Utility:
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        from reissue.report.notebook import utility_html
-
-        return utility_html(self)
+        rows = [[name, f"{loss:.1%}"] for name, loss in self.losses.items()]
+        return card(" ".join(self.sentences), ["column", "loss"], rows)
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue._arrays import Codes, Floats, Ints
-from reissue.taxonomy import Taxonomy
-from reissue.utility._published import Published
+from reissue.taxonomy.tree import Taxonomy
+from reissue.utility.published import Published
 from reissue.utility.workload import Predicates, Workload, draw
 
 __all__ = ["QueryError", "estimates", "query_error", "true_counts"]

@@ -22,9 +22,9 @@ from typing import Literal
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.cells import Domain
+from reissue.counting.cells import Domain
 from reissue.errors import InputError, nearest
-from reissue.taxonomy import Taxonomy
+from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["WORKLOADS", "Predicates", "Workload", "draw", "settle"]
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from reissue.attacks._base import Carried, Knowledge, attack
-from reissue.attacks._series import Series
+from reissue.attacks.findings import Finding
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
@@ -11,7 +10,9 @@ from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import published_as, see
 from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Seen, update_model
-from reissue.findings import Finding
+from reissue.attacks.registry import Carried, attack
+from reissue.people.knowledge import Knowledge
+from reissue.published.series import Series
 
 __all__ = ["joint"]
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.kernels.observations import Observation
+from reissue.kernels.everyone.observations import Observation
 
 __all__ = ["base_rates", "expecting"]
 

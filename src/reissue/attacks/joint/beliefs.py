@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.kernels.elimination import narrow, unnarrowed
-from reissue.kernels.iterative_scaling import Chains, Scaled, Scaling, messages_of, scale
-from reissue.kernels.observations import Layer, Observation
-from reissue.kernels.sharpening import sharpened
-from reissue.kernels.small_worlds import MOST, Solved, solve_small
-from reissue.kernels.transitions import Model
+from reissue.kernels.everyone.elimination import narrow, unnarrowed
+from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, scale
+from reissue.kernels.everyone.observations import Layer, Observation
+from reissue.kernels.everyone.sharpening import sharpened
+from reissue.kernels.everyone.small_worlds import MOST, Solved, solve_small
+from reissue.kernels.everyone.transitions import Model
 
 __all__ = ["Beliefs", "Claims", "believe"]
 

@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks._series import Series
+from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.beliefs import Beliefs, Claims
 from reissue.attacks.joint.calibration import Calibration, calibrate, tenths
 from reissue.errors import SchemaError
-from reissue.findings import Finding, Status
+from reissue.published.series import Series
 
 __all__ = ["LIMIT", "NAME", "Judged", "Reader", "exposed_of", "finding_of", "limit_of"]
 

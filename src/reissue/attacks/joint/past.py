@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from reissue._arrays import Floats, Ints
-from reissue.attacks._base import State
+from reissue._arrays import Floats, Ints, State
 from reissue.attacks.joint.beliefs import Beliefs, believe
-from reissue.kernels.iterative_scaling import Chains, carried_messages
-from reissue.kernels.observations import Observation
-from reissue.kernels.transitions import Model
+from reissue.kernels.everyone.iterative_scaling import Chains, carried_messages
+from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.everyone.transitions import Model
 
 __all__ = ["WAYS", "Past", "believe_in_blocks", "first_times"]
 

@@ -7,9 +7,9 @@ from string import ascii_uppercase
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.attacks._cases import Case, Shown, value_text
+from reissue.attacks.cases import Case, Shown, value_text
 from reissue.attacks.joint.beliefs import Beliefs
-from reissue.kernels.deduction import Equation, Neighbourhood, Proof
+from reissue.kernels.everyone.deduction import Equation, Neighbourhood, Proof
 
 __all__ = ["Labels", "Scene", "picture_of_person", "picture_of_proof"]
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from reissue.attacks._base import CannotRunError, Knowledge
-from reissue.attacks._cases import Shown, box_text, shown
-from reissue.attacks._series import Series
-from reissue.errors import InputError
-from reissue.people import Crowd, Sighting, by_groups, by_register, crowd_of, from_copy, own_register
+from reissue.attacks.cases import Shown, box_text, shown
+from reissue.errors import CannotRunError, InputError
+from reissue.people.candidates import Sighting, by_groups, by_register, from_copy, own_register
+from reissue.people.crowd import Crowd, crowd_of
+from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
+from reissue.published.series import Series
 from reissue.schema import Role
 
 __all__ = ["published_as", "see"]

@@ -14,11 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks._base import Knowledge, State
-from reissue.attacks._carry import lasting_values
-from reissue.attacks._carry_people import meet
-from reissue.attacks._series import Series
+from reissue._arrays import Bools, Floats, Ints, State
+from reissue.attacks.findings import Finding
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe
 from reissue.attacks.joint.case import Solved, with_case
@@ -26,8 +23,11 @@ from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of
 from reissue.attacks.joint.past import WAYS, Past, first_times
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.update_model import Seen, update_model
-from reissue.findings import Finding
-from reissue.kernels.observations import Observation
+from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.tracking.incremental import lasting_values
+from reissue.people.index import meet
+from reissue.people.knowledge import Knowledge
+from reissue.published.series import Series
 
 __all__ = ["WINDOW", "Recent", "add", "judge"]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from reissue.attacks._cases import in_words, listed, percent, plural
+from reissue.attacks.cases import in_words, listed, percent, plural
 from reissue.attacks.joint.picture import Labels, Scene, expected_of_others
-from reissue.kernels.deduction import Proof, Rule, Step
+from reissue.kernels.everyone.deduction import Proof, Rule, Step
 
 __all__ = ["likely_steps", "proof_steps"]
 

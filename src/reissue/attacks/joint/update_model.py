@@ -12,11 +12,11 @@ from itertools import pairwise
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.kernels.elimination import narrow
-from reissue.kernels.iterative_scaling import Chains, Scaling, misfit, scale
-from reissue.kernels.learned_steps import Learning, learn_steps, smoothed, staying
-from reissue.kernels.observations import Observation, layer_of, people_of
-from reissue.kernels.transitions import Model
+from reissue.kernels.everyone.elimination import narrow
+from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, misfit, scale
+from reissue.kernels.everyone.learned_steps import Learning, learn_steps, smoothed, staying
+from reissue.kernels.everyone.observations import Observation, layer_of, people_of
+from reissue.kernels.everyone.transitions import Model
 from reissue.schema import Schema
 from reissue.updates import read_updates
 

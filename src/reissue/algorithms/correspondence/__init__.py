@@ -1,0 +1,1 @@
+"""The next release of a growing table, safe against correspondence attacks with all earlier ones."""

@@ -1,0 +1,1 @@
+"""m-Distinct: values that change, and groups that a history does not narrow down."""

@@ -1,0 +1,172 @@
+"""A ceiling on what m-Distinct releases tell: everybody's posterior is computed, and kept at or below it.
+
+The largest posterior of *any* candidate value counts, not that of the true one: so the grouping depends on nothing that
+readers do not see, and whoever knows the algorithm learns nothing from it.
+
+A person above the ceiling first changes places with somebody of the same bucket and value, whose groups show other
+values: nothing else changes by that. If no such change helps, a counterfeit with the same value takes the place, and
+the person stands among counterfeits whose values are chosen to bring the posterior down. If that does not help either
+the person is left out of this release, if so many may be; else the release is refused: an unlucky history cannot always
+be mended.
+
+Everybody's past is remembered for this, as far as it matters to later releases (`attacks/_followed`).
+"""
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Floats, Ints
+from reissue.algorithms.distinct.repair import Formed, Repair, even, multisets
+from reissue.algorithms.registry import Job
+from reissue.errors import InputError, NotMetError
+from reissue.kernels.forward_backward import Places
+from reissue.kernels.tracking.incremental import Distributions
+from reissue.kernels.tracking.person_tracker import Followed, Judged, Shaped, View, begun, read_followed
+from reissue.updates import UpdateModel, mark_of
+
+__all__ = ["Ceiling", "Exposed", "Outcome"]
+
+_SLACK = 1e-9
+_KEPT = "trail_"
+
+
+class Exposed(Exception):  # noqa: N818
+    """People above the ceiling, for whom no other places were found."""
+
+    def __init__(self, rows: Ints, ceiling: "Ceiling") -> None:
+        super().__init__()
+        self.rows, self.ceiling = rows, ceiling
+
+
+@dataclass(frozen=True, eq=False)
+class Ceiling:
+    """The ceiling, if there is one, and everybody's past."""
+
+    limit: float | None
+    model: UpdateModel
+    past: Followed
+    release: int
+    """The number of the release that is being made, from 0."""
+
+    @classmethod
+    def of(cls, job: Job, model: UpdateModel, m: int) -> "Ceiling":
+        """From a method's options and memory."""
+        limit = job.options["risk"]
+        number = isinstance(limit, int | float) and not isinstance(limit, bool)
+        if limit is not None and not (number and 0 < limit <= 1):
+            raise InputError("The option 'risk' must be a number above 0 and at most 1.")
+        if limit is not None and limit * m < 1 - _SLACK:
+            raise InputError(
+                f"A ceiling on risk below 1/{m} cannot be kept by groups of {m}: a single release tells more. Choose m "
+                "to be 1/risk or more."
+            )
+        if limit is None or not job.memory:
+            return cls(limit, model, begun(job.table.schema, model, m), 0)
+        return cls(limit, model, _remembered(job, model, m), int(job.memory["release"]))
+
+    def keep_to(
+        self, formed: Formed, people: Ints, rng: np.random.Generator, spare: int
+    ) -> "tuple[Formed, Outcome | None]":
+        """The groups with nobody above the ceiling, and what is known of everyone then; raises Exposed if some are."""
+        if self.limit is None:
+            return formed, None
+        view = self.past.look(people, self.release)
+        outcome = self._outcome(view, formed)
+        bad = np.flatnonzero(outcome.judged.largest > self._most)
+        if len(bad):
+            repair = Repair(formed, outcome.of_group, outcome.shown.places, self._largest(view), self._most, rng)
+            repair.mend(bad, spare)
+            outcome = self._outcome(view, formed)
+        above = np.flatnonzero(outcome.judged.largest > self._most)
+        if len(above):
+            raise Exposed(above, self)
+        return formed, outcome
+
+    def refusal(self, rows: Ints, spare: int) -> NotMetError:
+        """Why there is no release, and what would help."""
+        first = ", ".join(str(row + 1) for row in rows[:5].tolist())
+        allowed = f"more than the {spare:,} that may be left out" if spare else "and none may be left out"
+        return NotMetError(
+            f"The values of {len(rows):,} people would be more likely than {self.limit:g} (first rows: {first}), "
+            f"{allowed}; no other places were found for all of them. Nothing was published. Allow a larger share of "
+            "rows to be left out (`suppress`), or raise the ceiling."
+        )
+
+    def _outcome(self, view: View, formed: Formed) -> "Outcome":
+        """What is known of every row, this release too."""
+        number, listed = multisets(formed.groups, formed.values)
+        shown, at = self.past.shown.joined(even(listed))
+        place = at[number[formed.groups[: formed.rows]]]
+        return Outcome(shown, at[number], place, self.past.judged(view, place, shown.places, self.model))
+
+    @property
+    def _most(self) -> float:
+        return (self.limit or 1.0) + _SLACK
+
+    def _largest(self, view: View) -> Callable[[Ints, Ints, Places], Floats]:
+        """What would be known of some people, who may repeat, at other places."""
+
+        def largest(rows: Ints, at: Ints, shown: Places) -> Floats:
+            some: View = self.past.picked(view, rows)
+            return self.past.judged(some, at, shown, self.model).largest
+
+        return largest
+
+    def memory(self, outcome: "Outcome | None", people: Ints) -> Mapping[str, Any]:
+        """What is remembered after a release."""
+        if outcome is None:
+            return {}
+        past = self.past.after(people, self.release, outcome.place, outcome.shown, outcome.judged, self.model)
+        return {f"{_KEPT}{name}": part for name, part in past.arrays().items()} | {"model": mark_of(self.model)}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Where everybody stands in the release, and what is known then."""
+
+    shown: Distributions
+    of_group: Ints
+    """Group to its place."""
+    place: Ints
+    """Row to its place."""
+    judged: Judged
+
+    @property
+    def risk(self) -> float:
+        """The largest posterior of anyone."""
+        return float(self.judged.largest.max(initial=0.0))
+
+
+def _remembered(job: Job, model: UpdateModel, m: int) -> Followed:
+    """Everybody's past as it was kept, also as it was kept at first: a table of everybody by release."""
+    kept = {name.removeprefix(_KEPT): part for name, part in job.memory.items() if name.startswith(_KEPT)}
+    if "trail" in job.memory:
+        return _again(job, model, m)
+    if not kept:
+        raise InputError("This series was begun without a ceiling on risk, so nobody's past is remembered.")
+    past = read_followed(kept)
+    if isinstance(past, Shaped) and job.memory["model"] != mark_of(model):
+        raise InputError(
+            "The table has sensitive values that change the update model itself, so that the past would have to be "
+            "looked at anew. Nothing was published. Let the model list all values that can occur, and begin the series "
+            "anew, or leave out the option 'risk'."
+        )
+    return past
+
+
+def _again(job: Job, model: UpdateModel, m: int) -> Followed:
+    """Everybody's past, release by release, from a table of everybody's places (-1 for none)."""
+    memory, past = job.memory, begun(job.table.schema, model, m)
+    starts, values = memory["place_starts"].tolist(), memory["place_values"]
+    shown, at = past.shown.joined(even([values[a:b].tolist() for a, b in itertools.pairwise(starts)]))
+    for release, column in enumerate(memory["trail"].T):
+        there = np.flatnonzero(column >= 0)
+        people, place = memory["trail_people"][there], at[column[there]]
+        view: View = past.look(people, release)
+        judged = past.judged(view, place, shown.places, model)
+        past = past.after(people, release, place, shown, judged, model)
+    return past

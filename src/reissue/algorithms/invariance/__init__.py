@@ -1,0 +1,1 @@
+"""m-invariance: people keep the same set of values in every release."""

@@ -1,0 +1,1 @@
+"""Methods that generalize whole columns: Incognito and top-down specialization."""

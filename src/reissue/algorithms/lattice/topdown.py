@@ -1,0 +1,228 @@
+"""Top-down specialization with global cuts, after Fung, Wang and Yu (2005, 2007).
+
+A cut is any set of nodes, one on each path of an attribute's taxonomy, so every value is published the same way
+throughout the table, but its attribute need not be on one level. From all roots, the node with the best score whose
+specialization leaves every group fit is replaced by its children, until there is none. Fung et al. score by what a
+classifier gains; here the table may serve any purpose, and a score is what the table gains:
+
+- "balanced": the loss saved times the size of the smallest group made. It postpones splits that leave little room.
+- "loss": the loss saved alone.
+- "squares": the rows of the groups touched, squared: the score of paper 003 (Fung et al. 2008).
+
+With rows to spare, groups that would fail may be left out: their rows then count as lost in all cells, and a node is
+specialized only if that saves more than it loses. What was left out stays out.
+
+Refusals are final where that is sound. Nothing suppressed and a monotone requirement: were the refused split possible
+later, the pieces it makes would unite to those it makes now, which failed. A growing requirement that needs more rows
+out than there are: later it needs no fewer. Every other refusal is looked at again after all other nodes, as long as
+something was specialized since.
+
+Scores only fall while other nodes are specialized (no suppression), so a node's last score is a bound, and only the
+front of the queue is scored anew. Time O(entries x heights x times scored), usually two or three times each.
+"""
+
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.algorithms.lattice.cuts import Cuts, Node, Split
+from reissue.algorithms.registry import Job, Option, algorithm
+from reissue.algorithms.suppression import Entries
+from reissue.counting.cells import Counts, Domain, rank
+from reissue.errors import RequirementError
+from reissue.release.release import Draft
+from reissue.taxonomy.tree import Taxonomy
+
+__all__ = ["topdown"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A specialization that could be taken, as things stand."""
+
+    split: Split
+    bad: Bools
+    """New groups to leave out."""
+    lost: int
+    """Their rows."""
+    saved: float
+    """How much less would be lost."""
+    sizes: Ints
+    """The rows of the new groups."""
+
+    @property
+    def balanced(self) -> float:
+        """The loss saved times the smallest group that stays."""
+        return self.saved * float(self.sizes[~self.bad].min(initial=np.iinfo(np.int64).max))
+
+    @property
+    def squares(self) -> float:
+        """The squared rows of the groups touched."""
+        before = np.bincount(self.split.parent, self.sizes)
+        return float(before @ before)
+
+
+_SCORES: dict[str, Callable[[_Step], float]] = {
+    "balanced": lambda step: step.balanced,
+    "loss": lambda step: step.saved,
+    "squares": lambda step: step.squares,
+}
+
+
+@algorithm(
+    "topdown",
+    "Every value published the same way throughout the table, each attribute as fine as its cut allows.",
+    options={
+        "score": Option(
+            "balanced",
+            "Which value to specialize first: by the loss saved and the room left, by the loss saved, or by squared "
+            "sizes of its groups.",
+            tuple(_SCORES),
+        )
+    },
+    suppresses=True,
+    blind=True,
+)
+def topdown(job: Job) -> Draft:
+    """Specialize from the roots down as long as every group stays fit."""
+    search = _Search(job)
+    search.run()
+    groups = search.cuts.groups[search.of_row]
+    kept = groups >= 0
+    numbers = np.full(job.table.rows, -1, np.int32)
+    numbers[kept] = rank(groups[kept])[0]
+    notes = {"specialized": search.taken, "scored": search.scored}
+    return Draft(numbers, tuple(search.cuts.cuts), notes=notes)
+
+
+class _Search:
+    """The cuts as they are, and what there is to spare."""
+
+    def __init__(self, job: Job) -> None:
+        """All rows in one group."""
+        self.job = job
+        self.codes, self.entries, self.of_row = Entries.distinct(job.table, sensitive=job.requirement.sensitive)
+        self.weights = self.entries.rows
+        marginals = zip(self.codes, job.table.sizes, strict=True)
+        self.rows = [np.append(0, np.cumsum(np.bincount(c, self.weights, size))) for c, size in marginals]
+        """The rows before each leaf, by attribute."""
+        self.repeated = len(self.weights) < job.table.rows
+        self.cuts = Cuts(list(self.codes), job.table.taxonomies)
+        self.spare = job.spare
+        self.domain = job.table.domain
+        """The sensitive values of the rows that are not left out."""
+        roots = [taxonomy.loss(*_whole(taxonomy)) for taxonomy in job.table.taxonomies]
+        self.loss = np.full(len(self.weights), np.sum(roots))
+        """What each entry loses in all its cells together, as things stand."""
+        self.taken = self.scored = 0
+        self.again: list[Node] = []
+        """Nodes that were refused, but not for good."""
+
+    def run(self) -> None:
+        """Specialize until nothing can be; refused nodes get another chance while something changes."""
+        if not self.job.requirement.holds(self.job.table.whole())[0]:
+            raise RequirementError(
+                f"Top-down specialization starts from all rows in one group; they do not meet {self.job.requirement}, "
+                "and larger groups do not always meet it. Try the method 'incognito', which looks at all combinations "
+                "of levels, or 'anatomy', which publishes two tables."
+            )
+        nodes = self.cuts.roots()
+        while nodes:
+            before = self.taken
+            self._round(nodes)
+            nodes, self.again = (self.again if self.taken > before else []), []
+
+    def _round(self, nodes: Sequence[Node]) -> None:
+        """Take the best again and again. In the queue: minus the score, a number, when it was scored, the node."""
+        number = itertools.count()
+        queue = [(-np.inf, next(number), -1, node) for node in nodes]
+        last: _Step | None = None
+        while queue:
+            _, _, when, node = heapq.heappop(queue)
+            step = last if last is not None and last.split.node is node else self._step(node)
+            if step is None:
+                continue
+            if when < self.taken:
+                last = step
+                heapq.heappush(queue, (-_SCORES[self.job.options["score"]](step), next(number), self.taken, node))
+                continue
+            last = None
+            for child in self._take(step):
+                heapq.heappush(queue, (-np.inf, next(number), -1, child))
+            self.job.progress(self.taken / (self.taken + len(queue)))
+
+    def _step(self, node: Node) -> _Step | None:
+        """What specializing a node would do now; None if it must not be."""
+        self.scored += 1
+        split = self.cuts.split(node)
+        if not split.total:
+            return None
+        counts = self._counts(split)
+        bad = ~self.job.requirement.holds(counts)
+        lost = int(counts.sizes[bad].sum())
+        saved = self._saved(split, bad)
+        step = _Step(split, bad, lost, saved, counts.sizes)
+        if lost > self.spare or (lost and (saved <= 0 or not self._others_hold(step))):
+            if not self._final(lost):
+                self.again.append(node)
+            return None
+        return step
+
+    def _counts(self, split: Split) -> Counts:
+        """The statistics of the new groups; what nobody looks at is not fetched."""
+        members = split.members
+        asked = self.job.requirement.sensitive
+        values = self.entries.values[members] if asked else self.entries.values[: len(members)]
+        return Counts(split.part, values, self.domain, split.total, self.weights[members] if self.repeated else None)
+
+    def _saved(self, split: Split, bad: Bools) -> float:
+        """How much less would be lost: in the cells of the node, less what the rows left out still had."""
+        node, saves = split.node, self.cuts.losses(split.node)
+        if self.cuts.whole and not bad.any():
+            return float(saves @ np.diff(self.rows[node.attribute][node.starts]))
+        out, weights = bad[split.part], self.weights[split.members]
+        had = len(self.codes) - self.loss[split.members[out]]
+        return float(saves[split.child[~out]] @ weights[~out] - had @ weights[out])
+
+    def _final(self, lost: int) -> bool:
+        """Whether a refusal holds for good."""
+        if self.job.spare:
+            return self.job.requirement.growing and lost > self.spare
+        return self.job.requirement.monotone
+
+    def _others_hold(self, step: _Step) -> bool:
+        """Whether, with rows left out, all groups meet the requirement against the distribution of what is left."""
+        if self.job.requirement.growing:
+            return True
+        groups = self.cuts.groups.copy()
+        groups[step.split.members] = np.where(step.bad, -1, self.cuts.total + np.arange(step.split.total))[
+            step.split.part
+        ]
+        kept = groups >= 0
+        total = self.cuts.total + step.split.total
+        counts = Counts(groups[kept], self.entries.values[kept], self._domain_without(step), total, self.weights[kept])
+        return bool((self.job.requirement.holds(counts) | (counts.sizes == 0)).all())
+
+    def _domain_without(self, step: _Step) -> Domain:
+        """The sensitive values that are left after a step."""
+        out = step.split.members[step.bad[step.split.part]]
+        gone = np.bincount(self.entries.values[out], self.weights[out], self.domain.size).astype(np.int64)
+        return replace(self.domain, totals=self.domain.totals - gone)
+
+    def _take(self, step: _Step) -> list[Node]:
+        """Specialize; the children that can be specialized in turn."""
+        self.taken += 1
+        if self.job.spare:
+            self.loss[step.split.members] -= self.cuts.losses(step.split.node)[step.split.child]
+        self.spare -= step.lost
+        if step.lost and self.job.requirement.sensitive:
+            self.domain = self._domain_without(step)
+        return self.cuts.apply(step.split, step.bad)
+
+
+def _whole(taxonomy: Taxonomy) -> tuple[Codes, Codes]:
+    return np.zeros(1, np.int32), np.array([taxonomy.size - 1], np.int32)

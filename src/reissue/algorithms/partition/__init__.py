@@ -1,0 +1,1 @@
+"""Methods that split the table into groups, top-down: Mondrian and pool."""

@@ -1,0 +1,221 @@
+"""The frontier of a top-down partitioning: the groups still worked on, all at once, in flat arrays.
+
+Rows lie group by group, and the codes are physically kept in that order, so whatever is asked of all groups is one
+sequential pass. A frontier with many rows is worked off in chunks that fit the processor's cache.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.algorithms.registry import Job
+from reissue.counting.cells import Counts, Domain
+from reissue.data.table import Table
+from reissue.errors import RequirementError
+from reissue.release.release import Draft
+
+__all__ = ["Frontier", "Layout", "Ranks", "compact", "work_off"]
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Groups of rows, one after the other."""
+
+    rows: Codes
+    """The table's row numbers, group by group."""
+    codes: Codes
+    """Attributes x rows, in the order of `rows`."""
+    sensitive: Codes
+    domain: Domain
+    sizes: Ints
+    """Rows of each group; none is empty."""
+    closed: Bools
+    """Attributes x groups: which attributes a group leaves as they are."""
+
+    @classmethod
+    def whole(cls, table: Table) -> "Frontier":
+        """All rows in one group."""
+        rows = np.arange(table.rows, dtype=np.int32)
+        closed = np.zeros((len(table.codes), 1), np.bool_)
+        return cls(rows, table.codes, table.sensitive, table.domain, np.array([table.rows], np.int64), closed)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each group begins."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def of_row(self) -> Codes:
+        """The group of each row."""
+        return np.repeat(np.arange(len(self.sizes), dtype=np.int32), self.sizes)
+
+    @property
+    def few(self) -> bool:
+        """Whether the groups are so large that a loop over them costs nothing, and saves arrays as long as the rows."""
+        return len(self.rows) > _CHUNK and len(self.sizes) < 1024
+
+    def slices(self) -> list[slice]:
+        """Where the rows of each group stand."""
+        ends = np.cumsum(self.sizes).tolist()
+        return [slice(end - size, end) for end, size in zip(ends, self.sizes.tolist(), strict=True)]
+
+    def bounds(self, place: int) -> tuple[Codes, Codes]:
+        """The smallest and largest code of each group on one attribute."""
+        codes = self.codes[place]
+        return np.minimum.reduceat(codes, self.starts), np.maximum.reduceat(codes, self.starts)
+
+    def counts(self, labels: Codes | Ints, total: int, rows: Ints | None = None) -> Counts:
+        """Statistics of the rows by label, for a requirement to judge."""
+        return Counts(labels, self.sensitive if rows is None else self.sensitive[rows], self.domain, total)
+
+    def arrange(self, layout: "Layout") -> "Frontier":
+        """Some of the rows laid out anew."""
+        rows, codes = self.rows.take(layout.order), self.codes.take(layout.order, axis=1)
+        return Frontier(rows, codes, self.sensitive.take(layout.order), self.domain, layout.sizes, layout.closed)
+
+    def rearrange(self, layout: "Layout") -> "Frontier":
+        """The same in place, column by column: this frontier must not be used any more."""
+        for column in (self.rows, *self.codes, self.sensitive):
+            column[: len(layout.order)] = column.take(layout.order)
+        kept = slice(len(layout.order))
+        codes, sensitive = self.codes[:, kept], self.sensitive[kept]
+        return Frontier(self.rows[kept], codes, sensitive, self.domain, layout.sizes, layout.closed)
+
+    def pick(self, chosen: Bools) -> "Frontier":
+        """Only the chosen groups."""
+        if chosen.all():
+            return self
+        inside = np.flatnonzero(np.repeat(chosen, self.sizes))
+        return self.arrange(Layout(inside, self.sizes[chosen], self.closed[:, chosen]))
+
+    def chunks(self, rows: int) -> "Iterator[Frontier]":
+        """The same groups in frontiers of about so many rows (or of one single group)."""
+        if not len(self.sizes):
+            return
+        cuts = np.unique(np.searchsorted(self.starts, np.arange(0, len(self.rows), rows), "right") - 1)
+        for first, after in zip(cuts, np.append(cuts[1:], len(self.sizes)), strict=True):
+            begin = int(self.starts[first])
+            end = begin + int(self.sizes[first:after].sum())
+            yield Frontier(
+                self.rows[begin:end],
+                self.codes[:, begin:end],
+                self.sensitive[begin:end],
+                self.domain,
+                self.sizes[first:after],
+                self.closed[:, first:after],
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How rows of a frontier are laid out anew."""
+
+    order: Ints
+    """New place to old place; rows that are not named are left out."""
+    sizes: Ints
+    closed: Bools
+
+    @classmethod
+    def by_label(cls, rows: Ints, labels: Ints, closed: Bools) -> "Layout":
+        """Rows by their labels 0, 1, ..., keeping their order within a label."""
+        total = closed.shape[1]
+        return cls(rows[_stable_order(labels, total)], np.bincount(labels, minlength=total), closed)
+
+
+def work_off(job: Job, advance: Callable[[Frontier], tuple[Layout, Bools]]) -> Draft:
+    """Partition top-down: `advance` says how the groups of a frontier go on, and which of them are done."""
+    if not job.requirement.holds(job.table.whole())[0]:
+        raise RequirementError(
+            f"This method splits top-down from the whole table, which does not meet {job.requirement} itself. "
+            "Choose a method that builds groups of different values, such as anatomy."
+        )
+    least = max(part.least for part in job.requirement.parts())
+    groups = np.full(job.table.rows, -1, np.int32)
+    finished = placed = rounds = 0
+
+    def place(done: Frontier) -> None:
+        nonlocal finished, placed
+        groups[done.rows] = done.of_row + np.int32(finished)
+        finished, placed = finished + len(done.sizes), placed + len(done.rows)
+
+    waiting = [Frontier.whole(job.table)]
+    while waiting:
+        frontier = waiting.pop()
+        large = frontier.sizes >= 2 * least
+        place(frontier.pick(~large))
+        if large.any():
+            frontier = frontier.pick(large)
+            layout, done = advance(frontier)
+            place(frontier.pick(done))
+            # Only the first frontier is the table's own memory.
+            frontier = frontier.rearrange(layout) if rounds else frontier.arrange(layout)
+            waiting.extend(frontier.chunks(_CHUNK))
+            rounds += 1
+        job.progress(placed / job.table.rows)
+    return Draft(groups, notes={"rounds": rounds})
+
+
+def _stable_order(labels: Ints, bound: int) -> Ints:
+    """A stable sort by label: label and position packed in one integer sort faster than any argsort."""
+    shift = max(int(len(labels) - 1).bit_length(), 1)
+    if max(bound - 1, 0).bit_length() + shift > 62:
+        return np.argsort(labels, kind="stable")
+    packed = (labels.astype(np.int64) << shift) | np.arange(len(labels), dtype=np.int64)
+    packed.sort()
+    return packed & ((1 << shift) - 1)
+
+
+class Ranks:
+    """All rows in the order of (group, code), without moving any: which code stands where, and how many stand below.
+
+    Read off one histogram in which every group has its own stretch of bins from lo to hi; where that would be too
+    long, off the sorted codes.
+    """
+
+    def __init__(self, frontier: Frontier, codes: Codes, lo: Codes, hi: Codes) -> None:
+        """Order the rows of a frontier by their codes, which lie between lo and hi in each group."""
+        widths = hi.astype(np.int64) - lo + 1
+        self._dense = int(widths.sum()) <= 4 * len(codes) + 1024
+        if self._dense:
+            self._base = np.cumsum(widths) - widths - lo
+            self._so_far = np.append(np.cumsum(self._histogram(frontier, codes, lo, widths)), 0)
+        else:
+            shift = int(hi.max()).bit_length()
+            self._base = np.arange(len(lo), dtype=np.int64) << shift
+            self._keys = np.sort(np.repeat(self._base, frontier.sizes) + codes)
+
+    def _histogram(self, frontier: Frontier, codes: Codes, lo: Codes, widths: Ints) -> Ints:
+        if frontier.few:
+            parts = zip(frontier.slices(), lo.tolist(), widths.tolist(), strict=True)
+            return np.concatenate([np.bincount(codes[part] - low, minlength=width) for part, low, width in parts])
+        return np.bincount(np.repeat(self._base, frontier.sizes) + codes)
+
+    def at(self, position: Ints) -> Codes:
+        """For each group the code at a position among all rows; the position must lie in the group."""
+        if self._dense:
+            codes = np.searchsorted(self._so_far[:-1], position, "right") - self._base
+        else:
+            codes = self._keys[position] - self._base
+        return np.asarray(codes, np.int32)
+
+    def below(self, code: Codes | Ints) -> Ints:
+        """For each group the position of the first row with this code or a larger one; lo <= code <= hi."""
+        if self._dense:
+            # The appended 0 answers for the very first bin, whose predecessor is index -1.
+            return np.asarray(self._so_far[self._base + code - 1])
+        return np.asarray(np.searchsorted(self._keys, self._base + code))
+
+
+def compact(keys: Ints, bound: int) -> tuple[Ints, Ints, Callable[[], Ints]]:
+    """The distinct keys in order, how many rows each has, and on request each row's place among them."""
+    if bound <= 4 * len(keys) + 1024:
+        number = np.bincount(keys, minlength=bound)
+        distinct = np.flatnonzero(number)
+        return distinct, number[distinct], lambda: (np.cumsum(number > 0) - 1)[keys]
+    distinct, place, number = np.unique(keys, return_inverse=True, return_counts=True)
+    return distinct, number, lambda: place

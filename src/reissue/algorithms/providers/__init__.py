@@ -1,0 +1,1 @@
+"""m-privacy: groups that withstand colluding providers."""

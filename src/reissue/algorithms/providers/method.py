@@ -1,0 +1,191 @@
+"""Provider-aware partitioning for m-privacy (paper 001, algorithm 2), and provider-blind Mondrian as its baseline.
+
+Top-down, like Mondrian, with one dimension more: who gave the record. Providers are ordered by how many records they
+gave, most first, and cut at the median record. Both halves of a split must be m-private. A half with fewer providers is
+easier to keep m-private (a coalition that owns a whole group attacks nobody), so a provider split often opens the way
+for more splits of quasi-identifiers.
+
+Which dimension is split, of those that allow it (`choose`):
+
+- `last`: the widest quasi-identifier, and providers only where none allows it. Up to there it is the baseline, so every
+  published group lies inside one of the baseline's: no information loss that shrinks with the boxes is above it.
+- `first`: providers as long as possible, so mostly one to a group, whatever m; then the widest quasi-identifier.
+  Better where m is large: then groups of many providers have to be very large.
+- `best` (default): both, and what loses less information is kept. So it never loses more than the baseline.
+- `fitness`: the paper's choice. All splits are tried, and the one whose worse half has the higher fitness score is
+  taken; the wider attribute where scores are equal.
+
+Groups that come out with the same box are one group to whoever reads the release. For growing requirements (k, l, k-e)
+their union is private too. For the others it need not be (a member of the coalition may own one of them and leave in
+what it likes; the paper's theorem 2.1 overlooks that), so published groups are judged again and joined with a
+neighbour until all are private.
+
+All groups of a round are judged at once, in flat arrays: O(attributes x rows) a round, and a search for the few groups
+that bounds leave open (see `attacks._coalition_given`). The paper verifies every group by search and adapts the
+strategy to its fitness; here bounds come first, and what they leave open is searched one by one or binary.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, work_off
+from reissue.algorithms.partition.mondrian import both_hold, cut_near, halved, mondrian
+from reissue.algorithms.providers.requirement import MPrivate, with_providers
+from reissue.algorithms.registry import Job, Option, algorithm
+from reissue.counting.cells import pack, rank
+from reissue.data.table import Table
+from reissue.errors import DataError, InputError, RequirementError, SchemaError
+from reissue.kernels.coalitions.contributions import Given, private
+from reissue.release.recode import boxes_of
+from reissue.release.release import Draft
+from reissue.taxonomy.codings import Coding, Hierarchy
+from reissue.taxonomy.tree import ROOT, Level, Taxonomy
+
+__all__ = ["provider_codes", "providers"]
+
+_WIDTHS = {"last": 1e-9, "first": 1e9, "fitness": 1e-9}
+"""How wide one provider is beside a quasi-identifier that covers its whole domain (1): the widest is tried first."""
+
+
+@algorithm(
+    "providers",
+    "For data of several providers: no m of them can take their own records out and break the requirement.",
+    options={
+        "m": Option(default=1, help="How many providers may collude."),
+        "choose": Option(
+            default="best",
+            help="When to split on providers: last, first, the better of both, or by the paper's fitness score.",
+            choices=("best", "last", "first", "fitness"),
+        ),
+        "aware": Option(
+            default=True, help="Split on providers too; false is the provider-blind baseline.", choices=(True, False)
+        ),
+    },
+)
+def providers(job: Job) -> Draft:
+    """Group the rows of a table top-down; see the module's docstring."""
+    m = job.options.get("m", 1)
+    if not isinstance(m, int) or isinstance(m, bool) or m < 0:
+        raise InputError("The option 'm' must be a whole number of providers, at least 0.")
+    codes, names = provider_codes(job.table)
+    judge = MPrivate(m, job.requirement, job.table.domain, len(names))
+    asked = replace(job, table=with_providers(job.table, codes, len(names)), requirement=judge)
+    if not judge.holds(asked.table.whole())[0]:
+        raise RequirementError(
+            f"Even all rows in one group do not meet {judge}. Lower m or the requirement: the attack 'coalition' says "
+            "how far a release gets."
+        )
+    choose = job.options.get("choose", "best") if job.options.get("aware", True) else "never"
+    ways: tuple[str, ...] = (choose,)
+    if choose == "best":
+        # Joining groups may cost what provider splits gained: then the baseline is one of those to choose from.
+        ways = ("last", "first") if judge.growing else ("last", "first", "never")
+    drafts = [_settled(job.table, _draft(asked, codes, judge, way), codes, judge) for way in ways]
+    return min(drafts, key=lambda draft: _loss(job.table, draft))
+
+
+def _draft(asked: Job, codes: Codes, judge: MPrivate, way: str) -> Draft:
+    """The partition with providers as one more dimension, unless never split."""
+    if way == "never":
+        return mondrian(asked)
+    asked = replace(asked, table=_with_dimension(asked.table, codes, _WIDTHS[way]))
+    if way == "fitness":
+        draft = work_off(asked, lambda frontier: _advance(frontier, asked.table.taxonomies, judge))
+    else:
+        draft = mondrian(asked)
+    return replace(draft, notes={**draft.notes, "providers": way})
+
+
+def _loss(table: Table, draft: Draft) -> float:
+    """The mean share of the domains that a record's box covers."""
+    boxes = boxes_of(table, draft)
+    widths = [t.loss(lo, hi) @ boxes.sizes for t, lo, hi in zip(table.taxonomies, boxes.lo, boxes.hi, strict=True)]
+    return float(sum(widths))
+
+
+def provider_codes(table: Table) -> tuple[Codes, Sequence[str]]:
+    """A code for each row's provider, those with most records first, and the providers' names by code."""
+    given = table.providers
+    if given is None:
+        raise SchemaError('This needs to know who gave each record: name the column in the schema, as  x = "provider".')
+    if given.null_count():
+        raise DataError(f"The provider is missing in {given.null_count()} rows.")
+    names = given.cast(pl.String).alias("name")
+    order = names.value_counts(name="n").sort("n", "name", descending=[True, False])["name"]
+    table_of = pl.DataFrame({"name": order, "code": np.arange(len(order), dtype=np.int32)})
+    codes = names.to_frame().join(table_of, on="name", how="left", maintain_order="left")["code"].to_numpy()
+    return codes, order.to_list()
+
+
+def _with_dimension(table: Table, codes: Codes, width: float) -> Table:
+    """The table with providers as one more ordered attribute, one provider `width` away from the next."""
+    total = int(codes.max()) + 1
+    # One leaf that never occurs sets the scale: widths are shares of the way from the first leaf to the last.
+    positions = np.append(np.arange(total, dtype=np.float64), 1 / width)
+    leaves = Level(np.arange(total + 1, dtype=np.int32), tuple(str(code) for code in range(total + 1)))
+    root = Level(np.zeros(total + 1, np.int32), (ROOT,))
+    taxonomy = Taxonomy((leaves, root), positions, ordered=True, missing=False, runs=True)
+    coding = Coding(Hierarchy("flat"), taxonomy, pl.Series([], dtype=pl.String))
+    return replace(table, codes=np.vstack([table.codes, codes]), codings=(*table.codings, coding))
+
+
+def _advance(frontier: Frontier, taxonomies: tuple[Taxonomy, ...], judge: MPrivate) -> tuple[Layout, Bools]:
+    """Split every group where its worse half is fittest; returns the halves, and which groups are done."""
+    groups = len(frontier.sizes)
+    best: tuple[Floats, Floats] = (np.full(groups, -np.inf), np.full(groups, -np.inf))
+    upper = np.zeros(len(frontier.rows), np.bool_)
+    chosen = np.zeros(groups, np.int64)
+    for place, taxonomy in enumerate(taxonomies):
+        lo, hi = frontier.bounds(place)
+        codes = frontier.codes[place]
+        median = Ranks(frontier, codes, lo, hi).at(frontier.starts + frontier.sizes // 2)
+        above = codes >= cut_near(taxonomy, median, lo, hi)[frontier.of_row]
+        width = taxonomy.loss(*taxonomy.snap(lo, hi))
+        works = both_hold(frontier, above, judge) & (width > 0)
+        counts = frontier.counts(2 * frontier.of_row + above, 2 * groups)
+        score = np.round(judge.fitness(counts).reshape(groups, 2).min(axis=1), 9)
+        better = works & ((score > best[0]) | ((score == best[0]) & (width > best[1])))
+        best = (np.where(better, score, best[0]), np.where(better, width, best[1]))
+        chosen[better] = place
+        upper = np.where(better[frontier.of_row], above, upper)
+    found = best[0] > -np.inf
+    return halved(frontier, chosen, upper, found, np.zeros(groups, np.bool_)), ~found
+
+
+def _settled(table: Table, draft: Draft, codes: Codes, judge: MPrivate) -> Draft:
+    """The draft, where needed with groups of one box as one, joined with neighbours until each of them is private."""
+    if judge.growing:
+        return draft
+    groups, joins = draft.groups, 0
+    while True:
+        groups = _by_box(table, replace(draft, groups=groups))
+        bad = ~private(Given.of_rows(groups, codes, table.sensitive, table.domain), judge.inner, judge.m)
+        if not bad.any() or len(bad) == 1:
+            return replace(draft, groups=groups, notes={**draft.notes, "joined": joins})
+        # In the order of boxes every bad group goes to the next one, the last one to the one before.
+        to = np.arange(len(bad))
+        to[bad] += 1
+        to[-1] -= 2 * (to[-1] == len(bad))
+        joins += int(bad.sum())
+        groups = rank(_followed(to)[groups])[0].astype(np.int32)
+
+
+def _followed(to: Ints) -> Ints:
+    """Where everybody ends who goes on from place to place; two who go to each other stay with the first."""
+    here = np.arange(len(to))
+    to = np.where((to[to] == here) & (to > here), here, to)
+    while (to[to] != to).any():
+        to = to[to]
+    return to
+
+
+def _by_box(table: Table, draft: Draft) -> Codes:
+    """Groups numbered by their published boxes, in the order of the boxes."""
+    boxes = boxes_of(table, draft)
+    sizes = [size for size in table.sizes for _ in range(2)]
+    columns = [ends[place] for place in range(len(table.sizes)) for ends in (boxes.lo, boxes.hi)]
+    return rank(pack(columns, sizes)[0])[0].astype(np.int32)[draft.groups]

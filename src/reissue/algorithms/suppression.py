@@ -1,0 +1,80 @@
+"""Which groups have to be left out so that the rest meets a requirement; shared by methods that may suppress."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.counting.cells import Counts, Domain, cells_of
+from reissue.data.table import Table
+from reissue.requirements import Requirement
+from reissue.requirements._base import All
+
+__all__ = ["Entries", "failing", "joined", "number_groups"]
+
+
+class Entries:
+    """Rows, or distinct combinations with their number of rows, as far as judging groups needs them."""
+
+    def __init__(self, values: Codes, domain: Domain, weights: Ints | None = None) -> None:
+        """Sensitive codes of the entries, the domain they come from, and the rows of each entry (one, if not said)."""
+        self.values = values
+        self.domain = domain
+        self.weights = weights
+
+    @classmethod
+    def distinct(cls, table: Table, *, sensitive: bool) -> "tuple[Codes, Entries, Ints]":
+        """The distinct combinations of a table, told apart by sensitive value only if asked.
+
+        Their codes (attributes x entries) in lexicographic order, the entries, and row to entry.
+        """
+        if not sensitive:
+            cells = cells_of(table.codes, table.sizes)
+            return cells.codes, cls(np.zeros(len(cells.sizes), np.int32), table.domain, cells.sizes), cells.of_row
+        cells = cells_of(np.vstack([table.codes, table.sensitive[None]]), [*table.sizes, table.domain.size])
+        return cells.codes[:-1], cls(cells.codes[-1], table.domain, cells.sizes), cells.of_row
+
+    @property
+    def rows(self) -> Ints:
+        """The rows of each entry."""
+        return np.ones(len(self.values), np.int64) if self.weights is None else self.weights
+
+    def counts(self, groups: Codes | Ints, total: int) -> Counts:
+        """The entries counted by group."""
+        return Counts(groups, self.values, self.domain, total, self.weights)
+
+    def only(self, chosen: Bools) -> "Entries":
+        """Some of the entries, as if they were the whole table."""
+        weights = None if self.weights is None else self.weights[chosen]
+        totals = np.bincount(self.values[chosen], weights, self.domain.size).astype(np.int64)
+        return Entries(self.values[chosen], replace(self.domain, totals=totals), weights)
+
+
+def joined(parts: list[Requirement]) -> Requirement | None:
+    """Requirements taken together; None for none."""
+    return All(tuple(parts)) if parts else None
+
+
+def failing(requirement: Requirement, entries: Entries, groups: Codes | Ints, total: int, spare: int) -> Bools:
+    """The groups to leave out, or, if that would cost more than `spare` rows, more than `spare` rows' worth of them.
+
+    What is published is judged against its own distribution of sensitive values, which moves when rows are left out:
+    judging goes on until nothing more fails. A growing requirement looks at the group alone and is judged once.
+    """
+    counts = entries.counts(groups, total)
+    sizes = counts.sizes
+    bad: Bools = (sizes > 0) & ~requirement.holds(counts)
+    while bad.any() and not requirement.growing and sizes[bad].sum() <= spare:
+        kept = ~bad[groups]
+        left = entries.only(kept).counts(groups[kept], total)
+        more = (sizes > 0) & ~bad & ~requirement.holds(left)
+        if not more.any():
+            break
+        bad |= more
+    return bad
+
+
+def number_groups(groups: Codes | Ints, bad: Bools) -> Codes:
+    """Group numbers without gaps, -1 for those left out; `bad` says which, and every other group must have rows."""
+    number = np.where(bad, -1, np.cumsum(~bad) - 1).astype(np.int32)
+    return np.asarray(number[groups], np.int32)

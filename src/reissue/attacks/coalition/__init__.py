@@ -1,0 +1,1 @@
+"""The coalition attack: providers who take their own records out."""

@@ -1,0 +1,314 @@
+"""Colluding providers (paper 001): m-privacy of a release, the smallest coalition that breaks it, and whom it exposes.
+
+A release is m-private with respect to a requirement if, for every coalition of at most m providers, what remains of
+each group after the coalition takes out any of its own records still meets the requirement (definition 2.1). A
+coalition that owns a whole group attacks nobody there. Every requirement is taken by itself too: a conjunction is
+broken where one of its parts is.
+
+All groups are judged at once for m = 0, 1, 2, ... until one is broken (see `kernels.coalitions.contributions`): that is
+the smallest size. Of the coalitions of that size one is named that leaves a group with fewest records of others, and
+among those one that exposes most people: of all coalitions where they are few, else of those found. In one group that
+decided, all five search strategies are run, and their checks are reported.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Bools, Ints
+from reissue.attacks.coalition.case import tell
+from reissue.attacks.coalition.records import Records, read_records
+from reissue.attacks.findings import Finding, Status
+from reissue.attacks.registry import attack
+from reissue.errors import CannotRunError, InputError
+from reissue.kernels.coalitions.contributions import Given, answers, private
+from reissue.kernels.coalitions.exact import worst_coalition
+from reissue.kernels.coalitions.group import Oracle
+from reissue.kernels.coalitions.search import STRATEGIES
+from reissue.people.knowledge import Knowledge
+from reissue.published import PublishedRelease
+from reissue.published.series import Series
+from reissue.requirements import Requirement, parse
+
+__all__ = ["Weakness", "coalition", "weakest"]
+
+NAME = "coalition"
+MEASURE = "providers that may collude"
+_WORK = 2 * 10**7
+_SEARCHED = 12
+"""Groups of more providers are not searched with every strategy."""
+
+
+@dataclass(frozen=True)
+class Weakness:
+    """The smallest coalition that breaks a requirement in a release."""
+
+    largest_m: int
+    """The largest m for which the release is m-private; -1 if an outsider breaks it."""
+    members: tuple[str, ...] | None
+    """The coalition; None if no coalition breaks it."""
+    groups: int
+    people: int
+    """How many groups and people it exposes."""
+    fewest: int = 0
+    """The fewest records of others that it leaves in an exposed group."""
+    exact: bool = True
+
+
+@attack(
+    NAME,
+    "Providers who collude take their own records out and look at what is left.",
+    insiders=True,
+    alone=True,
+    needs=(
+        "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "
+        "requirement that should hold (`--knows requirement=...`, or the policy's)"
+    ),
+    story=(
+        "Some of those who gave records to a common table put their knowledge together. They cross out their own "
+        "records in each group, and what is left, of other people, may be too few or too alike."
+    ),
+    prevention=(
+        (
+            "Publish with the method `providers` and the number of providers that may collude (`--method providers "
+            "--m 2`): the requirement then holds without the records of any m of them."
+        ),
+        "A larger `k` helps too, but promises nothing.",
+    ),
+)
+def coalition(series: Series, knowledge: Knowledge) -> Finding:
+    """Find the smallest coalition that breaks the requirement in any release, or judge the one that is given."""
+    found = []
+    for number, published in zip(series.numbers, series.releases, strict=True):
+        requirement = _requirement(published, series, knowledge)
+        records = read_records(published, series.schema)
+        requirement.fits(records.given.domain)
+        found.append((number, records, requirement, weakest(records, requirement)))
+    if knowledge.coalition:
+        return _of_one(series, found, knowledge.coalition)
+    number, records, requirement, weakness = min(found, key=lambda one: (one[3].largest_m, -one[3].people))
+    m = int(series.limits.get(NAME, 1 if knowledge.m is None else knowledge.m))
+    succeeded = weakness.largest_m < m
+    fewest, end = weakness.fewest if weakness.groups else None, _outcome(weakness, m)
+    told = tell(number, records, requirement, weakness.members, exposed, fewest, end, _known(weakness))
+    details = _details(number, records, requirement, weakness)
+    return Finding(
+        NAME,
+        Status.EXPOSED if succeeded else Status.WITHSTOOD,
+        _sentence(number, records, requirement, weakness, m),
+        series.numbers,
+        people=weakness.people if succeeded else 0,
+        population=int(records.given.count.sum()),
+        measure=MEASURE,
+        worst=weakness.largest_m,
+        limit=m,
+        details=details | {"by_release": [one[3].largest_m for one in found], "case": told},
+    )
+
+
+def weakest(records: Records, requirement: Requirement) -> Weakness:
+    """The smallest coalition that breaks a requirement, and of those one that exposes many people."""
+    given = records.given
+    for m in range(int(given.contributors.max(initial=1))):
+        fine = private(given, requirement, m)
+        if not fine.all():
+            members, exact = _choose(given.pick(~fine), requirement, m, len(records.names))
+            groups = exposed(given, requirement, members)
+            fewest, people = _harm(given, members, groups)
+            named = tuple(records.names[place] for place in members)
+            return Weakness(m - 1, named, int(groups.sum()), people, fewest, exact)
+    return Weakness(len(records.names) - 1, None, 0, 0)
+
+
+def exposed(given: Given, requirement: Requirement, members: Sequence[int]) -> Bools:
+    """In which groups a coalition breaks a requirement."""
+    own = np.isin(given.provider, members)
+    left = given.without(own)
+    broken: Bools = (left.sizes > 0) & ~requirement.holds(left)
+    if not requirement.growing:
+        # Leaving in some of its own records may do more: whoever could be broken at all is asked one by one.
+        for number in np.flatnonzero(~broken & (left.sizes > 0) & ~private(given, requirement, len(members))).tolist():
+            group, providers = given.one(number)
+            mask = sum(1 << place for place in np.flatnonzero(np.isin(providers, members)).tolist())
+            broken[number] = Oracle(group, requirement).breaks(mask)
+    return broken
+
+
+def _harm(given: Given, members: Sequence[int], groups: Bools) -> tuple[int, int]:
+    """Of some groups: the fewest records of others in one of them, and all records of others."""
+    others = groups[given.group] & ~np.isin(given.provider, members)
+    left = np.bincount(given.group[others], given.count[others], given.total).astype(np.int64)
+    return int(left[groups].min(initial=np.iinfo(np.int64).max)), int(left.sum())
+
+
+def _choose(broken: Given, requirement: Requirement, size: int, providers: int) -> tuple[tuple[int, ...], bool]:
+    """Of the coalitions of a size the most harmful one, in groups that are known to be broken."""
+    if comb(providers, size) * (len(broken.group) + 100) <= _WORK and requirement.growing:
+        tried: Iterable[tuple[int, ...]] = combinations(range(providers), size)
+        exact = True
+    else:
+        found = answers(broken, requirement, size)
+        exact = all(verdict.exact for verdict in found.values())
+        tried = {_named(broken.one(number)[1], verdict.coalition) for number, verdict in list(found.items())[:200]}
+
+    def rank(members: tuple[int, ...]) -> tuple[int, int]:
+        fewest, people = _harm(broken, members, exposed(broken, requirement, members))
+        return fewest, -people
+
+    return min(sorted(tried), key=rank), exact
+
+
+def _named(providers: Ints, mask: int | None) -> tuple[int, ...]:
+    return tuple(int(provider) for place, provider in enumerate(providers) if (mask or 0) >> place & 1)
+
+
+def _requirement(published: PublishedRelease, series: Series, knowledge: Knowledge) -> Requirement:
+    """What the release promises: said by the adversary, by our own release, or by the schema's policy."""
+    source = published.source
+    said = knowledge.requirement or (source.requirement if source else None) or series.schema.policy.get("require")
+    if not said:
+        raise CannotRunError(
+            "there is no requirement to break: name one, or put it under [policy] in the schema.", needs=["requirement"]
+        )
+    return said if isinstance(said, Requirement) else parse(str(said))
+
+
+# --- telling ---------------------------------------------------------------------------------------------------------
+
+
+def _details(number: int, records: Records, requirement: Requirement, weakness: Weakness) -> dict[str, Any]:
+    parts = []
+    for part in requirement.parts():
+        one = weakness if len(requirement.parts()) == 1 else weakest(records, part)
+        parts.append(
+            {
+                "requirement": str(part),
+                "largest_m": one.largest_m,
+                "smallest_coalition": _listed(one),
+                "people": one.people,
+            }
+        )
+    return {
+        "largest_m": weakness.largest_m,
+        "smallest_coalition": _listed(weakness),
+        "checks": _checks(records.given, requirement, weakness.largest_m),
+        "groups": weakness.groups,
+        "fewest_left": weakness.fewest if weakness.members is not None else None,
+        "exact": weakness.exact,
+        "release": number,
+        "providers": len(records.names),
+        "requirements": parts,
+    }
+
+
+def _listed(weakness: Weakness) -> list[str] | None:
+    return None if weakness.members is None else list(weakness.members)
+
+
+def _checks(given: Given, requirement: Requirement, largest_m: int) -> dict[str, int]:
+    """How many coalitions each strategy checks in the group with most providers of those that decided."""
+    size = largest_m + 1
+    decided = ~private(given, requirement, size)
+    some = np.flatnonzero(decided if decided.any() else given.contributors > 0)
+    fits = some[given.contributors[some] <= _SEARCHED]
+    number = int(max(fits if len(fits) else some, key=lambda group: given.contributors[group]))
+    group, _ = given.one(number)
+    size = min(size, group.providers - 1)
+    checks = {"exact": worst_coalition(group, requirement, size).checks}
+    if len(fits):
+        for name, strategy in STRATEGIES.items():
+            oracle = Oracle(group, requirement)
+            strategy(oracle, size)
+            checks[name] = oracle.checks
+    return checks
+
+
+def _of_one(
+    series: Series, found: list[tuple[int, Records, Requirement, Weakness]], coalition: Sequence[str]
+) -> Finding:
+    """What one given coalition breaks, in the release where it exposes most people."""
+    known = {name for _, records, _, _ in found for name in records.names}
+    if set(coalition) - known:
+        strangers = len(set(coalition) - known)
+        raise InputError(f"The coalition names {strangers} providers who gave no record to any of the releases.")
+    outcomes = []
+    for number, records, requirement, weakness in found:
+        members = [place for place, name in enumerate(records.names) if name in set(coalition)]
+        groups = exposed(records.given, requirement, members)
+        fewest, people = _harm(records.given, members, groups)
+        outcomes.append((people, fewest, int(groups.sum()), number, records, requirement, weakness))
+    people, fewest, groups_broken, number, records, requirement, weakness = max(outcomes, key=lambda one: one[0])
+    population = int(records.given.count.sum())
+    end = f"{_harmed(people, groups_broken)}."
+    least = fewest if groups_broken else None
+    told = tell(number, records, requirement, coalition, exposed, least, end, _known(weakness))
+    words = (
+        f"takes its own records out of {_plural(groups_broken, 'group')} of release {number} and what is left of them "
+        f"does not meet {requirement}: {people:,} of {population:,} people are exposed."
+        if people
+        else f"breaks no group: what is left without its records meets {requirement} everywhere."
+    )
+    return Finding(
+        NAME,
+        Status.EXPOSED if people else Status.WITHSTOOD,
+        f"The coalition of {', '.join(coalition)} {words}",
+        series.numbers,
+        people=people,
+        population=population,
+        measure="people exposed",
+        worst=people,
+        limit=0,
+        details=_details(number, records, requirement, weakness)
+        | {"coalition": list(coalition), "groups": groups_broken, "case": told},
+    )
+
+
+def _sentence(number: int, records: Records, requirement: Requirement, weakness: Weakness, m: int) -> str:
+    providers = len(records.names)
+    if not weakness.exact:
+        return (
+            f"It could not be shown that release {number} withstands {_plural(weakness.largest_m + 1, 'provider')} who "
+            f"collude: its groups have too many subsets for {requirement}. It withstands {weakness.largest_m}."
+        )
+    if weakness.members is None:
+        return f"No coalition of the {providers} providers breaks {requirement} in any group."
+    if not weakness.members:
+        return f"Release {number} does not meet {requirement} even for someone who gave no record."
+    who = " and ".join(weakness.members) if len(weakness.members) < 4 else f"{len(weakness.members)} providers"
+    damage = (
+        f"{who} can take {'its' if len(weakness.members) == 1 else 'their'} own records out of release {number} and "
+        f"break {requirement} in {_plural(weakness.groups, 'group')}, where {_others(weakness.people)} left"
+    )
+    if weakness.largest_m >= m:
+        return f"Release {number} withstands any {_plural(m, 'colluding provider')}; {damage}."
+    return f"{damage}; the release withstands {weakness.largest_m} colluding providers, the limit is {m}."
+
+
+def _outcome(weakness: Weakness, m: int) -> str:
+    """The end of the worst case."""
+    withstands = f"the release withstands {weakness.largest_m} colluding providers, the limit is {m}"
+    if weakness.members is None:
+        return f"So nobody is exposed, whoever collude; the limit is {m}."
+    cautious = "" if weakness.exact else ", at most"
+    return f"{_harmed(weakness.people, weakness.groups)}{cautious}; {withstands}."
+
+
+def _harmed(people: int, groups: int) -> str:
+    are = "is" if people == 1 else "are"
+    return f"In all, {_plural(people, 'person', 'people')} in {_plural(groups, 'group')} {are} exposed"
+
+
+def _known(weakness: Weakness) -> dict[tuple[str, ...], int]:
+    return {} if weakness.members is None else {weakness.members: weakness.people}
+
+
+def _others(people: int) -> str:
+    return "1 other person is" if people == 1 else f"{people:,} other people are"
+
+
+def _plural(number: int, word: str, many: str = "") -> str:
+    return f"{number:,} {word if number == 1 else many or word + 's'}"

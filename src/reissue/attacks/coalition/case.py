@@ -1,0 +1,153 @@
+"""The worst case of colluding providers: who together exposes how many, and the group that they leave worst off."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from reissue._arrays import Bools
+from reissue.attacks.cases import Case, case, in_words, listed, plural, short
+from reissue.attacks.coalition.records import Records
+from reissue.kernels.coalitions.contributions import Given, private
+from reissue.requirements import Requirement
+
+__all__ = ["Exposed", "tell"]
+
+Exposed = Callable[[Given, Requirement, Sequence[int]], Bools]
+"""In which groups a coalition breaks a requirement."""
+_MOST = 20
+"""So many providers are shown at most."""
+_WORK = 10**6
+"""Coalitions times entries that are judged for the picture, so that it costs little beside the attack."""
+_SEARCHED = 100
+"""How much more an entry costs where coalitions may leave some of their own records in."""
+_NAMED = 3
+UNIT = "people exposed"
+
+
+def tell(
+    number: int,
+    records: Records,
+    requirement: Requirement,
+    members: Sequence[str] | None,
+    exposed: Exposed,
+    fewest: int | None,
+    end: str,
+    known: Mapping[tuple[str, ...], int],
+) -> Case:
+    """The case of a coalition in a release.
+
+    `fewest` are the records that it leaves in an exposed group (None if it exposes none), `end` says what it comes to,
+    and `known` how many people some coalitions expose.
+    """
+    given, names = records.given, list(records.names)
+    inside = [names.index(name) for name in members or () if name in names]
+    order = _ordered(given, inside, len(names))
+    work = (len(given.group) + 100) * (1 if requirement.growing else _SEARCHED)
+    shown = order[: _fitting(_WORK // work, len(order))]
+    values = _matrix(given, requirement, exposed, shown, {_places(names, one): n for one, n in known.items()})
+    labels = [short(names[place]) for place in shown]
+    steps = [*_steps(number, records, requirement, None if members is None else inside, exposed, fewest), end]
+    if len(shown) < len(names):
+        steps.append(f"The picture shows {len(shown)} of the {len(names):,} providers, those who gave most.")
+    picture = {"kind": "matrix", "rows": labels, "columns": labels, "values": values, "unit": UNIT, "limit": 0}
+    return case(steps, picture)
+
+
+def _places(names: Sequence[str], members: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(sorted(names.index(name) for name in members if name in names))
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def _ordered(given: Given, first: Sequence[int], providers: int) -> list[int]:
+    """Providers, the given ones first, then those who gave most."""
+    gave = np.bincount(given.provider, given.count, providers)
+    rest = [place for place in np.argsort(-gave, kind="stable").tolist() if place not in set(first)]
+    return [*first, *rest]
+
+
+def _fitting(coalitions: int, providers: int) -> int:
+    """How many providers, two at least, have no more coalitions of one or two."""
+    most = min(providers, _MOST)
+    while most > 2 and most * (most + 1) // 2 > coalitions:
+        most -= 1
+    return most
+
+
+def _matrix(
+    given: Given, requirement: Requirement, exposed: Exposed, shown: Sequence[int], known: Mapping[tuple[int, ...], int]
+) -> list[list[int]]:
+    """How many people each two of the providers expose, and on the diagonal each one alone."""
+    # Two providers expose nobody in a group that is private against any two.
+    broken = given.pick(~private(given, requirement, 2))
+    found = np.zeros((len(shown), len(shown)), np.int64)
+    for row, one in enumerate(shown):
+        for column, other in enumerate(shown[: row + 1]):
+            both = tuple(sorted({one, other}))
+            number = known[both] if both in known else _people(broken, both, exposed(broken, requirement, both))
+            found[row, column] = found[column, row] = number
+    answer: list[list[int]] = found.tolist()
+    return answer
+
+
+def _people(given: Given, members: Sequence[int], groups: Bools) -> int:
+    others = groups[given.group] & ~np.isin(given.provider, members)
+    return int(given.count[others].sum())
+
+
+# --- the steps -------------------------------------------------------------------------------------------------------
+
+
+def _steps(
+    number: int,
+    records: Records,
+    requirement: Requirement,
+    members: Sequence[int] | None,
+    exposed: Exposed,
+    fewest: int | None,
+) -> list[str]:
+    if members is None:
+        return [
+            f"The {plural(len(records.names), 'provider')} of release {number} know their own records.",
+            f"Whoever of them take theirs out of a group, what is left of others' records still meets {requirement}.",
+        ]
+    given = records.given
+    own = np.isin(given.provider, members)
+    left = np.bincount(given.group[~own], given.count[~own], given.total).astype(np.int64)
+    told = [_who(number, records, members, int(given.count[own].sum()))]
+    if not left.any():
+        return [*told, "All records of the release are theirs: there is nobody else to expose."]
+    some: Bools = left == (left[left > 0].min() if fewest is None else fewest)
+    if fewest is not None:
+        some[some] = exposed(given.pick(some), requirement, members)
+    told.append(_worst_group(records, own, int(some.argmax()), len(members)))
+    if fewest is not None:
+        return [*told, f"That does not meet {requirement}."]
+    stay = "" if requirement.growing else ", whichever own records stay in"
+    return [*told, f"That still meets {requirement}{stay}."]
+
+
+def _who(number: int, records: Records, members: Sequence[int], mine: int) -> str:
+    whole = int(records.given.count.sum())
+    if not members:
+        return f"Nobody has to collude: the adversary gave none of the {whole:,} records of release {number}."
+    names = [records.names[place] for place in members]
+    who = listed(names) if len(names) <= _NAMED else f"{listed(names[:_NAMED])} and others, {len(names)} in all,"
+    know, their = ("knows", "its") if len(names) == 1 else ("know", "their")
+    return f"{who} {know} {their} own records: {mine:,} of the {whole:,} in release {number}."
+
+
+def _worst_group(records: Records, own: Bools, group: int, colluding: int) -> str:
+    given = records.given
+    inside = given.group == group
+    whole, left = int(given.count[inside].sum()), int(given.count[inside & ~own].sum())
+    published, texts = records.look(group)
+    values = sorted({texts[value] for value in given.value[inside & ~own].tolist()})
+    look = f" ({in_words(published)})" if published else ""
+    what = listed(values) if len(values) <= _NAMED else f"{len(values)} values"
+    if not colluding:
+        return f"The worst group{look} has {plural(whole, 'record')}, with {what}."
+    they = "It takes" if colluding == 1 else "They take"
+    rest = f"{left:,} {'is' if left == 1 else 'are'} left, with {what}"
+    return f"{they} them out of every group: of {plural(whole, 'record')} of the worst one{look} {rest}."

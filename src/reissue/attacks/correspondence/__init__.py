@@ -1,0 +1,1 @@
+"""Correspondence attacks: releases of a growing table, subtracted from each other."""

@@ -1,0 +1,120 @@
+"""What can still be said when releases are no global recodings: groups as boxes, two releases at a time.
+
+A person of group p in the earlier release stands in a group q of the later one whose box meets p's. If p and q overlap
+no other group of their own releases, whoever knows the person's values knows both groups, and at most
+sum_s min(n_p(s), n_q(s)) records are left. Counts alone do not tell who stands in which q; but a value of p that only
+one such q holds takes all its records there. So people are counted only where they must be: this finds real exposures
+(if records only arrived), and never proves that there are none.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.counting.pairs import Histograms, common
+from reissue.errors import CannotRunError
+from reissue.published.groups import View, Views
+
+__all__ = ["Exposure", "exposures"]
+
+_MOST = 200_000_000
+"""How many pairs of boxes are compared before giving up."""
+_AT_A_TIME = 1 << 22
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """The worst that two releases do to people who must be there."""
+
+    earlier: int
+    later: int
+    """The releases, from 0."""
+    groups: tuple[int, int]
+    left: int
+    people: int
+    """How many people have less left than the limit, at least."""
+
+
+def exposures(views: Views, limit: int) -> list[Exposure]:
+    """For every two releases the worst group pair below the limit, if somebody must stand there."""
+    boxes = [_bounds(views, view) for view in views.views]
+    if sum(len(lo[0]) for lo, _ in boxes) ** 2 > _MOST:
+        raise CannotRunError(
+            "the releases are no global recodings, and have too many groups to compare them all.", too_large=True
+        )
+    alone = [_alone(box) for box in boxes]
+    found = []
+    for earlier in range(len(boxes)):
+        for later in range(earlier + 1, len(boxes)):
+            pairs = _meeting(boxes[earlier], boxes[later])
+            worst = _worst(views, earlier, later, pairs, alone[earlier], alone[later], limit)
+            if worst is not None:
+                found.append(worst)
+    return found
+
+
+Bounds = tuple[list[Codes], list[Codes]]
+
+
+def _bounds(views: Views, view: View) -> Bounds:
+    """First and last leaves of every group's box."""
+    lo = [column.lo[nodes] for column, nodes in zip(views.quasi, view.nodes, strict=True)]
+    hi = [column.hi[nodes] for column, nodes in zip(views.quasi, view.nodes, strict=True)]
+    return lo, hi
+
+
+def _overlaps(one: Bounds, other: Bounds) -> Iterator[tuple[int, Bools]]:
+    """Which boxes meet, some rows at a time, with the number of the first row."""
+    total, width = len(one[0][0]), len(other[0][0])
+    step = max(_AT_A_TIME // max(width, 1), 1)
+    for first in range(0, total, step):
+        rows = slice(first, first + step)
+        meet = np.ones((len(one[0][0][rows]), width), bool)
+        for lo, hi, its_lo, its_hi in zip(*one, *other, strict=True):
+            meet &= (lo[rows, None] <= its_hi) & (hi[rows, None] >= its_lo)
+        yield first, meet
+
+
+def _meeting(one: Bounds, other: Bounds) -> tuple[Ints, Ints]:
+    rows, columns = [], []
+    for first, meet in _overlaps(one, other):
+        row, column = np.nonzero(meet)
+        rows.append(first + row)
+        columns.append(column)
+    return np.concatenate(rows), np.concatenate(columns)
+
+
+def _alone(box: Bounds) -> Bools:
+    """Which groups overlap no other group of their release."""
+    met = np.concatenate([meet.sum(axis=1) for _, meet in _overlaps(box, box)])
+    return np.asarray(met == 1)
+
+
+def _worst(
+    views: Views,
+    earlier: int,
+    later: int,
+    pairs: tuple[Ints, Ints],
+    one_alone: Bools,
+    other_alone: Bools,
+    limit: int,
+) -> Exposure | None:
+    one, other = views.views[earlier], views.views[later]
+    values = len(views.values)
+    pair, mine, its = common(
+        Histograms(one.starts, one.value, values), Histograms(other.starts, other.value, values), *pairs
+    )
+    where = np.bincount(mine, minlength=len(one.count))
+    if not where.all():
+        raise CannotRunError("a later release lacks records that an earlier one had, so there is nothing to follow.")
+    left = np.bincount(pair, np.minimum(one.count[mine], other.count[its]), len(pairs[0])).astype(np.int64)
+    certain = np.bincount(pair, one.count[mine] * (where[mine] == 1), len(pairs[0])).astype(np.int64)
+    known = one_alone[pairs[0]] & other_alone[pairs[1]]
+    exposed = np.flatnonzero(known & (certain > 0) & (left < limit))
+    if not len(exposed):
+        return None
+    worst = exposed[np.argmin(left[exposed])]
+    groups = int(pairs[0][worst]), int(pairs[1][worst])
+    return Exposure(earlier, later, groups, int(left[worst]), int(certain[exposed].sum()))

@@ -1,0 +1,1 @@
+"""The deFinetti attack: what the other groups teach about one group."""

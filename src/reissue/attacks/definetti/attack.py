@@ -1,0 +1,334 @@
+"""The deFinetti attack (Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009).
+
+Within a group the release says nothing about who has which value; but groups are not strangers to each other. If the
+young have more often the flu than the old in other groups, then so they have in this one. The adversary learns the link
+between quasi-identifiers and sensitive value across groups, and sharpens the belief within each: bucketized releases
+show exact quasi-identifiers themselves, for generalized ones the adversary has them from an external table.
+
+The link is naive Bayes, P(s) times P(x_a | s) for each attribute a (large domains are taken on a coarser level), learnt
+by expectation maximization from the groups' random worlds. Given the link, each person's chances are scaled until
+people have one value each and groups the values they publish (iterative proportional fitting: it orders people as
+Kifer's permutations do, with softer odds: for two people and two values their square root). Given the chances, the
+link is counted anew.
+
+Accuracy is cross-validated: the link that judges a group was learnt from other groups. The baseline are random worlds:
+guessing everyone's most frequent value in the group. O(pairs of person and value in the same group) a round.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.attacks.definetti.case import tell
+from reissue.attacks.findings import Finding, Status
+from reissue.attacks.registry import attack
+from reissue.data.table import Table, to_polars
+from reissue.errors import CannotRunError
+from reissue.people.knowledge import Knowledge
+from reissue.people.linkage import link
+from reissue.published import PublishedRelease
+from reissue.published.series import Series
+from reissue.release.release import Release
+from reissue.schema import Role, Schema
+from reissue.taxonomy.tree import Taxonomy
+
+__all__ = ["Outcome", "People", "definetti", "people_of", "sharpen"]
+
+NAME = "definetti"
+_FOLDS = 3
+_ROUNDS = 15
+_SCALINGS = 8
+_BINS = 40
+"""Attributes with more values are taken on a coarser level."""
+_PAIRS = 60_000_000
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Everyone in a release: quasi-identifiers, group, and the truth to compare with."""
+
+    features: Ints
+    """Attributes x people: values, or what they lie in."""
+    widths: tuple[int, ...]
+    """How many different features each attribute has."""
+    groups: Ints
+    published: Codes
+    """Published values, in no order within a group."""
+    truth: Codes
+    values: int
+    """How many sensitive values there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """How well values are guessed."""
+
+    accuracy: float
+    baseline: float
+    posterior: Floats
+    """Person to the chance that was given to the guess."""
+    guess: Codes
+    people: int
+
+    @property
+    def error(self) -> float:
+        """The standard error of the accuracy."""
+        return float(np.sqrt(max(self.accuracy * (1 - self.accuracy), 1e-12) / max(self.people, 1)))
+
+    @property
+    def better(self) -> bool:
+        """Whether the guesses are better than random worlds allow, beyond chance (one in a thousand)."""
+        return self.accuracy > self.baseline + 3 * self.error
+
+
+@attack(
+    NAME,
+    "Learns across groups who tends to have which value, and guesses within each group.",
+    alone=True,
+    needs="the original table, to count right guesses (`--knows population=FILE`); of our own releases it is known",
+    story=(
+        "Someone learns from all groups together which people tend to have which value, the old or the young, men or "
+        "women, and guesses within each group who has what."
+    ),
+    prevention=(
+        (
+            "Publish groups of similar people (`pool`, `mondrian`, `topdown`) instead of groups by chance "
+            "(`anatomy`): where people of a group are alike there is little to guess by."
+        ),
+        "Or leave out quasi-identifiers that go with the sensitive value.",
+    ),
+)
+def definetti(series: Series, knowledge: Knowledge) -> Finding:
+    """Guess everyone's value in every release, and report the release where that works best."""
+    outcomes = [sharpen(_people(release, series, knowledge)) for release in series.releases]
+    worst = max(outcomes, key=lambda outcome: outcome.accuracy - outcome.baseline)
+    limit = float(series.limits.get(NAME, worst.baseline))
+    exposed = worst.better and worst.accuracy > limit
+    more = round((worst.accuracy - worst.baseline) * worst.people)
+    told = (
+        f"Who learns across groups guesses {worst.accuracy:.1%} of {worst.people:,} people's values right (± "
+        f"{worst.error:.1%}); the groups' own histograms allow {worst.baseline:.1%}."
+    )
+    return Finding(
+        NAME,
+        Status.EXPOSED if exposed else Status.WITHSTOOD,
+        told,
+        tuple(series.numbers),
+        people=max(more, 0) if exposed else 0,
+        population=worst.people,
+        measure="accuracy: the share of people whose value is guessed right",
+        worst=worst.accuracy,
+        limit=limit,
+        details={
+            "accuracy": worst.accuracy,
+            "baseline": worst.baseline,
+            "error": worst.error,
+            "folds": _FOLDS,
+            "releases": [{"accuracy": one.accuracy, "baseline": one.baseline} for one in outcomes],
+            "case": tell(
+                series.numbers,
+                [one.accuracy for one in outcomes],
+                [one.baseline for one in outcomes],
+                outcomes.index(worst),
+                limit,
+                worst.people,
+            ),
+        },
+    )
+
+
+def people_of(release: Release) -> People:
+    """The holder's own view."""
+    table, draft = release.table, release.draft
+    if draft.counterfeits is not None:
+        raise CannotRunError("the release holds counterfeits, so what its groups show is not the people's own.")
+    kept = draft.groups >= 0
+    published = table.sensitive if draft.sensitive is None else draft.sensitive
+    return _gathered(table, kept, draft.groups[kept].astype(np.int64), published[kept], table.sensitive[kept])
+
+
+def _people(release: PublishedRelease, series: Series, knowledge: Knowledge) -> People:
+    if not series.schema.sensitive:
+        raise CannotRunError("the schema names no sensitive column, so there is nothing to guess.")
+    if knowledge.population is None:
+        if release.source is None:
+            raise CannotRunError(
+                "it measures how many guesses are right, for which it needs the original table.", needs=["people"]
+            )
+        return people_of(release.source)
+    return _outsider(release, series, knowledge)
+
+
+def _original(data: Any, schema: Schema) -> Table:
+    """The quasi-identifiers and sensitive values of the original; nothing else need be there."""
+    frame, _ = to_polars(data, schema)
+    if set(schema.sensitive) - set(frame.columns):
+        raise CannotRunError("it measures how many guesses are right, for which it needs the original's values.")
+    used = {*schema.quasi, *schema.sensitive}
+    return Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+
+
+def _outsider(release: PublishedRelease, series: Series, knowledge: Knowledge) -> People:
+    """From published tables and the original: who stands where is found by elimination."""
+    given = knowledge.population
+    table = given if isinstance(given, Table) else _original(given, series.schema)
+    linkage = link(release, table)
+    if (linkage.placed > np.bincount(linkage.of_row, minlength=linkage.classes)).any():
+        raise CannotRunError("the original table lacks people whom the release shows: it is not of these people.")
+    order = np.argsort(linkage.of_row, kind="stable")
+    by_class = np.lexsort((linkage.grp, linkage.cls))
+    places = np.full(table.rows, -1)
+    group = np.repeat(linkage.grp[by_class], linkage.num[by_class])
+    owner = np.repeat(linkage.cls[by_class], linkage.num[by_class])
+    start = np.searchsorted(linkage.of_row[order], owner)
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    places[order[start + rank]] = group
+    places[linkage.open[places] | (linkage.absent[places] > 0)] = -1
+    kept = places >= 0
+    counts = linkage.counts
+    inside = ~linkage.open[counts.group] & (linkage.absent[counts.group] == 0)
+    shown = np.repeat(counts.value[inside], counts.count[inside]).astype(np.int32)
+    of_shown = np.repeat(counts.group[inside], counts.count[inside])
+    if not kept.any() or len(of_shown) != int(kept.sum()):
+        raise CannotRunError("it is not known who stands in which group.", needs=["members"])
+    published = np.empty(len(shown), np.int32)
+    published[np.argsort(places[kept], kind="stable")] = shown[np.argsort(of_shown, kind="stable")]
+    return _gathered(table, kept, places[kept], published, table.sensitive[kept])
+
+
+def _gathered(table: Table, kept: Bools, groups: Ints, published: Codes, truth: Codes) -> People:
+    coarse = [_coarse(taxonomy) for taxonomy in table.taxonomies]
+    features = np.stack([bins[codes[kept]] for bins, codes in zip(coarse, table.codes, strict=True)])
+    _, dense = np.unique(groups, return_inverse=True)
+    widths = tuple(int(bins.max(initial=0)) + 1 for bins in coarse)
+    return People(features, widths, dense, published, truth, table.domain.size)
+
+
+def _coarse(taxonomy: Taxonomy) -> Ints:
+    """Leaf to feature: the finest level with few enough nodes, or runs of neighbours where only the root has."""
+    for level in taxonomy.levels[:-1]:
+        if len(level.names) <= _BINS:
+            return level.node.astype(np.int64)
+    return (np.arange(taxonomy.size) * _BINS // taxonomy.size).astype(np.int64)
+
+
+# --- learning --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Every person with every value of the person's group."""
+
+    person: Ints
+    value: Ints
+    cell: Ints
+    """The person's group and the value, numbered."""
+    stock: Floats
+    """Cell to how many of the group have the value."""
+
+    @classmethod
+    def of(cls, people: People) -> "_Pairs":
+        keys, stock = np.unique(people.groups * people.values + people.published, return_counts=True)
+        owner = keys // people.values
+        start, stop = np.searchsorted(owner, people.groups, "left"), np.searchsorted(owner, people.groups, "right")
+        number = stop - start
+        if int(number.sum()) > _PAIRS:
+            raise CannotRunError(
+                "groups are so large that there are too many pairs of people and values.", too_large=True
+            )
+        person = np.repeat(np.arange(len(number)), number)
+        cell = np.arange(len(person)) - np.repeat(np.cumsum(number) - number, number) + start[person]
+        return cls(person, keys[cell] % people.values, cell, stock.astype(np.float64))
+
+    def pick(self, chosen: Bools) -> "_Pairs":
+        """The pairs of some people; all of a group or none."""
+        inside = chosen[self.person]
+        return _Pairs(self.person[inside], self.value[inside], self.cell[inside], self.stock)
+
+    def fit(self, chances: Floats, people: int) -> Floats:
+        """Scale chances until everyone has one value and every group the values that it publishes."""
+        for _ in range(_SCALINGS):
+            of_cell = np.bincount(self.cell, chances, len(self.stock))
+            chances = chances * (self.stock / np.maximum(of_cell, _TINY))[self.cell]
+            of_person = np.bincount(self.person, chances, people)
+            chances = chances / np.maximum(of_person, _TINY)[self.person]
+        return chances
+
+
+@dataclass(frozen=True, eq=False)
+class _Link:
+    """Naive Bayes: log P(x_a | s) for each attribute, features x values. P(s) is fitted away within groups."""
+
+    tables: list[Floats]
+
+    @classmethod
+    def learn(cls, people: People, pairs: _Pairs, chances: Floats) -> "_Link":
+        tables = []
+        for features, width in zip(people.features, people.widths, strict=True):
+            place = features[pairs.person] * people.values + pairs.value
+            seen = np.bincount(place, chances, width * people.values).reshape(width, people.values)
+            # What a value's own records do not tell is taken from everybody: one record's worth.
+            everyone = (seen.sum(axis=1) + 1) / (seen.sum() + width)
+            seen = seen + everyone[:, np.newaxis]
+            tables.append(np.log(seen / seen.sum(axis=0)))
+        return cls(tables)
+
+    def chances(self, people: People, pairs: _Pairs) -> Floats:
+        """How likely each pair is by the link alone, up to a factor for each person."""
+        logs = np.zeros(len(pairs.person))
+        for features, table in zip(people.features, self.tables, strict=True):
+            logs += table[features[pairs.person], pairs.value]
+        highest = np.full(people.features.shape[1], -np.inf)
+        np.maximum.at(highest, pairs.person, logs)
+        return np.asarray(np.exp(logs - highest[pairs.person]), np.float64)
+
+
+def sharpen(people: People, *, folds: int = _FOLDS, seed: int = 0) -> Outcome:
+    """Guess everyone's value with a link learnt from other groups."""
+    pairs = _Pairs.of(people)
+    number = people.features.shape[1]
+    groups = int(people.groups.max(initial=-1)) + 1
+    fold = np.random.default_rng(seed).permutation(groups)[people.groups] % max(min(folds, groups), 1)
+    posterior, guess = np.zeros(number), np.zeros(number, np.int32)
+    for held_out in np.unique(fold).tolist():
+        judged = fold == held_out
+        learnt = pairs.pick(~judged) if (~judged).any() else pairs
+        link_learnt = _expectation_maximization(people, learnt)
+        test = pairs.pick(judged)
+        _best(test, test.fit(link_learnt.chances(people, test), number), posterior, guess)
+    return Outcome(float((guess == people.truth).mean()), _baseline(people, pairs), posterior, guess, number)
+
+
+def _baseline(people: People, pairs: _Pairs) -> float:
+    """How many are guessed right by their group's most frequent value: expected, or counted if values were changed."""
+    number = people.features.shape[1]
+    share, most_frequent = np.zeros(number), np.zeros(number, np.int32)
+    _best(pairs, pairs.stock[pairs.cell], share, most_frequent)
+    total = (int(people.groups.max(initial=-1)) + 1) * people.values
+    true, shown = (
+        np.bincount(people.groups * people.values + v, minlength=total) for v in (people.truth, people.published)
+    )
+    if (true == shown).all():
+        return float((share / np.bincount(people.groups)[people.groups]).mean())
+    return float((most_frequent == people.truth).mean())
+
+
+def _expectation_maximization(people: People, pairs: _Pairs) -> _Link:
+    chances = pairs.fit(np.ones(len(pairs.person)), people.features.shape[1])
+    learnt = _Link.learn(people, pairs, chances)
+    for _ in range(_ROUNDS):
+        chances = pairs.fit(learnt.chances(people, pairs), people.features.shape[1])
+        learnt = _Link.learn(people, pairs, chances)
+    return learnt
+
+
+def _best(pairs: _Pairs, chances: Floats, posterior: Floats, guess: Codes) -> None:
+    """Everyone's likeliest value, and its chance."""
+    order = np.lexsort((chances, pairs.person))
+    last = np.append(np.flatnonzero(np.diff(pairs.person[order])), len(order) - 1)
+    chosen = order[last]
+    posterior[pairs.person[chosen]] = chances[chosen]
+    guess[pairs.person[chosen]] = pairs.value[chosen]

@@ -1,0 +1,1 @@
+"""The equivalence attack: who is shown to have the same value as whom."""

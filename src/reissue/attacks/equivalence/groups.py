@@ -1,0 +1,278 @@
+"""What groups of the same values show of each other, as release after release brings more of them.
+
+Two groups with one multiset of values that differ in one person each show these two to have the same value
+(1-equivalence): they become one class. That makes other groups more alike, so it is repeated until nothing changes. All
+pairs of groups that differ in one are found at once: a group without one of its members, as a sum of scattered
+numbers, is a key, and equal keys are neighbours when sorted. O(presences log presences) a round.
+
+Groups that differ in e classes give e-equivalences. Two sets of s that share s - e members share one of the first e + 1
+in any order of all members, so only groups that do are compared.
+
+Groups that came before need not be gone through again. Two of them become more alike only if classes of theirs become
+one, so whatever is new has to do with a new group, or with one whose classes changed: only those are compared, with the
+groups that share a class with them. Groups of the same values and the same classes show the same from then on, and are
+kept once: where much is known, little is kept.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from reissue._arrays import Bools, Ints
+from reissue.counting.hashing import mix
+from reissue.counting.pairs import ranges
+
+__all__ = ["Groups", "Shown", "apart_of", "rests", "tokens_of"]
+
+_CHUNK = 200_000
+_PAIR = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of classes, and what kind of values each has."""
+
+    starts: Ints
+    """Group to its first member, and the number of all members at the end."""
+    member: Ints
+    """Members to their class, group by group; a class may be there twice."""
+    kind: Ints
+    """Group to a number for its multiset of values."""
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many members each group has."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def of_member(self) -> Ints:
+        """Member to its group."""
+        return np.repeat(np.arange(len(self.kind)), self.sizes)
+
+    def some(self, groups: Ints) -> "Groups":
+        """Some of the groups; kinds are numbered anew."""
+        sizes = self.sizes[groups]
+        kind = np.unique(self.kind[groups], return_inverse=True)[1].reshape(-1)
+        return Groups(np.append(0, np.cumsum(sizes)), self.member[ranges(self.starts[groups], sizes)], kind)
+
+    def and_more(self, more: "Groups") -> "Groups":
+        """These and those after them."""
+        return Groups(
+            np.concatenate([self.starts[:-1], more.starts + self.starts[-1]]),
+            np.concatenate([self.member, more.member]),
+            np.concatenate([self.kind, more.kind]),
+        )
+
+    def kept(self, groups: Bools) -> "Groups":
+        """Those of the groups that are kept."""
+        if groups.all():
+            return self
+        inside = np.repeat(groups, self.sizes)
+        return Groups(np.append(0, np.cumsum(self.sizes[groups])), self.member[inside], self.kind[groups])
+
+    def beside(self, chosen: Bools, classes: int) -> Ints:
+        """The chosen groups and those of their kinds that share a class with one of them.
+
+        Groups of one member differ in one from each other, whatever their classes: they are beside each other.
+        """
+        alike = np.flatnonzero(np.isin(self.kind, np.unique(self.kind[chosen])))
+        part, near = self.some(alike), chosen[alike]
+        touched = np.zeros(classes, np.bool_)
+        touched[part.member[np.repeat(near, part.sizes)]] = True
+        single = (part.sizes == 1) & (near & (part.sizes == 1)).any()
+        near[part.of_member[touched[part.member]]] = True
+        return np.asarray(alike[near | single])
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Who was shown to have the same value as whom, and by what."""
+
+    classes: Ints
+    """Person to the number of its class: people shown to have one and the same value."""
+    apart: Ints
+    """Class to the smallest difference of two groups that it is in, from 2 on; 0 if there is none below the limit."""
+    groups: Groups
+    """All groups, those that show the same only once."""
+    limit: int
+    """Differences below it were looked for."""
+
+    @classmethod
+    def nothing(cls, people: int = 0) -> "Shown":
+        """Before the first release."""
+        none = Groups(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+        return cls(np.arange(people), np.zeros(people, np.int64), none, 0)
+
+    def and_people(self, number: int) -> "Shown":
+        """With people more, each a class of its own."""
+        new = len(self.apart) + np.arange(number)
+        apart = np.concatenate([self.apart, np.zeros_like(new)])
+        return replace(self, classes=np.concatenate([self.classes, new]), apart=apart)
+
+    def and_groups(self, more: Groups, limit: int) -> "Shown":
+        """With the groups of one release more, whose members are people; differences below `limit` are looked for."""
+        kind = self.groups.member.dtype
+        groups = self.groups.and_more(replace(more, member=self.classes[more.member].astype(kind)))
+        new = np.arange(len(groups.kind)) >= len(self.groups.kind)
+        classes, apart, changed = self.classes, self.apart, new.copy()
+        while True:
+            labels = _merged(groups.some(groups.beside(new, len(apart))), len(apart))
+            if labels is None:
+                break
+            one = np.bincount(labels) > 1
+            merged = np.zeros(len(one), np.int64)
+            np.maximum.at(merged, labels, apart)
+            classes, apart, groups = labels[classes], merged, replace(groups, member=labels.astype(kind)[groups.member])
+            new = np.zeros(len(groups.kind), np.bool_)
+            new[groups.of_member[one[groups.member]]] = True
+            changed |= new
+        once = _once(groups, changed, len(apart))
+        groups, changed = groups.kept(once), changed[once]
+        if limit > self.limit:
+            changed[:] = True
+        if limit > _PAIR:
+            near = groups.beside(changed, len(apart))
+            apart = _smaller(apart, _compared(groups.some(near), changed[near], limit, len(apart)))
+        return Shown(classes, apart, groups, limit)
+
+    def least(self, limit: int) -> Ints:
+        """Person to the smallest e of an attack that it is in; 0 if there is none below the limit."""
+        several = np.bincount(self.classes, minlength=len(self.apart)) > 1
+        below = np.where(self.apart < limit, self.apart, 0)
+        return np.where(several, int(limit > 1), below)[self.classes]
+
+
+def _smaller(one: Ints, other: Ints) -> Ints:
+    """The smaller of two numbers of which 0 stands for none."""
+    return np.where((one == 0) | ((other > 0) & (other < one)), other, one)
+
+
+# --- differences of one ----------------------------------------------------------------------------------------------
+
+
+def rests(groups: Groups) -> NDArray[np.uint64]:
+    """Member to a number for its group without it: equal where the kind and the other members' classes are."""
+    scattered = mix(groups.member.astype(np.uint64) + np.uint64(1))
+    keys = mix(groups.kind.astype(np.uint64) << np.uint64(32))
+    return np.asarray((_sums(groups, scattered) + keys)[groups.of_member] - scattered, np.uint64)
+
+
+def _sums(groups: Groups, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The sum of each group's numbers; no group is empty."""
+    return np.add.reduceat(numbers, groups.starts[:-1]) if len(groups.kind) else numbers[:0]
+
+
+def _merged(groups: Groups, classes: int) -> Ints | None:
+    """One round of 1-equivalences: class to its coarser class, or None if nothing changes."""
+    rest = rests(groups)
+    order = np.argsort(rest)
+    same = rest[order[1:]] == rest[order[:-1]]
+    one, other = groups.member[order[:-1]][same], groups.member[order[1:]][same]
+    differ = one != other
+    if not differ.any():
+        return None
+    links = coo_array((np.ones(int(differ.sum())), (one[differ], other[differ])), shape=(classes, classes))
+    return np.asarray(connected_components(links, directed=False)[1], np.int64)
+
+
+def _once(groups: Groups, changed: Bools, classes: int) -> Bools:
+    """Which groups to keep: of those that show the same the first; those that did not change differ already."""
+    near = groups.beside(changed, classes)
+    part = groups.some(near)
+    keys = _sums(part, mix(part.member.astype(np.uint64) + np.uint64(1)))
+    keys = keys + mix(part.kind.astype(np.uint64) << np.uint64(32))
+    again = np.ones(len(near), np.bool_)
+    again[np.unique(keys, return_index=True)[1]] = False
+    once = np.ones(len(groups.kind), np.bool_)
+    once[near[again]] = False
+    return once
+
+
+# --- larger differences ----------------------------------------------------------------------------------------------
+
+
+def _compared(groups: Groups, fresh: Bools, limit: int, classes: int) -> Ints:
+    """Class to the smallest difference below the limit of two groups, one of them fresh, that it is in; 0 if none."""
+    tokens = tokens_of(groups)
+    order = np.lexsort((tokens, groups.of_member))
+    tokens, member, group = tokens[order], groups.member[order], groups.of_member[order]
+    first = np.flatnonzero(np.arange(len(tokens)) - groups.starts[group] < limit)
+    found = np.full(classes, limit)
+    for one, other in _pairs(tokens[first], group[first], groups.kind, fresh):
+        apart = apart_of(one, other, tokens, groups)
+        close = np.flatnonzero((apart > 0) & (apart < limit))
+        for size, some in _by_size(groups.sizes[one[close]], close):
+            mine, theirs = (groups.starts[which[some]][:, np.newaxis] + np.arange(size) for which in (one, other))
+            alike = tokens[mine][:, :, np.newaxis] == tokens[theirs][:, np.newaxis, :]
+            for at, odd in ((mine, ~alike.any(axis=2)), (theirs, ~alike.any(axis=1))):
+                np.minimum.at(found, member[at[odd]], np.broadcast_to(apart[some][:, np.newaxis], at.shape)[odd])
+    return np.where(found < limit, found, 0)
+
+
+def tokens_of(groups: Groups) -> Ints:
+    """Member to (class, how many of the class came before in the group), as numbers, rare ones first."""
+    size = int(groups.member.max(initial=0)) + 1
+    keys = groups.of_member * size + groups.member
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    turn = np.empty(len(keys), np.int64)
+    turn[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
+    _, token, often = np.unique(turn * size + groups.member, return_inverse=True, return_counts=True)
+    rank = np.empty(len(often), np.int64)
+    rank[np.argsort(often, kind="stable")] = np.arange(len(often))
+    return rank[token]
+
+
+def _pairs(tokens: Ints, group: Ints, kinds: Ints, fresh: Bools) -> Iterator[tuple[Ints, Ints]]:
+    """Pairs of groups of one kind, one of them fresh, that share one of the tokens, each pair once, in chunks."""
+    order = np.lexsort((group, ~fresh[group], kinds[group], tokens))
+    tokens, group = tokens[order], group[order]
+    kind = kinds[group]
+    begins = np.append(True, (tokens[1:] != tokens[:-1]) | (kind[1:] != kind[:-1]))
+    run = np.cumsum(begins) - 1
+    # The fresh ones come first: each of them is paired with all that come after it in its run.
+    after = np.append(np.flatnonzero(begins)[1:], len(group))[run] - np.arange(len(group)) - 1
+    after[~fresh[group]] = 0
+    found = [np.empty(0, np.int64)]
+    for first, last in _portions(after):
+        one = np.repeat(np.arange(first, last), after[first:last])
+        step = np.arange(len(one)) - np.repeat(np.cumsum(after[first:last]) - after[first:last], after[first:last])
+        found.append(np.unique(group[one] * len(kinds) + group[one + step + 1]))
+    packed = np.unique(np.concatenate(found))
+    for begin in range(0, len(packed), _CHUNK):
+        part = packed[begin : begin + _CHUNK]
+        yield part // len(kinds), part % len(kinds)
+
+
+def _portions(sizes: Ints) -> Iterator[tuple[int, int]]:
+    """Ranges of places whose sizes add up to about a million."""
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(sizes):
+        before = int(ends[first - 1]) if first else 0
+        last = max(int(np.searchsorted(ends, before + 5 * _CHUNK, "right")), first + 1)
+        yield first, last
+        first = last
+
+
+def apart_of(one: Ints, other: Ints, tokens: Ints, groups: Groups) -> Ints:
+    """In how many tokens the groups of each pair differ; both have the same size."""
+    apart = np.zeros(len(one), np.int64)
+    for size, part in _by_size(groups.sizes[one], np.arange(len(one))):
+        mine, theirs = (tokens[groups.starts[w[part]][:, np.newaxis] + np.arange(size)] for w in (one, other))
+        shared = sum((mine == theirs[:, place : place + 1]).sum(axis=1) for place in range(size))
+        apart[part] = size - np.asarray(shared)
+    return apart
+
+
+def _by_size(sizes: Ints, pairs: Ints) -> Iterator[tuple[int, Ints]]:
+    """Pairs whose groups have one size, so many at a time that comparing all with all fits in memory."""
+    for size in np.unique(sizes).tolist():
+        here = pairs[sizes == size]
+        for part in np.array_split(here, max(len(here) * size * size // 20_000_000, 1)):
+            yield size, part

@@ -1,0 +1,314 @@
+"""Findings: what attacks found, one Finding each, and the gate that turns a finding into an error when asked.
+
+An attack ends in *exposed* (somebody is worse off than the limit allows), *withstood* (it ran, and nobody is), or
+*not run*, with a reason. What was not run has shown nothing: it is never counted as withstood.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from reissue._notebook import card
+from reissue.errors import InputError, RiskError, Why, nearest
+from reissue.words import number, plural
+
+__all__ = [
+    "Attacked",
+    "Finding",
+    "Findings",
+    "Point",
+    "Status",
+    "Verdict",
+    "VerdictText",
+    "gravity",
+    "not_run",
+    "outcome",
+    "people",
+    "tried",
+    "verdict",
+]
+
+
+class Status(StrEnum):
+    """How an attack ended."""
+
+    EXPOSED = "exposed"
+    WITHSTOOD = "withstood"
+    NOT_RUN = "not_run"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Status | None":
+        """The words of ledgers that were written before."""
+        return {"succeeded": cls.EXPOSED, "failed": cls.WITHSTOOD}.get(str(value))
+
+
+FIRST = "joint"
+"""The attack that is the verdict; the papers' attacks follow it as what their adversaries see."""
+
+
+class Verdict(StrEnum):
+    """What all findings say together."""
+
+    EXPOSED = "exposed"
+    """At least one attack exposes somebody."""
+    WITHSTOOD = "withstood"
+    """Every attack that applies ran, and none exposes anybody."""
+    INCOMPLETE = "incomplete"
+    """None exposes anybody, but one that applies could not be run, or none ran at all."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One attack's outcome."""
+
+    attack: str
+    status: Status
+    sentence: str
+    """The outcome in one plain sentence, without any person's values."""
+    releases: tuple[int, ...]
+    """Which releases were used, numbered from 1 in the order given."""
+    reason: str | None = None
+    """Why it was not run, in a sentence."""
+    why: Why | None = None
+    """The same as one of three words."""
+    needs: tuple[str, ...] = ()
+    """The inputs that would let it run."""
+    people: int = 0
+    """How many people it exposes, at most."""
+    population: int = 0
+    """Out of how many."""
+    measure: str | None = None
+    """What `worst` and `limit` count."""
+    worst: float | None = None
+    """The measure for the person who is worst off."""
+    limit: float | None = None
+    """What the measure must keep to."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What is particular to the attack; see docs/reference/attacks.md."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "status", Status(self.status))
+        if (self.status == Status.NOT_RUN) != (self.reason is not None):
+            raise InputError("A finding needs a `reason` exactly when its attack was not run.")
+        if self.status == Status.NOT_RUN:
+            object.__setattr__(self, "why", Why(self.why or Why.DOES_NOT_APPLY))
+        object.__setattr__(self, "needs", tuple(self.needs))
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.attack} {str(self.status).replace('_', ' ')}: {self.reason or self.sentence}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As the JSON of `reissue attack --json` has it."""
+        plain = {"status": str(self.status), "releases": list(self.releases), "needs": list(self.needs)}
+        return {**asdict(self), **plain, "why": None if self.why is None else str(self.why)}
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """One of the releases that were attacked."""
+
+    number: int
+    name: str
+    """What it was called: its file, or its number."""
+    rows: int
+    groups: int
+    """How many groups of records that look alike it has."""
+    smallest: int
+    """Records in the smallest of them."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """What an attack finds once a release is out: with all earlier ones, or in it alone."""
+
+    release: int
+    people: int
+    population: int
+    worst: float | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What all attacks found."""
+
+    findings: tuple[Finding, ...] = ()
+    releases: tuple[Attacked, ...] = ()
+    """What was attacked."""
+    timeline: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
+    """How it came to that, by attack; only if asked for."""
+    assumptions: tuple[str, ...] = ()
+    """What was taken for granted because nobody said it, in whole sentences."""
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __getitem__(self, attack: str) -> Finding:
+        """The finding of the attack of this name."""
+        for finding in self.findings:
+            if finding.attack == attack:
+                return finding
+        raise InputError(f"No attack '{attack}' was asked for." + nearest(attack, [f.attack for f in self.findings]))
+
+    def of(self, status: Status) -> tuple[Finding, ...]:
+        """The findings that ended in this way."""
+        return tuple(finding for finding in self.findings if finding.status == status)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Exposed if any attack exposes somebody; incomplete if one that applies was not run; else withstood."""
+        if self.of(Status.EXPOSED):
+            return Verdict.EXPOSED
+        lacking = [one for one in self.of(Status.NOT_RUN) if one.why != Why.DOES_NOT_APPLY]
+        idle = bool(self.findings) and not self.of(Status.WITHSTOOD)
+        return Verdict.INCOMPLETE if lacking or idle else Verdict.WITHSTOOD
+
+    def raise_for_risk(self, *, allow_not_run: bool | Sequence[str] = False) -> None:
+        """Raise RiskError if an attack exposes somebody, or was not run and is not allowed to be (True allows all)."""
+        blocking = list(self.of(Status.EXPOSED))
+        if allow_not_run is not True:
+            allowed = set(allow_not_run or ())
+            blocking += [finding for finding in self.of(Status.NOT_RUN) if finding.attack not in allowed]
+        if blocking:
+            raise RiskError("\n".join(f"{finding.attack}: {finding.sentence}" for finding in blocking))
+
+    @property
+    def people(self) -> int:
+        """How many people are exposed, at least: those of the attack that exposes most."""
+        return max((finding.people for finding in self.of(Status.EXPOSED)), default=0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The contract of DESIGN.md, `verdict` and `findings`; and what else is known."""
+        more = {
+            "releases": [asdict(one) for one in self.releases],
+            "timeline": {name: [asdict(point) for point in points] for name, points in self.timeline.items()},
+            "assumed": list(self.assumptions),
+        }
+        told = {"verdict": str(self.verdict), "findings": [finding.as_dict() for finding in self.findings]}
+        return told | {key: value for key, value in more.items() if value}
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def __str__(self) -> str:
+        """The verdict, and a line for each attack."""
+        return "\n".join([f"{self.verdict}", *(str(finding) for finding in self.findings)])
+
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        text = verdict(self, None)
+        headings = ["attack", "outcome", "people", "worst", "limit", "in words"]
+        rows = [
+            [one.attack, outcome(one), people(one), number(one.worst), number(one.limit), one.sentence]
+            for one in sorted(self, key=gravity)
+        ]
+        return card(f"{text.word}. {text.sentence}", headings, rows)
+
+
+def gravity(finding: Finding) -> tuple[bool, int, int]:
+    """Sorts findings: first the one that is the verdict, then those who expose people, the most first."""
+    ran = finding.status != Status.NOT_RUN
+    return (finding.attack != FIRST or not ran, list(Status).index(finding.status), -finding.people)
+
+
+def tried(findings: Findings) -> str:
+    """What was run, and with which knowledge: `joint (with a register) and updates`."""
+    ran = sorted((one for one in findings if one.status != Status.NOT_RUN), key=gravity)
+    knows = {"groups": " (everyone's group known)", "register": " (with a register of people)"}
+    names = [f"{one.attack}{knows.get(one.details.get('knowledge', ''), '')}" for one in ran]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+
+
+def not_run(
+    attack: str,
+    releases: Sequence[int],
+    reason: str,
+    details: Mapping[str, Any] | None = None,
+    *,
+    why: Why = Why.DOES_NOT_APPLY,
+    needs: Sequence[str] = (),
+) -> Finding:
+    """The finding of an attack that could not be run; `reason` is a whole sentence."""
+    return Finding(
+        attack,
+        Status.NOT_RUN,
+        f"Not run: {reason}",
+        tuple(releases),
+        reason=reason,
+        why=why,
+        needs=tuple(needs),
+        details=dict(details or {}),
+    )
+
+
+@dataclass(frozen=True)
+class VerdictText:
+    """A verdict: how it is marked, one word, one sentence."""
+
+    mark: str
+    """`bad`, `good` or `unsure`: how it looks."""
+    word: str
+    sentence: str
+
+
+def people(finding: Finding) -> str:
+    """How many people of how many."""
+    return "–" if finding.status == Status.NOT_RUN else f"{finding.people:,} of {finding.population:,}"
+
+
+def outcome(finding: Finding) -> str:
+    """How an attack ended, in a word or two."""
+    return {Status.EXPOSED: "exposed", Status.WITHSTOOD: "withstood", Status.NOT_RUN: "not run"}[finding.status]
+
+
+def verdict(findings: Findings, refused: int | None) -> VerdictText:
+    """The first sentence that anybody reads."""
+    if refused is not None:
+        return VerdictText(
+            "bad", "Refused", f"Release {refused} was refused: nothing was published, nothing was recorded."
+        )
+    ran = len(findings) - len(findings.of(Status.NOT_RUN))
+    held = _held(findings)
+    if findings.verdict == Verdict.EXPOSED:
+        worst = min(findings.of(Status.EXPOSED), key=lambda finding: (finding.attack != FIRST, -finding.people))
+        if not worst.people:
+            return VerdictText(
+                "bad", "Exposed", f"{held[0].upper()}{held[1:]} {_verb(findings, 'give')} away too much."
+            )
+        return VerdictText(
+            "bad",
+            "Exposed",
+            f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} {worst.people:,} of {worst.population:,} people.",
+        )
+    if findings.verdict == Verdict.WITHSTOOD:
+        nobody = f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody."
+        return VerdictText("good", "Withstood", f"{nobody} Tried: {tried(findings)}.")
+    if not ran:
+        nothing = f"No attack could be run on {held.removesuffix(',')}, so nothing was shown."
+        return VerdictText("unsure", "Nothing shown", nothing)
+    lacking = sum(one.why != Why.DOES_NOT_APPLY for one in findings.of(Status.NOT_RUN))
+    return VerdictText(
+        "unsure",
+        "Incomplete",
+        f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody as far as was tried: {tried(findings)}; "
+        f"{plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing.",
+    )
+
+
+def _held(findings: Findings) -> str:
+    many = len(findings.releases)
+    return "this release" if many == 1 else f"these {many:,} releases, put together," if many else "these releases"
+
+
+def _verb(findings: Findings, verb: str) -> str:
+    return f"{verb}s" if len(findings.releases) == 1 else verb
+
+
+def _has(count: int) -> str:
+    return "has" if count == 1 else "have"

@@ -1,0 +1,1 @@
+"""The attack by mechanism: the adversary knows the algorithm itself."""

@@ -1,0 +1,1 @@
+"""The minimality attack: the adversary knows that nothing is generalized without need."""

@@ -1,0 +1,1 @@
+"""The update attack: one person's groups through a series, taken together."""

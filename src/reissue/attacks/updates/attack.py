@@ -1,0 +1,259 @@
+"""The update attack: what a person's groups through a series say together (Li and Zhou 2008, section III).
+
+A person's update graph has, for each release it is in, the values of its group, each with its share; and an edge for
+each update that can have happened in between. The posterior of a value is the weight of the paths through it over the
+weight of all paths (see `kernels.forward_backward`); a value through which no path leads is pruned, and where one value
+is left it is known for certain (definition 11, lemma 2). A later release can so give away an *earlier* value. Where
+values do not change (no update model) the graph has one edge from each value to itself, and the attack is the
+intersection of groups: value association across releases, which m-invariance withstands.
+
+It starts from known membership, or from tables of people and their quasi-identifiers (see `people.histories`); of who
+fits several groups only what is certain counts, or what one release tells by itself. The limit is the caller's, else
+the policy's `risk`, else what the worst single release tells by itself, short of certainty: releases should tell nobody
+more together. O(people's different histories x releases x values of a group squared).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reissue._arrays import Bools, Floats, Ints, State
+from reissue.attacks.findings import Finding, Status
+from reissue.attacks.registry import Carried, attack
+from reissue.attacks.updates.beliefs import believe, known_of_beliefs, with_presence
+from reissue.attacks.updates.case import tell, worst_place
+from reissue.attacks.updates.guess_accuracy import guessed_right
+from reissue.attacks.updates.histories import known_of_histories, remember
+from reissue.errors import CannotRunError, SchemaError
+from reissue.kernels.forward_backward import blocks, histories
+from reissue.kernels.tracking.incremental import Known
+from reissue.people.histories import Following, follow, of_members
+from reissue.people.knowledge import Knowledge
+from reissue.people.membership import Membership, named_membership
+from reissue.published.series import Series
+from reissue.updates import UpdateModel, read_updates
+
+__all__ = ["Posteriors", "posteriors", "risks", "updates"]
+
+NAME = "updates"
+_SLACK = 1e-9
+_NOBODY = "nobody's group is known."
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """For each release and each known person in it the largest posterior of a value, and how many values are left."""
+
+    person: Ints
+    release: Ints
+    largest: Floats
+    left: Ints
+    """0 where a person's groups contradict the update model: no path leads through them."""
+
+
+def posteriors(members: Membership, steps: Floats | None = None) -> Posteriors:
+    """Everybody's posterior in every release; `steps` is the probability of each update, by old and new value."""
+    following = of_members(members)
+    names = tuple(str(value) for value in range(max(int(members.value.max(initial=-1)) + 1, len(following.names))))
+    return risks(following, UpdateModel.none(names) if steps is None else UpdateModel(names, steps))
+
+
+def risks(following: Following, model: UpdateModel) -> Posteriors:
+    """Everybody's posterior in every release, under a model whose first values are those of the groups."""
+    shared = histories(following.table)
+    largest = np.zeros(shared.places.shape)
+    left = np.zeros(shared.places.shape, np.int32)
+    for block in blocks(shared.places, following.places, model):
+        top, number = block.posterior.max(axis=2), np.count_nonzero(block.posterior, axis=2)
+        if block.release.shape[1] == following.table.shape[1]:
+            largest[block.rows], left[block.rows] = top, number
+        else:
+            at = block.rows[:, np.newaxis]
+            largest[at, block.release], left[at, block.release] = top, number
+    present = following.table >= 0
+    person, release = np.nonzero(present)
+    if len(shared.places) < len(following.table):
+        largest, left = largest[shared.of_person], left[shared.of_person]
+    return Posteriors(person, release, largest[present], left[present].astype(np.int64))
+
+
+# --- carried on from release to release ------------------------------------------------------------------------------
+
+
+def _take(state: State | None, series: Series) -> State:
+    """Everybody's beliefs or histories with one release more, and the largest share that one tells by itself."""
+    members, person, _ = named_membership(series, strangers=False)
+    following = of_members(members)
+    numbers = [*([] if state is None else state["numbers"]), *series.numbers]
+    alone = max(0.0 if state is None else state["alone"], _alone(following))
+    if _staying(series):
+        more = with_presence(state, believe(state, following, person), len(numbers) - 1)
+    else:
+        more = remember(state, following, person, len(numbers) - 1, series.schema)
+    return {**more, "numbers": numbers, "alone": alone}
+
+
+def _judge(state: State, series: Series) -> Finding:
+    """What the state comes to: the same finding as of all releases at once, without the case that it tells.
+
+    Where values change it does not say either what is known in each release: anybody who returns can change that.
+    """
+    told = known_of_beliefs(state, len(state["numbers"])) if _staying(series) else known_of_histories(state)
+    if not len(told.number):
+        raise CannotRunError(_NOBODY, needs=["members"])
+    _refuse(series, told)
+    return _finding(series, state["numbers"], told, _limit(series, state["alone"]))
+
+
+def _staying(series: Series) -> bool:
+    """Whether values never change, whichever there are."""
+    return not series.schema.updates or series.schema.updates.get("none") is True
+
+
+@attack(
+    NAME,
+    "Follows people through their groups: which values are left, and how likely each is.",
+    carried=Carried(_take, _judge),
+    needs="to know who is in each release: our own, files that kept the identifier, or `--knows members=FOLDER`",
+    story=(
+        "Someone knows that a person is in several releases and finds the person's group in each of them. Only "
+        "values that fit all these groups are left, now and in the past: often one."
+    ),
+    prevention=(
+        (
+            "Publish the series through a ledger with the method `distinct` (values change; `--risk` sets a ceiling) "
+            "or `invariance` (values stay): groups then show people values that go with their earlier ones."
+        ),
+        "Put a ceiling, `risk`, into the policy: a release that tells more is refused.",
+    ),
+)
+def updates(series: Series, knowledge: Knowledge) -> Finding:
+    """Find everybody's largest posterior in all releases together."""
+    following = follow(series, knowledge)
+    model = read_updates(series.schema, following.names)
+    several = _several(following)
+    found = _sound(risks(following, model), following, several)
+    if not len(found.person):
+        raise CannotRunError(_NOBODY, needs=["members"])
+    told = _known(found, *following.table.shape)
+    _refuse(series, told)
+    limit = _limit(series, _alone(following))
+    worst = worst_place(following, found.person, found.release, found.largest, limit)
+    story: dict[str, object] = {"case": tell(series, knowledge, following, model, worst, limit)}
+    exposed = np.flatnonzero(told.largest > limit + _SLACK)
+    right = guessed_right(series, following, model, exposed) if len(exposed) and knowledge.members is None else None
+    finding = _finding(series, series.numbers, told, limit, story, right)
+    number = int(several.sum())
+    if not number:
+        return finding
+    fit = "1 person who fits" if number == 1 else f"{number:,} people who fit"
+    sentence = f"{finding.sentence} Of {fit} several groups only what is certain was counted."
+    return replace(finding, sentence=sentence, details={**finding.details, "several": number})
+
+
+def _several(following: Following) -> Bools:
+    """Who fits several groups of some release, so that it is not known in which the person stands."""
+    if following.groups is None:
+        return np.zeros(len(following.table), np.bool_)
+    return np.asarray(((following.groups < 0) & (following.table >= 0)).any(axis=1))
+
+
+def _sound(found: Posteriors, following: Following, several: Bools) -> Posteriors:
+    """Of those who fit several groups only what is certain, or what one release tells by itself.
+
+    Multiplying what several groups show release after release would count the same evidence again and again: who fits
+    every group would seem to have the most frequent value, though nothing was learnt.
+    """
+    places = following.places
+    alone = np.maximum.reduceat(places.share, places.starts[:-1])[following.table[found.person, found.release]]
+    guessed = several[found.person] & (found.left > 1)
+    return replace(found, largest=np.where(guessed, alone, found.largest))
+
+
+def _refuse(series: Series, told: Known) -> None:
+    """Say where the groups contradict that values change as they are said to."""
+    if told.impossible.any() and not series.schema.updates:
+        raise CannotRunError(
+            "somebody's groups have no value in common: values do change here, and the schema has no update model. Say "
+            "under [updates] what can become what, or ask the attack 'joint', which learns it.",
+            needs=["updates"],
+        )
+    if told.impossible.all():
+        raise CannotRunError("everybody's groups contradict the schema's update model: it is not of this series.")
+
+
+def _finding(
+    series: Series,
+    numbers: Sequence[int],
+    told: Known,
+    limit: float,
+    story: Mapping[str, object] | None = None,
+    right: int | None = None,
+) -> Finding:
+    exposed, everyone = int(told.number[told.largest > limit + _SLACK].sum()), int(told.number.sum())
+    worst, sure = float(told.largest.max()), int(told.number[told.certain].sum())
+    details: dict[str, object] = {"risk": worst, "sure": sure}
+    if told.risks is not None and told.certains is not None:
+        details |= {"certain": max(told.certains), "risks": told.risks, "certains": told.certains}
+    if series.schema.updates:
+        details |= {"impossible": int(told.number[told.impossible].sum())}
+    if right is not None:
+        details |= {"right": right}
+    return Finding(
+        NAME,
+        Status.EXPOSED if exposed else Status.WITHSTOOD,
+        _sentence(exposed, everyone, sure, limit, right),
+        tuple(numbers),
+        people=exposed,
+        population=everyone,
+        measure="posterior: how surely a person is linked to a sensitive value, one person at a time",
+        worst=worst,
+        limit=limit,
+        details={**details, **(story or {})},
+    )
+
+
+def _alone(following: Following) -> float:
+    """The largest share of a value, short of certainty, in any group where somebody stands.
+
+    That is what a single release tells by itself. A group of one value tells all, which no release may: it sets no
+    limit.
+    """
+    used = np.unique(following.table[following.table >= 0])
+    inside = np.zeros(len(following.places.widths), np.bool_)
+    inside[used] = True
+    share = following.places.share[np.repeat(inside, following.places.widths)]
+    return float(share[share < 1 - _SLACK].max(initial=0.0))
+
+
+def _limit(series: Series, alone: float) -> float:
+    given = series.limits.get(NAME) or series.schema.policy.get("risk")
+    if given is None:
+        return alone
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
+        raise SchemaError("The limit of the update attack, `risk` in the policy, must be above 0 and at most 1.")
+    return float(given)
+
+
+def _known(found: Posteriors, people: int, releases: int) -> Known:
+    """In each release the largest posterior, and how many people are known for sure; and the same of each person."""
+    risks, largest = np.zeros(releases), np.zeros(people)
+    np.maximum.at(risks, found.release, found.largest)
+    np.maximum.at(largest, found.person, found.largest)
+    certains = np.bincount(found.release[found.left == 1], minlength=releases)
+    sure, impossible = (np.bincount(found.person[found.left == left], minlength=people) > 0 for left in (1, 0))
+    return Known(risks.tolist(), certains.tolist(), largest, sure, impossible, np.ones(people, np.int64))
+
+
+def _sentence(exposed: int, everyone: int, certain: int, limit: float, right: int | None) -> str:
+    if not exposed:
+        measure = "by the paper's measure, which follows one person at a time"
+        return f"Nobody's value is more likely than {limit:.3g} {measure}."
+    surely = f"; of {certain:,} one is known for sure" if certain else ""
+    guessed = "" if right is None else f" Guessing the likeliest one is right for {right:,} of the {exposed:,}."
+    people = f"{exposed:,} of {everyone:,} people"
+    return (
+        f"The values of {people} are more likely than {limit:.3g} by the paper's measure, one person at a "
+        f"time{surely}.{guessed}"
+    )

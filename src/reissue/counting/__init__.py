@@ -1,0 +1,1 @@
+"""Counting: packed keys, groups of rows as flat arrays, histograms of groups."""

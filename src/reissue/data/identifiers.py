@@ -1,0 +1,63 @@
+"""Identifiers: one text for each person, whatever form a table gives them, and a stop where hardly anybody returns.
+
+The same person must get the same text from every table of a series: patient 1 is `1` as a whole number, as the float
+1.0 that a column with gaps became in another tool, and as text. Texts are otherwise what they are: `001` and `1`, `a`
+and `A` are different people.
+"""
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Ints
+from reissue.errors import DataError
+from reissue.taxonomy.numbers import EXACT
+
+__all__ = ["identifier_kind", "identifier_texts", "refuse_strangers"]
+
+_WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
+_MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(?::00(?:\.0+)?)?$"
+_ENOUGH = 20
+"""So many people must have been there before their absence says anything."""
+_FEW = 0.1
+"""A smaller share than this of the people who could have returned is hardly anybody."""
+
+
+def identifier_texts(ids: pl.Series) -> pl.Series:
+    """Identifiers as text that does not depend on the type of their column; missing ones stay missing."""
+    if ids.dtype.is_integer():
+        return ids.cast(pl.String)
+    if ids.dtype.is_float():
+        ids = ids.fill_nan(None)
+        whole = ids.cast(pl.Int64, strict=False)
+        if (ids.abs() >= EXACT).any():
+            raise DataError(
+                f"The identifier '{ids.name}' holds floating-point numbers of more than 15 digits: different people "
+                "may have become the same. Store it as whole numbers or as text."
+            )
+        return ids.cast(pl.String).zip_with(whole.cast(ids.dtype) != ids, whole.cast(pl.String))
+    texts = ids.cast(pl.String).str.strip_chars()
+    return texts.str.replace(_WHOLE, "${1}").str.replace(_MIDNIGHT, "${1}")
+
+
+def identifier_kind(ids: pl.Series) -> str:
+    """The form that a table gives identifiers, for people who look for what changed."""
+    if ids.dtype.is_numeric():
+        return "whole numbers" if ids.dtype.is_integer() else "numbers"
+    return "times" if ids.dtype.is_temporal() else "text"
+
+
+def refuse_strangers(before: Ints, now: Ints, form: str = "") -> None:
+    """Stop if hardly anybody of the last release is in the next table: most often identifiers have changed instead.
+
+    `before` and `now` are people's numbers; `form` says how the form of identifiers changed, if that is known.
+    """
+    most = min(len(before), len(now))
+    back = len(np.intersect1d(before, now))
+    if len(before) < _ENOUGH or back >= _FEW * most:
+        return
+    raise DataError(
+        f"Of the {len(before):,} people in the last release {back:,} are among the {len(now):,} of this table. Where "
+        f"identifiers have changed{form}, everybody is taken for somebody new, and what earlier releases gave away is "
+        "not counted. Bring the identifiers into their earlier form. If these really are other people, say so: "
+        "--newcomers (newcomers=True)."
+    )

@@ -1,0 +1,220 @@
+"""Table: the only door for data. Any dataframe or file in, integer codes inside, the same kind of frame out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Codes, Ints
+from reissue.counting.cells import Counts, Domain, pack
+from reissue.data.frames import Back, from_frame
+from reissue.data.identifiers import identifier_texts
+from reissue.data.provider_folder import read_together
+from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
+from reissue.files.tables import refuse_nested
+from reissue.schema import Role, Schema
+from reissue.taxonomy.codings import Coding, prepare, unrounded
+from reissue.taxonomy.tree import Taxonomy
+
+__all__ = ["Table", "to_polars", "unlisted_values"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A user's dataframe as integer codes, one row of `codes` per quasi-identifier."""
+
+    schema: Schema
+    codings: tuple[Coding, ...]
+    """How each quasi-identifier was coded."""
+    codes: Codes
+    """Quasi-identifiers x rows."""
+    sensitive: Codes
+    """The sensitive value of each row; several columns taken together; all 0 where there is none."""
+    domain: Domain
+    secrets: tuple[Coding, ...]
+    """How each sensitive column was coded."""
+    joint: Codes
+    """Sensitive columns x sensitive codes: what a joint code means on each of them."""
+    frame: pl.DataFrame
+    """The columns as the user gave them, for publishing what is not generalized. Never for algorithms."""
+    back: Back
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return int(self.codes.shape[1])
+
+    @property
+    def taxonomies(self) -> tuple[Taxonomy, ...]:
+        """The taxonomy of each quasi-identifier."""
+        return tuple(coding.taxonomy for coding in self.codings)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of leaves of each quasi-identifier."""
+        return tuple(taxonomy.size for taxonomy in self.taxonomies)
+
+    @property
+    def ids(self) -> pl.Series | None:
+        """The identifiers, for methods that follow people from release to release."""
+        name = self.schema.identifier
+        return None if name is None else self.frame[name]
+
+    @property
+    def providers(self) -> pl.Series | None:
+        """Who contributed each record."""
+        name = self.schema.provider
+        return None if name is None else self.frame[name]
+
+    def some(self, rows: Ints) -> "Table":
+        """Some of the rows, coded as they are."""
+        sensitive = self.sensitive[rows]
+        totals = np.bincount(sensitive, minlength=self.domain.size)
+        domain = replace(self.domain, totals=totals)
+        return replace(self, codes=self.codes[:, rows], sensitive=sensitive, domain=domain, frame=self.frame[rows])
+
+    def with_boxes(self, *, tight: bool) -> "Table":
+        """The same, published as ranges from the smallest to the largest value of a group, or as nodes only."""
+        codings = tuple(
+            replace(one, taxonomy=replace(one.taxonomy, runs=tight and one.taxonomy.ordered)) for one in self.codings
+        )
+        return replace(self, codings=codings)
+
+    def whole(self) -> Counts:
+        """The statistics of the table as one single group."""
+        return Counts(np.zeros(self.rows, np.int32), self.sensitive, self.domain, 1)
+
+    def decode(self, sensitive: Codes) -> pl.DataFrame:
+        """The sensitive columns that sensitive codes stand for."""
+        return pl.DataFrame(
+            [
+                coding.decode(codes[sensitive]).alias(name).cast(self.frame.schema[name])
+                for name, coding, codes in zip(self.schema.sensitive, self.secrets, self.joint, strict=True)
+            ]
+        )
+
+    @classmethod
+    def read(
+        cls,
+        data: Any,
+        schema: Schema,
+        *,
+        delimiter: str = ",",
+        codings: Sequence[Coding] = (),
+        secrets: Sequence[Coding] = (),
+    ) -> "Table":
+        """Code a dataframe (pandas, Polars, Arrow) or a file; codings of an earlier table keep its codes."""
+        if not schema.quasi:
+            raise SchemaError("The schema names no quasi-identifier: there is nothing to generalize.")
+        frame, back = to_polars(data, schema, delimiter=delimiter, only=schema.used)
+        _check_columns(frame, schema)
+        if not frame.height:
+            raise DataError("The table has no rows.")
+        _check_ids(frame, schema)
+        frame = _one_kind_of_missing(frame, schema)
+        if not codings:
+            codings = [code_column(frame[name], schema) for name in schema.quasi]
+        codes = np.empty((len(codings), frame.height), np.int32)
+        for place, (name, coding) in enumerate(zip(schema.quasi, codings, strict=True)):
+            codes[place] = _encode(frame[name], coding)
+        secrets = tuple(secrets) or tuple(code_column(frame[name], schema) for name in schema.sensitive)
+        sensitive, domain, joint = _sensitive(frame, schema, secrets)
+        used = frame.select([name for name in frame.columns if name in schema.used])
+        return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back)
+
+
+def to_polars(
+    data: Any, schema: Schema | None = None, *, delimiter: str = ",", only: Sequence[str] = ()
+) -> tuple[pl.DataFrame, Back]:
+    """Any dataframe or path as a Polars frame, and the way back to the user's kind; `only` is all that is needed."""
+    if isinstance(data, str | Path):
+        text = () if schema is None else tuple(n for n, h in schema.hierarchies.items() if h.kind == "prefix")
+        return read_together(data, schema, text=text, delimiter=delimiter, only=only), lambda frame: frame
+    frame, back = from_frame(data, only)
+    refuse_nested(frame, () if schema is None else schema.used)
+    return frame, back
+
+
+def code_column(column: pl.Series, schema: Schema) -> Coding:
+    """The coding of one column by its hierarchy; a sensitive column goes out as it is, to the second."""
+    hierarchy = schema.hierarchy(column.name)
+    secret = schema.columns.get(column.name) == Role.SENSITIVE
+    hierarchy = unrounded(hierarchy, column) if secret else hierarchy
+    return Coding.build(hierarchy, prepare(column, hierarchy), published=not secret)
+
+
+def _encode(column: pl.Series, coding: Coding) -> Codes:
+    codes, unlisted = coding.encode(prepare(column, coding.hierarchy))
+    if len(unlisted):
+        rows = ", ".join(str(row + 1) for row in unlisted[:5].tolist())
+        remedy = "Code it together with the tables that hold these values."
+        if coding.hierarchy.kind in {"file", "tree"}:
+            remedy = (
+                'Add the values to the hierarchy, or write  unlisted = "root"  under '
+                f"[taxonomy.{column.name}] to hang them directly under the root. --show-values lists them on screen."
+            )
+        raise TaxonomyError(
+            f"Column '{column.name}' has {len(unlisted)} records whose value its taxonomy lacks (first rows: {rows}). "
+            + remedy
+        )
+    return codes
+
+
+def unlisted_values(data: Any, schema: Schema, *, delimiter: str = ",") -> dict[str, list[str]]:
+    """The values that the taxonomies lack, by column: for the holder's own eyes, on request only."""
+    frame, _ = to_polars(data, schema, delimiter=delimiter)
+    lacking = {}
+    for name in (*schema.quasi, *schema.sensitive):
+        if name in frame.columns and schema.hierarchy(name).kind in {"file", "tree"}:
+            coding = code_column(frame[name], schema)
+            _, rows = coding.encode(prepare(frame[name], coding.hierarchy))
+            if len(rows):
+                lacking[name] = frame[name].gather(rows).unique(maintain_order=True).cast(pl.String).to_list()
+    return lacking
+
+
+def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
+    absent = [name for name in schema.used if name not in frame.columns]
+    if not absent:
+        return
+    hint = nearest_column(absent[0], frame.columns)
+    raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.{hint}")
+
+
+def _one_kind_of_missing(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Not-a-number as missing, so that the two are one value wherever values are counted."""
+    names = [name for name in (*schema.quasi, *schema.sensitive) if frame.schema[name].is_float()]
+    return frame.with_columns(pl.col(names).fill_nan(None)) if names else frame
+
+
+def _check_ids(frame: pl.DataFrame, schema: Schema) -> None:
+    if schema.identifier is None:
+        return
+    ids = identifier_texts(frame[schema.identifier])
+    if ids.null_count():
+        raise DataError(f"The identifier '{schema.identifier}' is missing in {ids.null_count()} rows.")
+    repeated = ids.is_duplicated()
+    if repeated.any():
+        rows = ", ".join(str(row + 1) for row in np.flatnonzero(repeated.to_numpy())[:5].tolist())
+        raise DataError(
+            f"The identifier '{schema.identifier}' is not unique: {int(repeated.sum())} rows share theirs with another "
+            f"(first rows: {rows}). One row per person is needed."
+        )
+
+
+def _sensitive(frame: pl.DataFrame, schema: Schema, secrets: Sequence[Coding]) -> tuple[Codes, Domain, Codes]:
+    """The joint code of the sensitive columns, their domain, and what a joint code means on each of them."""
+    if not secrets:
+        codes = np.zeros(frame.height, np.int32)
+        return codes, Domain(np.array([frame.height], np.int64)), np.empty((0, 1), np.int32)
+    columns = [_encode(frame[name], coding) for name, coding in zip(schema.sensitive, secrets, strict=True)]
+    if len(columns) == 1:
+        taxonomy = secrets[0].taxonomy
+        domain = Domain(np.bincount(columns[0], minlength=taxonomy.size), taxonomy)
+        return columns[0], domain, np.arange(taxonomy.size, dtype=np.int32)[np.newaxis]
+    keys, _ = pack(columns, [coding.taxonomy.size for coding in secrets])
+    _, first, joint, number = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    return joint.astype(np.int32), Domain(number), np.stack([column[first] for column in columns])

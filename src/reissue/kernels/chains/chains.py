@@ -1,0 +1,242 @@
+"""What several releases leave of a group: methods.md section 1 in flat arrays.
+
+A target that arrived at release j stands in one group of each release from j on: a *chain* of groups that have a leaf
+in common. What is left of it is
+
+    left_j = sum_s  min over l >= j of  min( n_ql(s),  min over i < j of  G_l(key_il, s) - G_i(key_il, s) )
+
+where key_il are the target's nodes on the join of the cuts of releases i and l, and G counts a key's records. Chains
+are built from the last release to the first: every chain of release j + 1 is put before each group of release j that
+it has a leaf in common with (equal keys on the join of that release's cuts and the chain's smallest nodes, since cuts
+of one taxonomy nest), and kept if some value occurs all along it. A chain with left = 0 is nobody's: a target is in
+the data, so there is no target there.
+
+Cost: for every pair of releases a count over distinct (group, value) entries, and for every chain its values.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Codes, Ints
+from reissue.counting.cells import pack, rank
+from reissue.counting.pairs import Histograms, common, equal_keys, pieces, ranges
+from reissue.errors import CannotRunError
+from reissue.published.groups import Nodes, View, Views
+
+__all__ = [
+    "Chains",
+    "Targets",
+    "chains_of",
+    "growth",
+    "lacking_records",
+    "refuse_endless",
+    "smaller",
+    "targets",
+    "too_many",
+]
+
+_MOST = 30_000_000
+"""How many (chain, value) entries are kept for one release before the attack gives up."""
+_MOST_LOOKED_UP = 5_000_000_000
+"""How many entries are looked up to join two releases before the attack gives up: some minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """The chains that start at one release, with the values that occur all along each."""
+
+    nodes: Codes
+    """Quasi-identifiers x chains: the smallest node along the chain."""
+    held: Histograms
+    own: Ints
+    """Entry to the entry of the first group in its own release."""
+    rest: Ints
+    """Entry to the entry of the remaining chain, among those that start one release later."""
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Some chains of one arrival time, and what is left of them."""
+
+    arrived: int
+    """The first release of the chains, from 0."""
+    nodes: Codes
+    """Quasi-identifiers x chains: the smallest node along the chain."""
+    starts: Ints
+    """Where each chain's entries start, and the number of entries at the end."""
+    entries: tuple[Ints, ...]
+    """For each release from `arrived` on, the entry there."""
+    value: Ints
+    term: Ints
+    """How many records with this value are left."""
+    left: Ints
+    """The sum of the terms, chain by chain."""
+
+
+# --- keys ------------------------------------------------------------------------------------------------------------
+
+
+def _components(column: Nodes, one: Codes, other: Codes) -> Codes:
+    """Node to its node on the join of two cuts: intervals that overlap belong together; -1 if it is in neither."""
+    used = np.zeros(len(column.lo), bool)
+    used[one] = True
+    used[other] = True
+    nodes = np.flatnonzero(used)
+    reach = np.maximum.accumulate(column.hi[nodes])
+    number = np.full(len(column.lo), -1, np.int32)
+    number[nodes] = np.cumsum(np.append(0, column.lo[nodes][1:] > reach[:-1]))
+    return number
+
+
+def join_keys(quasi: Sequence[Nodes], one: Codes, other: Codes) -> tuple[Ints, Ints, int]:
+    """The keys of two sets of boxes on the join of their cuts, densely numbered, and how many there are."""
+    columns, sizes = [], []
+    for place, column in enumerate(quasi):
+        component = _components(column, one[place], other[place])
+        columns.append(np.concatenate([component[one[place]], component[other[place]]]))
+        sizes.append(int(component.max()) + 1)
+    keys, number = rank(pack(columns, sizes)[0])
+    return keys[: one.shape[1]], keys[one.shape[1] :], number
+
+
+def growth(quasi: Sequence[Nodes], earlier: View, later: View, values: int) -> Ints:
+    """G_l - G_i for every entry of the later release: how many records of its key and value came in between."""
+    before, after, number = join_keys(quasi, earlier.nodes, later.nodes)
+    was, now = before[earlier.group] * values + earlier.value, after[later.group] * values + later.value
+    space = number * values
+    if space > 16 * (len(was) + len(now)) + (1 << 16):
+        ranked, space = rank(np.concatenate([was, now]))
+        was, now = ranked[: len(was)], ranked[len(was) :]
+    difference = np.bincount(now, later.count, space) - np.bincount(was, earlier.count, space)
+    if difference.min() < 0:
+        raise lacking_records()
+    return np.asarray(difference[now], np.int64)
+
+
+def lacking_records() -> CannotRunError:
+    """Why releases that do not only grow are not followed."""
+    return CannotRunError(
+        "a later release lacks records that an earlier one had. This attack is about series that only grow: records "
+        "left out, deleted or changed are another attack's case. (If no record was, look at the order of the releases "
+        "and at the taxonomies in the schema.)"
+    )
+
+
+# --- chains ----------------------------------------------------------------------------------------------------------
+
+
+def smaller(column: Nodes, one: Codes, other: Codes) -> Codes:
+    """Of nodes that lie inside each other the smaller ones."""
+    inside = (column.lo[one] >= column.lo[other]) & (column.hi[one] <= column.hi[other])
+    return np.asarray(np.where(inside, one, other), np.int32)
+
+
+def extended(quasi: Sequence[Nodes], view: View, rest: Chains, values: int) -> Iterator[Chains]:
+    """The chains that start at a release, from those that start one later; piece by piece."""
+    mine, its, _ = join_keys(quasi, view.nodes, rest.nodes)
+    order, start, number = equal_keys(mine, its)
+    held = Histograms(view.starts, view.value, values)
+    before = np.append(0, np.cumsum(rest.held.lengths[order]))
+    work = np.minimum(held.lengths * number, before[start + number] - before[start])
+    refuse_endless(work)
+    for piece in pieces(work):
+        group = np.repeat(np.arange(piece.start, piece.stop), number[piece])
+        chain = order[ranges(start[piece], number[piece])]
+        pair, own, further = common(held, rest.held, group, chain)
+        fresh = np.flatnonzero(np.diff(pair, prepend=-1))
+        group, chain = group[pair[fresh]], chain[pair[fresh]]
+        nodes = [
+            smaller(column, view.nodes[place][group], rest.nodes[place][chain]) for place, column in enumerate(quasi)
+        ]
+        starts = np.append(fresh, len(pair))
+        yield Chains(np.stack(nodes), Histograms(starts, view.value[own], values), own, further)
+
+
+def chains_of(views: Views, releases: Sequence[View]) -> list[Chains]:
+    """For each of the releases the chains that start there and go on to the last one."""
+    values = len(views.values)
+    last = releases[-1]
+    entries = np.arange(len(last.value))
+    chains = [Chains(last.nodes, Histograms(last.starts, last.value, values), entries, entries[:0])]
+    for view in reversed(releases[:-1]):
+        chains.append(_whole(list(_at_most(extended(views.quasi, view, chains[-1], values)))))
+    return chains[::-1]
+
+
+def _at_most(parts: Iterator[Chains]) -> Iterator[Chains]:
+    entries = 0
+    for part in parts:
+        entries += len(part.own)
+        if entries > _MOST:
+            raise too_many()
+        yield part
+
+
+def refuse_endless(work: Ints) -> None:
+    """Raise CannotRunError if so many entries would have to be looked up that it takes too long."""
+    if int(work.sum()) > _MOST_LOOKED_UP:
+        raise too_many()
+
+
+def too_many() -> CannotRunError:
+    """Why chains are not followed further."""
+    return CannotRunError(
+        "the releases' cuts cross so often that there are too many chains of groups to follow. Attack fewer releases "
+        "at a time.",
+        too_large=True,
+    )
+
+
+def _whole(parts: Sequence[Chains]) -> Chains:
+    """Pieces put together."""
+    if len(parts) == 1:
+        return parts[0]
+    ends = np.cumsum([0, *(len(part.own) for part in parts)])
+    starts = [part.held.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
+    held = Histograms(
+        np.append(np.concatenate(starts), ends[-1]),
+        np.concatenate([part.held.value for part in parts]),
+        parts[0].held.values,
+    )
+    return Chains(
+        np.concatenate([part.nodes for part in parts], axis=1),
+        held,
+        np.concatenate([part.own for part in parts]),
+        np.concatenate([part.rest for part in parts]),
+    )
+
+
+# --- what is left ----------------------------------------------------------------------------------------------------
+
+
+def targets(views: Views) -> Iterator[Targets]:
+    """Every possible target of a series, by arrival time, with what is left of it."""
+    releases, values = views.views, len(views.values)
+    ceilings = [view.count for view in releases]
+    if len(releases) == 1:
+        yield _judged(0, chains_of(views, releases), ceilings)
+        return
+    chains = chains_of(views, releases[1:])
+    for first in extended(views.quasi, releases[0], chains[0], values):
+        yield _judged(0, [first, *chains], ceilings)
+    for arrived in range(1, len(releases)):
+        for later in range(arrived, len(releases)):
+            came = growth(views.quasi, releases[arrived - 1], releases[later], values)
+            ceilings[later] = np.minimum(ceilings[later], came)
+        yield _judged(arrived, chains[arrived - 1 :], ceilings[arrived:])
+
+
+def _judged(arrived: int, chains: Sequence[Chains], ceilings: Sequence[Ints]) -> Targets:
+    """Follow every entry to the last release and take the smallest ceiling on the way."""
+    first = chains[0]
+    entries, place = [first.own], first.rest
+    term = ceilings[0][first.own]
+    for chain, ceiling in zip(chains[1:], ceilings[1:], strict=True):
+        entries.append(chain.own[place])
+        term = np.minimum(term, ceiling[entries[-1]])
+        place = chain.rest[place] if len(chain.rest) else place
+    starts = first.held.starts
+    left = np.add.reduceat(term, starts[:-1]) if len(term) else term
+    return Targets(arrived, first.nodes, starts, tuple(entries), first.held.value, term, left)

@@ -1,0 +1,1 @@
+"""Coalitions of providers: what is left of groups when some take their own records out."""

@@ -1,0 +1,1 @@
+"""Everyone at once: the posterior of all people of a series, by iterative scaling, sharpening and exact small parts."""

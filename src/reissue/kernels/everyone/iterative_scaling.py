@@ -1,0 +1,249 @@
+"""Iterative scaling: what everyone may have, all groups of all releases taken at once (Darroch and Ratcliff 1972).
+
+The maximum-entropy distribution over everyone's histories in which each group shows its published counts in
+expectation. A history of a person weighs
+
+    prior(first value) x product of the steps' probabilities x product over releases of sum over groups of lambda(value)
+
+and the multipliers, one for each value that a group shows, are scaled release by release until the expected counts are
+the published ones. One sweep is a backward pass of messages over all releases and a forward pass that scales; it costs
+O(entries x rounds) for scaling and the links' size for moving. Everything is segment sums and sparse products.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Floats, Ints
+from reissue.kernels.everyone.observations import TINY, Layer
+from reissue.kernels.everyone.transitions import Links, Model, link
+
+__all__ = [
+    "Chains",
+    "Scaled",
+    "Scaling",
+    "both_ways",
+    "cavities",
+    "messages_of",
+    "misfit",
+    "normalized",
+    "posterior",
+    "scale",
+]
+
+
+_STEP = 1e6
+"""How much a multiplier changes at most in one round."""
+_MOST = 1e60
+"""No multiplier grows beyond it: where counts cannot be reached it would go on for ever."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How long to go on."""
+
+    sweeps: int = 40
+    rounds: int = 6
+    """Rounds of scaling of one release in a sweep, at most."""
+    tolerance: float = 1e-2
+    """The largest difference between an expected and a published count that is taken for none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Everyone's histories: the releases' layers, linked by person, and how people begin."""
+
+    layers: tuple[Layer, ...]
+    links: tuple[Links, ...]
+    prior: Floats | None = None
+    """People x values: what a person's first value may be; None: all alike."""
+
+    @classmethod
+    def of(
+        cls, layers: Sequence[Layer], model: Model, prior: Floats | None = None, times: Sequence[int] | None = None
+    ) -> "Chains":
+        """Link the layers."""
+        return cls(tuple(layers), tuple(link(layers, model, times)), prior)
+
+    def offsets(self) -> Ints:
+        """Layer to its first entry over all layers."""
+        return np.append(0, np.cumsum([layer.entries for layer in self.layers]))
+
+    def beginnings(self, place: int) -> Floats:
+        """Entry to its prior weight, 1 where it is no first presence."""
+        layer, links = self.layers[place], self.links[place]
+        weights = np.ones(layer.entries)
+        if self.prior is not None:
+            first = np.flatnonzero(links.first)
+            weights[first] = self.prior[layer.person[layer.row[first]], layer.value[first]]
+        return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Multipliers under which every group shows its counts in expectation."""
+
+    multipliers: tuple[Floats, ...]
+    """Layer to a number for each of its slots."""
+    worst: float
+    """The largest difference that is left between an expected and a published count."""
+    sweeps: int
+    converged: bool
+
+
+def scale(
+    chains: Chains,
+    how: Scaling | None = None,
+    start: Sequence[Floats | None] | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Scaled:
+    """Scale release by release, sweep after sweep."""
+    how = how or Scaling()
+    given = start or [None] * len(chains.layers)
+    lambdas = [_even(layer) if one is None else one for layer, one in zip(chains.layers, given, strict=True)]
+    beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
+    worst, sweep = np.inf, 0
+    while sweep < how.sweeps and worst > how.tolerance:
+        messages = [layer.incidence @ one + layer.away for layer, one in zip(chains.layers, lambdas, strict=True)]
+        later = _backward(chains, messages)
+        worst = _forward(chains, beginnings, later, lambdas, how)
+        sweep += 1
+        progress(sweep / how.sweeps)
+    return Scaled(tuple(lambdas), float(worst), sweep, bool(worst <= how.tolerance))
+
+
+def posterior(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
+    """Entry to its probability, in each layer, given what each release says about each entry."""
+    return [
+        normalized(layer, one * said)
+        for layer, one, said in zip(chains.layers, cavities(chains, messages), messages, strict=True)
+    ]
+
+
+def messages_of(chains: Chains, scaled: Scaled) -> list[Floats]:
+    """What each release says about each entry, by its multipliers."""
+    return [layer.incidence @ one + layer.away for layer, one in zip(chains.layers, scaled.multipliers, strict=True)]
+
+
+def carried_messages(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
+    """Entry to what its own and all earlier releases say about it, in each layer; the largest of a row is 1."""
+    carried, made = np.zeros(int(chains.offsets()[-1])), []
+    for place, layer in enumerate(chains.layers):
+        before = _before(chains, place, chains.beginnings(place), carried)
+        made.append(layer.peaked(before * messages[place]))
+        _carry(chains, place, made[-1], carried)
+    return made
+
+
+def cavities(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
+    """Entry to what all other releases say about it, in each layer; the largest of a row is 1."""
+    before, later = both_ways(chains, messages)
+    return [layer.peaked(one * other) for layer, one, other in zip(chains.layers, before, later, strict=True)]
+
+
+def both_ways(chains: Chains, messages: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
+    """Entry to what the prior and earlier releases say about it, and to what later ones say, in each layer."""
+    later, made = _backward(chains, messages), []
+    carried = np.zeros(int(chains.offsets()[-1]))
+    for place, layer in enumerate(chains.layers):
+        made.append(_before(chains, place, chains.beginnings(place), carried))
+        _carry(chains, place, layer.peaked(made[place] * messages[place]), carried)
+    return made, later
+
+
+def misfit(chains: Chains, scaled: Scaled) -> float:
+    """The share of published records that are expected elsewhere: near 0 where the chains can explain the counts."""
+    off, records = 0.0, 0.0
+    others = cavities(chains, messages_of(chains, scaled))
+    for layer, cavity, lambdas in zip(chains.layers, others, scaled.multipliers, strict=True):
+        off += float(np.abs(_expected(layer, cavity, lambdas) - layer.count).sum()) / 2
+        records += float(layer.count.sum())
+    return off / max(records, 1.0)
+
+
+# --- passes ----------------------------------------------------------------------------------------------------------
+
+
+def _backward(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
+    """Entry to what all later releases say about it."""
+    offsets = chains.offsets()
+    flat = np.ones(int(offsets[-1]))
+    later: list[Floats] = [flat[:0]] * len(chains.layers)
+    for place in range(len(chains.layers) - 1, -1, -1):
+        layer, links = chains.layers[place], chains.links[place]
+        mine = flat[offsets[place] : offsets[place + 1]]
+        later[place] = mine
+        said = layer.peaked(mine * messages[place])
+        flat[links.sources] = links.backward(said[links.targets])
+        # What moves back is of whole rows, so that the earlier layer makes its own rows comparable again.
+    return [layer.peaked(one) for layer, one in zip(chains.layers, later, strict=True)]
+
+
+def _before(chains: Chains, place: int, beginnings: Floats, carried: Floats) -> Floats:
+    """Entry to what earlier releases and the prior say about it."""
+    links = chains.links[place]
+    before = beginnings.copy()
+    before[links.targets] *= links.forward(carried[links.sources])
+    return before
+
+
+def _carry(chains: Chains, place: int, said: Floats, carried: Floats) -> None:
+    offsets = chains.offsets()
+    carried[offsets[place] : offsets[place + 1]] = said
+
+
+def _forward(
+    chains: Chains, beginnings: Sequence[Floats], later: Sequence[Floats], lambdas: list[Floats], how: Scaling
+) -> float:
+    """Scale each release in turn, knowing the scaled ones before it; the worst count on the way."""
+    carried, worst = np.zeros(int(chains.offsets()[-1])), 0.0
+    for place, layer in enumerate(chains.layers):
+        before = _before(chains, place, beginnings[place], carried)
+        cavity = layer.peaked(before * later[place])
+        lambdas[place], off = _fitted(layer, cavity, lambdas[place], how)
+        worst = max(worst, off)
+        _carry(chains, place, layer.peaked(before * (layer.incidence @ lambdas[place] + layer.away)), carried)
+    return worst
+
+
+def _fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, float]:
+    """Multipliers of one release that fit its counts, all others kept; and how far off it was."""
+    off = np.inf
+    for turn in range(how.rounds):
+        expected = _expected(layer, cavity, lambdas)
+        gap = float(np.abs(expected - layer.count).max(initial=0.0))
+        off = gap if turn == 0 else off
+        if gap < how.tolerance / 4:
+            break
+        lambdas = np.minimum(lambdas * _factor(layer.count, expected), _MOST)
+        if not layer.absent.any():
+            lambdas = lambdas / max(float(lambdas.max(initial=0.0)), TINY)
+    return lambdas, off
+
+
+def _factor(count: Floats, expected: Floats) -> Floats:
+    """What a multiplier is scaled by: bounded, and 1 where nobody can be: no multiplier mends that."""
+    return np.where(expected > 0, np.clip(count / np.maximum(expected, TINY), 1 / _STEP, _STEP), 1.0)
+
+
+def _expected(layer: Layer, cavity: Floats, lambdas: Floats) -> Floats:
+    """Slot to how many are expected there."""
+    total = layer.sums(cavity * (layer.incidence @ lambdas + layer.away))
+    expected = lambdas * (layer.filling @ (cavity / np.maximum(total, TINY)[layer.row]))
+    unknown = lambdas * layer.chance
+    if layer.free.any():
+        whole = np.add.reduceat(np.append(unknown, 0.0), layer.group_starts[:-1])
+        expected = expected + unknown * (layer.free / np.maximum(whole, TINY))[layer.slot_group]
+    if layer.strangers:
+        expected = expected + unknown * (layer.strangers / max(float(unknown.sum()), TINY))
+    return np.asarray(expected)
+
+
+def _even(layer: Layer) -> Floats:
+    return layer.count / max(float(layer.count.max(initial=1.0)), 1.0)
+
+
+def normalized(layer: Layer, entries: Floats) -> Floats:
+    """The same with every row's sum at 1."""
+    return entries / np.maximum(layer.sums(entries), TINY)[layer.row]

@@ -1,0 +1,195 @@
+"""Exact messages of small groups: what a group says about each member, given what else is known of the others.
+
+A group of members with weights w(i, v) shows each value v exactly n(v) times. For a member i and a value v the message
+is the weight of all ways to give the other members the remaining values: a permanent, summed over how many of each
+value are used up so far (states), from the left and from the right. O(values x states) for each group, where the states
+are the product of n(v) + 1; groups of one histogram are computed together.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.kernels.everyone.observations import TINY, Layer
+
+__all__ = ["SmallGroups", "exact_messages", "others", "small_groups"]
+
+LARGEST = 8_192
+"""Groups of more states than this are left to iterative scaling, which is close where groups are large."""
+_CELLS = 4_000_000
+"""How many numbers are held at a time."""
+
+
+def others(weights: Floats, counts: Ints) -> Floats:
+    """Groups x members x values: the weight of all ways to place the other members, one of the value taken away.
+
+    Every group has the same counts, which sum to the number of members.
+    """
+    levels = _levels(tuple(counts.tolist()))
+    left = _placed(weights, levels)
+    right = _placed(weights[:, ::-1], levels)
+    out = np.empty_like(weights)
+    for member, level in enumerate(levels[:-1]):
+        # What is left for those behind this member: all, less what those before it used, less its own value.
+        rest = right[len(levels) - 2 - member][:, level.rest]
+        out[:, member] = np.einsum("gs,gsv->gv", left[member][:, :-1], rest)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """The states in which so many members are placed, and the ways between neighbouring levels."""
+
+    before: Ints
+    """State x value: the state one level down that one more of the value leads from; the last place if none."""
+    rest: Ints
+    """State x value: what is left when one more of the value is taken, as a state of the level of the others."""
+    states: int
+
+
+def _placed(weights: Floats, levels: list[_Level]) -> list[Floats]:
+    """For each number of members, from the first on: state to the weight of all ways to get there; a zero behind."""
+    made = [np.tile([1.0, 0.0], (len(weights), 1))]
+    for member, level in enumerate(levels[1:]):
+        reached = np.zeros((len(weights), level.states + 1))
+        np.einsum("gsv,gv->gs", made[-1][:, level.before], weights[:, member], out=reached[:, :-1])
+        made.append(_comparable(reached))
+    return made
+
+
+@lru_cache(maxsize=256)
+def _levels(histogram: tuple[int, ...]) -> list[_Level]:
+    """The states by how many members are placed."""
+    counts = np.array(histogram)
+    states, strides = _states(counts)
+    total, members = states.sum(axis=1), int(counts.sum())
+    number = np.bincount(total, minlength=members + 1)
+    order = np.argsort(total, kind="stable")
+    place = np.empty(len(states), np.int64)
+    place[order] = np.arange(len(states)) - np.append(0, np.cumsum(number))[total[order]]
+    made = []
+    for level in range(members + 1):
+        mine = np.flatnonzero(total == level)
+        below = np.where(states[mine] > 0, mine[:, np.newaxis] - strides, -1)
+        before = np.where(below >= 0, place[below], number[level - 1] if level else 0)
+        ahead = np.where(states[mine] < counts, len(states) - 1 - mine[:, np.newaxis] - strides, -1)
+        rest = np.where(ahead >= 0, place[ahead], number[members - 1 - level] if level < members else 0)
+        made.append(_Level(before, rest, len(mine)))
+    return made
+
+
+def _states(counts: Ints) -> tuple[Ints, Ints]:
+    """How many of each value are used up, in every state; and how far one more of a value moves the state."""
+    strides = np.append(np.cumprod((counts + 1)[::-1])[::-1][1:], 1)
+    numbers = np.arange(int(np.prod(counts + 1)))
+    return (numbers[:, np.newaxis] // strides) % (counts + 1), strides
+
+
+def _comparable(weights: Floats) -> Floats:
+    return np.asarray(weights / np.maximum(weights.max(axis=1, keepdims=True), TINY))
+
+
+@dataclass(frozen=True, eq=False)
+class SmallGroups:
+    """Groups of one histogram that are small enough, and where their members' entries are."""
+
+    counts: Ints
+    """Of each value, the largest first."""
+    members: int
+    entry: Ints
+    """Entry to its group here, member and value, as one number of a dense table groups x members x values."""
+    cell: Ints
+    groups: int
+    known: Ints
+    """Group to how many of its members are known; the others are free."""
+    chance: Floats
+    """Groups x values: how likely a free member has each value, up to a factor."""
+
+
+def small_groups(layer: Layer, largest: int = LARGEST) -> list[SmallGroups]:
+    """The groups of a release whose members are all known to be in them, by histogram."""
+    chosen = _settled(layer)
+    groups = np.flatnonzero(chosen)
+    if not len(groups):
+        return []
+    widths = np.diff(layer.group_starts)
+    rank = _ranks(layer)
+    made = []
+    for histogram, some in _by_histogram(layer, groups, largest):
+        made.append(_collected(layer, some, histogram, rank, widths))
+    return [one for one in made if len(one.entry)]
+
+
+def _settled(layer: Layer) -> Bools:
+    """Group to whether all who may be in it can be nowhere else, and fill it together with its free members."""
+    group = layer.slot_group[layer.triple_slot]
+    row = layer.row[layer.triple_entry]
+    low = np.full(len(layer.person), len(layer.free))
+    high = np.full(len(layer.person), -1)
+    np.minimum.at(low, row, group)
+    np.maximum.at(high, row, group)
+    astray = (low != high) | layer.absent
+    mixed = np.zeros(len(layer.free), np.bool_)
+    mixed[group[astray[row]]] = True
+    members = np.bincount(low[~astray], minlength=len(layer.free))
+    sizes = np.add.reduceat(np.append(layer.count, 0.0), layer.group_starts[:-1])
+    return np.asarray(~mixed & (members > 0) & (members + layer.free == sizes) & (layer.strangers == 0))
+
+
+def _ranks(layer: Layer) -> Ints:
+    """Slot to its place in its group, the largest count first."""
+    order = np.lexsort((layer.slot_value, -layer.count, layer.slot_group))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order)) - layer.group_starts[layer.slot_group[order]]
+    return rank
+
+
+def _by_histogram(layer: Layer, groups: Ints, largest: int) -> Iterator[tuple[Ints, Ints]]:
+    """Groups of the same counts, largest first; only those with few enough states."""
+    order = np.lexsort((-layer.count, layer.slot_group))
+    sorted_counts = layer.count[order].astype(np.int64)
+    states = np.multiply.reduceat(np.append(layer.count + 1, 1.0), layer.group_starts[:-1])
+    found: dict[bytes, list[int]] = {}
+    for group in groups[states[groups] <= largest]:
+        counts = sorted_counts[layer.group_starts[group] : layer.group_starts[group + 1]]
+        found.setdefault(counts.tobytes(), []).append(int(group))
+    for counts_bytes, some in found.items():
+        yield np.frombuffer(counts_bytes, np.int64), np.array(some)
+
+
+def _collected(layer: Layer, some: Ints, counts: Ints, rank: Ints, widths: Ints) -> SmallGroups:
+    place = np.full(len(widths), -1)
+    place[some] = np.arange(len(some))
+    triple = np.flatnonzero(place[layer.slot_group[layer.triple_slot]] >= 0)
+    slot, entry = layer.triple_slot[triple], layer.triple_entry[triple]
+    here, row = place[layer.slot_group[slot]], layer.row[entry]
+    order = np.lexsort((row, here))
+    changed = np.flatnonzero(np.diff(row[order], prepend=-1))
+    member_of = np.repeat(np.arange(len(changed)), np.diff(np.append(changed, len(order))))
+    first = np.searchsorted(here[order][changed], np.arange(len(some)))
+    member = np.empty(len(order), np.int64)
+    member[order] = member_of - first[here[order]]
+    total = int(counts.sum())
+    cell = (here * total + member) * len(counts) + rank[slot]
+    known = np.bincount(here[order][changed], minlength=len(some))
+    chance = np.empty((len(some), len(counts)))
+    mine = np.flatnonzero(place[layer.slot_group] >= 0)
+    chance[place[layer.slot_group[mine]], rank[mine]] = layer.chance[mine]
+    return SmallGroups(counts, total, entry, cell, len(some), known, chance)
+
+
+def exact_messages(small: SmallGroups, cavity: Floats) -> Floats:
+    """Entry of the small groups to what its group says about it, given the others' cavities."""
+    shape = (small.groups, small.members, len(small.counts))
+    weights = np.zeros(int(np.prod(shape)))
+    weights[small.cell] = cavity[small.entry]
+    table = weights.reshape(shape)
+    group, member = np.nonzero(np.arange(small.members) >= small.known[:, np.newaxis])
+    table[group, member] = small.chance[group]
+    states = int(np.prod(small.counts + 1))
+    size = max(1, _CELLS // (2 * (small.members + 1) * states))
+    found = np.concatenate([others(table[at : at + size], small.counts) for at in range(0, small.groups, size)])
+    return np.asarray(found.reshape(-1)[small.cell])

@@ -1,0 +1,101 @@
+"""Sharpening: from the scaled multipliers, exact messages of groups and slots, two rounds of them.
+
+Iterative scaling keeps counts in expectation; a group keeps them exactly, which says more. Each round replaces what a
+small group says about a member by the exact message (`permanents`), averaged, geometrically, with the one before for
+what comes next; what a slot of any other group says about who may fill it goes half way to the message of its exact
+count (`slot_counts`). One round is too modest, more than two begin to be too sure: evidence goes round in circles.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reissue._arrays import Bools, Floats
+from reissue.kernels.everyone.iterative_scaling import Chains, cavities, normalized
+from reissue.kernels.everyone.observations import Layer
+from reissue.kernels.everyone.permanents import SmallGroups, exact_messages, small_groups
+from reissue.kernels.everyone.slot_counts import count_messages
+
+__all__ = ["ROUNDS", "sharpened"]
+
+ROUNDS = 2
+_THREADS = 2
+_LEAST = 1e-200
+_MOST_WAYS = 8
+"""Ways for a person to have a value, on average, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """What one release says: about entries, and by way where groups are not small."""
+
+    layer: Layer
+    small: tuple[SmallGroups, ...]
+    entries: Floats
+    ways: Floats
+    multipliers: Floats
+    wide: Bools
+    """Way to whether its group is not small."""
+
+    @classmethod
+    def of(cls, layer: Layer, entries: Floats, multipliers: Floats | None) -> "_Said":
+        small = tuple(small_groups(layer))
+        wide = np.ones(layer.entries, np.bool_)
+        for group in small:
+            wide[group.entry] = False
+        if multipliers is None or not _countable(layer):
+            return cls(layer, small, entries, np.empty(0), np.empty(0), np.empty(0, np.bool_))
+        return cls(layer, small, entries, multipliers[layer.triple_slot], multipliers, wide[layer.triple_entry])
+
+    def exactly(self, others: Floats) -> "_Said":
+        """With exact messages of small groups, half way to those of other slots, given what other releases say."""
+        layer, exact = self.layer, self.entries.copy()
+        for group in self.small:
+            exact[group.entry] = exact_messages(group, others)
+        ways = self.ways
+        if self.wide.any():
+            ways = np.sqrt(ways * count_messages(layer, self.wide, others, ways, self.multipliers))
+            some = np.unique(layer.triple_entry[self.wide])
+            exact[some] = (np.bincount(layer.triple_entry, ways, layer.entries) + layer.away)[some]
+        return replace(self, entries=layer.peaked(exact), ways=ways)
+
+    def averaged(self, before: "_Said") -> "_Said":
+        """Half way from what was said before."""
+        exact = self.entries
+        entries = np.sqrt(np.maximum(exact * self.layer.peaked(before.entries), _LEAST * (exact > 0)))
+        return replace(self, entries=entries)
+
+
+def _countable(layer: Layer) -> bool:
+    """Whether single slots are looked at: not where it is open who is there at all, for then they say too much.
+
+    Nor where people fit very many groups: nothing can be learnt there, and every way would be kept several times.
+    """
+    few = len(layer.triple_entry) <= _MOST_WAYS * layer.entries
+    return few and not layer.strangers and not layer.absent.any()
+
+
+def sharpened(
+    chains: Chains,
+    messages: Sequence[Floats],
+    rounds: int = ROUNDS,
+    multipliers: Sequence[Floats] | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> tuple[list[Floats], list[Floats]]:
+    """Entry to its probability, in each layer; and what each release says about each entry in the end.
+
+    `messages` are those of the `multipliers` of iterative scaling; without these, only small groups are sharpened.
+    """
+    given: Sequence[Floats | None] = multipliers or [None] * len(chains.layers)
+    said = [_Said.of(*one) for one in zip(chains.layers, messages, given, strict=True)]
+    made: list[Floats] = []
+    for turn in range(rounds):
+        others = cavities(chains, [one.entries for one in said])
+        with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+            exact = list(pool.map(_Said.exactly, said, others))
+        made = [normalized(one.layer, other * one.entries) for one, other in zip(exact, others, strict=True)]
+        said = [one.averaged(before) for one, before in zip(exact, said, strict=True)]
+        progress((turn + 1) / rounds)
+    return made, [one.entries for one in said]

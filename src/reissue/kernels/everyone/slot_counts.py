@@ -1,0 +1,99 @@
+"""Exact counts of single slots: what a slot of a large or open group says about each who may fill it.
+
+Where a group is too large for permanents, or people fit several groups, every slot still has a whole number of
+records. For those who may fill it, with odds r, the message to one is the weight of all ways in which the others fill
+all but one, over that in which they fill all: a ratio of elementary symmetric polynomials without that one, summed
+from the left and from the right. O(candidates x count) for each slot; slots of many records are left as they are, for
+there the expected count says nearly the same.
+"""
+
+import numpy as np
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.kernels.everyone.observations import TINY, Layer, ranges
+
+__all__ = ["count_messages", "without_one"]
+
+LARGEST = 12
+"""Slots with more records open than this are left to iterative scaling."""
+_SURE = 1 - 1e-9
+_LEAST = 0.1
+"""Where nobody is more likely than this to fill a slot, the exact count says no more than the expected one."""
+_CELLS = 4_000_000
+_MOST = 1e12
+"""A member without whom a slot cannot be filled is taken for that many times as likely."""
+
+
+def count_messages(layer: Layer, chosen: Bools, cavity: Floats, ways: Floats, multipliers: Floats) -> Floats:
+    """Way to what its slot says about it; `chosen` are the ways to look at, `ways` is what was said before."""
+    row, slot = layer.row[layer.triple_entry], layer.triple_slot
+    weight = cavity[layer.triple_entry] * ways
+    total = np.bincount(row, weight, len(layer.person)) + layer.sums(cavity * layer.away)
+    share = weight / np.maximum(total, TINY)[row]
+    sure = share >= _SURE
+    room = layer.count.astype(np.int64) - np.bincount(slot[sure], minlength=len(layer.count))
+    telling = np.bincount(slot[chosen & ~sure & (share > _LEAST)], minlength=len(room)) > 0
+    at = np.flatnonzero(chosen & ~sure & (telling & (room >= 1) & (room <= LARGEST))[slot])
+    odds = cavity[layer.triple_entry[at]] / np.maximum((total[row] - weight)[at], TINY)
+    free_slot, free_odds = _free(layer, np.unique(slot[at]), multipliers)
+    said = ways.copy()
+    said[at] = _ratios(np.append(slot[at], free_slot), np.append(odds, free_odds), room)[: len(at)]
+    return said
+
+
+def without_one(odds: Floats, count: int) -> Floats:
+    """Slots x members: ways of the others to be count - 1, over their ways to be count; odds of 0 are nobody."""
+    unit = np.maximum(odds.max(axis=1, keepdims=True), TINY)
+    weights = odds / unit
+    left = [np.eye(1, count + 1).repeat(len(odds), axis=0)]
+    for member in range(odds.shape[1] - 1):
+        left.append(_joined(left[-1], weights[:, member]))
+    right, out = left[0], np.empty_like(odds)
+    for member in range(odds.shape[1] - 1, -1, -1):
+        less = np.einsum("sk,sk->s", left[member][:, :count], right[:, :count][:, ::-1])
+        full = np.einsum("sk,sk->s", left[member], right[:, ::-1])
+        out[:, member] = less / np.maximum(full, less / _MOST + TINY)
+        right = _joined(right, weights[:, member])
+    return np.asarray(out / unit)
+
+
+def _joined(ways: Floats, weight: Floats) -> Floats:
+    """Ways to be 0, 1, ... with one more member."""
+    more = ways.copy()
+    more[:, 1:] += weight[:, np.newaxis] * ways[:, :-1]
+    return more
+
+
+def _free(layer: Layer, slots: Ints, multipliers: Floats) -> tuple[Ints, Floats]:
+    """Free members may fill slots too: the slot and the odds of each."""
+    weight = multipliers * layer.chance
+    whole = np.add.reduceat(np.append(weight, 0.0), layer.group_starts[:-1])[layer.slot_group]
+    odds = layer.chance / np.maximum(whole - weight, TINY)
+    again = np.repeat(slots, layer.free[layer.slot_group[slots]].astype(np.int64))
+    return again, odds[again]
+
+
+def _ratios(slot: Ints, odds: Floats, room: Ints) -> Floats:
+    """Candidate to the ratio of its slot without it; slots of the same room and about as many candidates at once."""
+    order = np.argsort(slot, kind="stable")
+    slots, first, number = np.unique(slot[order], return_index=True, return_counts=True)
+    out = np.empty(len(slot))
+    kind = room[slots] * 64 + np.ceil(np.log2(number)).astype(np.int64)
+    for one in np.unique(kind):
+        some = np.flatnonzero(kind == one)
+        count, width = int(room[slots[some[0]]]), int(number[some].max())
+        size = max(1, _CELLS // ((width + 1) * (count + 1)))
+        for begin in range(0, len(some), size):
+            part = some[begin : begin + size]
+            at = order[ranges(first[part], number[part])]
+            table, cell = _table(odds[at], number[part], width)
+            out[at] = without_one(table, count).reshape(-1)[cell]
+    return out
+
+
+def _table(odds: Floats, number: Ints, width: int) -> tuple[Floats, Ints]:
+    """Slots x candidates, nobody at the end of short rows; and the cell of each candidate."""
+    cell = ranges(np.arange(len(number)) * width, number)
+    table = np.zeros(len(number) * width)
+    table[cell] = odds
+    return table.reshape(-1, width), cell

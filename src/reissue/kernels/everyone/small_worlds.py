@@ -1,0 +1,240 @@
+"""Small components solved exactly: all worlds of a few people whom nothing links to the others.
+
+A component is people and groups that hang together through what is still open. Where few people are left, the weight
+of every joint choice of ways (a slot each, or none) fits into a table with one axis a person; it is carried from
+release to release along its axes and emptied where counts do not fit. So posteriors there are exact, what holds in
+every world is certain, and it is seen who must have the same value as whom. O(releases x table x people).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import factorial, prod
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.kernels.everyone.iterative_scaling import Chains
+from reissue.kernels.everyone.observations import Layer
+from reissue.kernels.everyone.transitions import Model
+
+__all__ = ["MOST", "Solved", "solve_small"]
+
+_LARGEST = 20_000
+"""Cells of a table at most."""
+MOST = 400
+"""Components that are solved at most, unless all are asked for."""
+_PAIRS = 12
+"""People of a component, at most, among whom pairs with the same value are looked for."""
+
+
+@dataclass(eq=False)
+class Solved:
+    """Exact posteriors of entries, by layer, and pairs of people who have the same value in every world."""
+
+    entry: list[list[Ints]]
+    chance: list[list[Floats]]
+    equal: list[tuple[int, int]] = field(default_factory=list)
+    """Of values that never change: two people who have the same one, whichever it is."""
+    components: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """One person in one release: the ways that are open, and the values that they have."""
+
+    person: int
+    entry: Ints
+    """Way to its entry."""
+    slot: Ints
+    """Way to its slot, -1: in no group."""
+    value: Ints
+
+
+def solve_small(
+    chains: Chains, model: Model, times: Sequence[int] | None = None, *, largest: int = _LARGEST, most: int = MOST
+) -> Solved:
+    """Solve every component that is small enough."""
+    when = list(range(len(chains.layers))) if times is None else list(times)
+    solved = Solved([[] for _ in chains.layers], [[] for _ in chains.layers])
+    if not most:
+        return solved
+    room = [_room(layer) for layer in chains.layers]
+    for axes in _components(chains.layers, largest, most):
+        _solve(axes, chains, room, model, when, solved)
+        solved.components += 1
+    return solved
+
+
+def _room(layer: Layer) -> Ints:
+    """Slot to its records that those leave who have one way only."""
+    row = layer.row[layer.triple_entry]
+    number = np.bincount(row, minlength=len(layer.person))
+    fixed = ((number == 1) & ~layer.absent)[row]
+    return layer.count.astype(np.int64) - np.bincount(layer.triple_slot[fixed], minlength=len(layer.count))
+
+
+def _components(layers: Sequence[Layer], largest: int, most: int) -> Iterator[list[list[_Axis]]]:
+    """Of each small component the open axes of every layer."""
+    people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
+    opened, links, first = [], [], people
+    closed = np.zeros(people, np.bool_)
+    for layer in layers:
+        row = layer.row[layer.triple_entry]
+        number = np.bincount(row, minlength=len(layer.person))
+        loose = (number > 1) | layer.absent
+        opened.append(loose)
+        mine = loose[row]
+        group = layer.slot_group[layer.triple_slot[mine]]
+        links.append(np.stack([layer.person[row[mine]], first + group]))
+        if layer.strangers:
+            closed[layer.person] = True
+        first += len(layer.free)
+    pairs = np.concatenate(links, axis=1)
+    graph = sparse.coo_array((np.ones(pairs.shape[1]), pairs), shape=(first, first))
+    label = connected_components(graph, directed=False)[1][:people]
+    cost = np.zeros(int(label.max(initial=-1)) + 1)
+    for layer, loose in zip(layers, opened, strict=True):
+        ways = np.bincount(layer.row[layer.triple_entry], minlength=len(layer.person))
+        ways = ways + np.where(layer.absent, np.diff(layer.starts), 0)
+        here = np.bincount(label[layer.person[loose]], np.log(np.maximum(ways[loose], 1)), len(cost))
+        cost = np.maximum(cost, here)
+    bad = np.bincount(label[closed], minlength=len(cost)) > 0
+    active = np.zeros(len(cost), np.bool_)
+    for layer, loose in zip(layers, opened, strict=True):
+        active[label[layer.person[loose]]] = True
+    chosen = np.flatnonzero(active & ~bad & (cost <= np.log(largest)))
+    if len(chosen) > most:
+        return
+    for component in chosen:
+        axes = [_axes(layer, loose, label == component) for layer, loose in zip(layers, opened, strict=True)]
+        if _table(axes) <= largest:
+            yield axes
+
+
+def _table(axes: list[list[_Axis]]) -> int:
+    """Cells of the largest table: people who are away keep the axis that they had."""
+    width: dict[int, int] = {}
+    most = 1
+    for here in axes:
+        width |= {axis.person: len(axis.entry) for axis in here}
+        most = max(most, prod(width.values()))
+    return most
+
+
+def _axes(layer: Layer, loose: Bools, inside: Bools) -> list[_Axis]:
+    """Everyone of a component in a release, open or not: steps between releases matter for all."""
+    made = []
+    for row in np.flatnonzero(inside[layer.person]):
+        low, high = layer.starts[row], layer.starts[row + 1]
+        some = slice(*np.searchsorted(layer.triple_entry, [low, high]))
+        entry, slot = layer.triple_entry[some], layer.triple_slot[some]
+        if layer.absent[row]:
+            entry = np.append(entry, np.arange(low, high))
+            slot = np.append(slot, np.full(high - low, -1))
+        fixed = -1 if loose[row] else 0
+        made.append(_Axis(int(layer.person[row]), entry, slot if fixed else np.full(len(slot), -1), layer.value[entry]))
+    return made
+
+
+def _solve(
+    axes: list[list[_Axis]], chains: Chains, room: list[Ints], model: Model, when: list[int], solved: Solved
+) -> None:
+    """Forward and backward through the releases, and what every cell of every table weighs."""
+    order: list[int] = sorted({axis.person for here in axes for axis in here})
+    ahead: list[Floats] = []
+    last: dict[int, tuple[int, _Axis]] = {}
+    table = np.ones((1,) * len(order))
+    moves: list[dict[int, Floats]] = []
+    for place, here in enumerate(axes):
+        moved: dict[int, Floats] = {}
+        for axis in here:
+            at = order.index(axis.person)
+            if axis.person in last:
+                before, old = last[axis.person]
+                step = model.after(when[place] - when[before])[np.ix_(old.value, axis.value)]
+            else:
+                start = chains.beginnings(place)[axis.entry] if chains.prior is not None else np.ones(len(axis.entry))
+                step = start[np.newaxis]
+            moved[at] = step
+            table = _along(table, at, step)
+            last[axis.person] = (place, axis)
+        table = table * _fits(here, order, chains.layers[place], room[place])
+        table = table / max(float(table.max()), 1e-300)
+        ahead.append(table)
+        moves.append(moved)
+    if not ahead or not float(ahead[-1].max()):
+        return
+    if model.steps is None and len(order) <= _PAIRS:
+        solved.equal += _equal(ahead[-1], order, {person: axis.value for person, (_, axis) in last.items()})
+    back = np.ones_like(ahead[-1])
+    for place in range(len(axes) - 1, -1, -1):
+        weight = ahead[place] * back
+        _read(weight, axes[place], order, place, solved)
+        here_back = back * _fits(axes[place], order, chains.layers[place], room[place])
+        for at, step in moves[place].items():
+            here_back = _along(here_back, at, step.T)
+        back = here_back / max(float(here_back.max()), 1e-300)
+
+
+def _along(table: Floats, axis: int, step: Floats) -> Floats:
+    return np.asarray(np.moveaxis(np.tensordot(np.moveaxis(table, axis, -1), step, axes=1), -1, axis))
+
+
+def _fits(here: list[_Axis], order: list[int], layer: Layer, room: Ints) -> Floats:
+    """Cell to 1 where every slot gets what it has room for; with free members the ways to place them."""
+    slots = np.unique(np.concatenate([axis.slot for axis in here])) if here else np.empty(0, np.int64)
+    groups = np.unique(layer.slot_group[slots[slots >= 0]])
+    weight: Floats = np.ones((1,) * len(order))
+    for group in groups:
+        left: Floats = np.ones(())
+        for slot in range(layer.group_starts[group], layer.group_starts[group + 1]):
+            rest = room[slot] - _chosen(here, order, slot)
+            ways = _FACTORIALS[np.clip(rest, 0, len(_FACTORIALS) - 1)] * layer.chance[slot] ** np.maximum(rest, 0)
+            left = left * np.where(rest >= 0, ways, 0.0)
+            free = layer.free[group]
+            left = left * (rest == 0) if not free else left
+        weight = weight * left
+    return weight
+
+
+def _chosen(here: list[_Axis], order: list[int], slot: int) -> Ints:
+    total: Ints = np.zeros((1,) * len(order), np.int64)
+    for axis in here:
+        shape = [1] * len(order)
+        shape[order.index(axis.person)] = len(axis.slot)
+        total = total + (axis.slot == slot).reshape(shape)
+    return total
+
+
+_FACTORIALS = np.array([1.0 / factorial(number) for number in range(151)])
+"""One over the ways to exchange so many free members of one value."""
+
+
+def _read(weight: Floats, here: list[_Axis], order: list[int], place: int, solved: Solved) -> None:
+    """Everyone's posterior."""
+    for axis in here:
+        at = order.index(axis.person)
+        share = weight.sum(axis=tuple(other for other in range(len(order)) if other != at))
+        entries, of_way = np.unique(axis.entry, return_inverse=True)
+        chance = np.bincount(of_way.reshape(-1), share, len(entries))
+        solved.entry[place].append(entries)
+        solved.chance[place].append(chance / chance.sum())
+
+
+def _equal(weight: Floats, order: list[int], values: dict[int, Ints]) -> list[tuple[int, int]]:
+    """Pairs of people who have the same value in every world, though it is not known which; values that stay only."""
+    made = []
+    for first, second in combinations(range(len(order)), 2):
+        both = weight.sum(axis=tuple(other for other in range(len(order)) if other not in {first, second}))
+        differs = values[order[first]][:, np.newaxis] != values[order[second]]
+        if differs.any() and not both[differs].any() and _open(both, values[order[first]]):
+            made.append((order[first], order[second]))
+    return made
+
+
+def _open(both: Floats, value: Ints) -> bool:
+    """Whether more than one value is left."""
+    return len(np.unique(value[both.sum(axis=1) > 0])) > 1

@@ -1,0 +1,193 @@
+"""How values move from one release of a person to the next one: sparse over entries, or dense over all values.
+
+A person's presences are linked one to the next, over absences too: an absence is one more step of the model.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.kernels.everyone.observations import Layer, ranges
+
+__all__ = ["Links", "Model", "Pairing", "link"]
+
+_DENSE = 2
+"""Where a person's pairs of values are more than so many times all values, all values at once cost less."""
+_WIDEST = 256
+"""Models of more values than this are never used whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """How likely a value becomes which from one release to the next; None: values never change."""
+
+    values: int
+    steps: Floats | None = None
+
+    @cached_property
+    def _powers(self) -> dict[int, Floats]:
+        return {}
+
+    def after(self, gap: int) -> Floats:
+        """The probabilities after so many releases."""
+        if self.steps is None:
+            return np.eye(self.values)
+        if gap not in self._powers:
+            self._powers[gap] = np.asarray(np.linalg.matrix_power(self.steps, gap))
+        return self._powers[gap]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """Linked rows: where their entries are, and how many steps lie between."""
+
+    rows: Ints
+    source_start: Ints
+    source_width: Ints
+    target_start: Ints
+    target_width: Ints
+    gap: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """The rows of one layer that have an earlier presence, and how values get from there to here."""
+
+    sources: Ints
+    """Numbers of the earlier entries, over all layers."""
+    targets: Ints
+    """Entries of this layer that are linked; the others are first presences."""
+    first: Bools
+    """Entry of this layer to whether it is of a first presence."""
+    pairing: Pairing
+    matrix: sparse.csr_array | None
+    """Targets x sources; None: dense."""
+    parts: "tuple[_Part, ...]" = ()
+
+    @cached_property
+    def _back(self) -> sparse.csr_array:
+        assert self.matrix is not None  # noqa: S101 - sparse links only
+        return self.matrix.T.tocsr()
+
+    def forward(self, before: Floats) -> Floats:
+        """From the sources' weights to the targets'."""
+        if self.matrix is not None:
+            return np.asarray(self.matrix @ before)
+        out = np.empty(len(self.targets))
+        for part in self.parts:
+            out[part.target] = part.moved(before[part.source], part.source_cell, part.target_cell, part.steps)
+        return out
+
+    def backward(self, after: Floats) -> Floats:
+        """From the targets' weights to the sources'."""
+        if self.matrix is not None:
+            return np.asarray(self._back @ after)
+        out = np.empty(len(self.sources))
+        for part in self.parts:
+            out[part.source] = part.moved(after[part.target], part.target_cell, part.source_cell, part.steps.T)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Links over the same number of steps, as a table of people by values."""
+
+    source: Ints
+    target: Ints
+    source_cell: Ints
+    target_cell: Ints
+    steps: Floats
+    rows: int
+
+    def moved(self, weights: Floats, at: Ints, to: Ints, steps: Floats) -> Floats:
+        table = np.zeros(self.rows * len(steps))
+        table[at] = weights
+        return np.asarray((table.reshape(self.rows, -1) @ steps).reshape(-1)[to])
+
+
+def link(layers: Sequence[Layer], model: Model, times: Sequence[int] | None = None) -> list[Links]:
+    """The links of each layer to each person's earlier presence; `times` are the layers' places in time."""
+    when = np.arange(len(layers)) if times is None else np.asarray(times)
+    offsets = np.append(0, np.cumsum([layer.entries for layer in layers]))
+    people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
+    last, last_row = np.full(people, -1), np.zeros(people, np.int64)
+    values = np.concatenate([layer.value for layer in layers]) if layers else np.empty(0, np.int64)
+    starts = [layer.starts for layer in layers]
+    made = []
+    for place, layer in enumerate(layers):
+        before = last[layer.person]
+        rows = np.flatnonzero(before >= 0)
+        source, width = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        for earlier in np.unique(before[rows]):
+            mine = before[rows] == earlier
+            at = last_row[layer.person[rows[mine]]]
+            source[mine] = starts[earlier][at] + offsets[earlier]
+            width[mine] = starts[earlier][at + 1] - starts[earlier][at]
+        gap = when[place] - when[before[rows]]
+        pairing = Pairing(rows, source, width, layer.starts[rows], np.diff(layer.starts)[rows], gap)
+        made.append(_links(layer, pairing, values, model))
+        last[layer.person], last_row[layer.person] = place, np.arange(len(layer.person))
+    return made
+
+
+def _links(layer: Layer, pairing: Pairing, values: Ints, model: Model) -> Links:
+    sources = ranges(pairing.source_start, pairing.source_width)
+    targets = ranges(pairing.target_start, pairing.target_width)
+    first = np.ones(layer.entries, np.bool_)
+    first[targets] = False
+    pairs = int((pairing.source_width * pairing.target_width).sum())
+    if model.steps is None:
+        matrix = _equal(pairing, values[sources], layer.value[targets], model.values)
+        return Links(sources, targets, first, pairing, matrix)
+    if model.values > _WIDEST or pairs <= _DENSE * len(pairing.rows) * model.values:
+        return Links(sources, targets, first, pairing, _sparse(pairing, values[sources], layer.value[targets], model))
+    parts = _dense(pairing, values[sources], layer.value[targets], model)
+    return Links(sources, targets, first, pairing, None, parts)
+
+
+def _equal(pairing: Pairing, before: Ints, now: Ints, values: int) -> sparse.csr_array:
+    """Values that never change: equal ones of the same person are linked."""
+    one = np.repeat(np.arange(len(pairing.rows)), pairing.source_width) * values + before
+    other = np.repeat(np.arange(len(pairing.rows)), pairing.target_width) * values + now
+    at = np.minimum(np.searchsorted(one, other), max(len(one) - 1, 0))
+    same = np.flatnonzero(one[at] == other) if len(one) else np.empty(0, np.int64)
+    ends = np.searchsorted(same, np.arange(len(other) + 1))
+    return sparse.csr_array((np.ones(len(same)), at[same], ends), shape=(len(other), len(one)))
+
+
+def _sparse(pairing: Pairing, before: Ints, now: Ints, model: Model) -> sparse.csr_array:
+    """Every pair of values of the same person that the model allows."""
+    source = np.append(0, np.cumsum(pairing.source_width))[:-1]
+    of_target = np.repeat(np.arange(len(pairing.rows)), pairing.target_width)
+    widths = pairing.source_width[of_target]
+    column = ranges(source[of_target], widths)
+    row = np.repeat(np.arange(len(now)), widths)
+    gap = pairing.gap[of_target[row]]
+    chance = np.empty(len(row))
+    for steps in np.unique(gap):
+        mine = gap == steps
+        chance[mine] = model.after(int(steps))[before[column[mine]], now[row[mine]]]
+    kept = chance > 0
+    ends = np.searchsorted(row[kept], np.arange(len(now) + 1))
+    return sparse.csr_array((chance[kept], column[kept], ends), shape=(len(now), len(before)))
+
+
+def _dense(pairing: Pairing, before: Ints, now: Ints, model: Model) -> tuple[_Part, ...]:
+    """A table for each number of steps."""
+    of_source = np.repeat(np.arange(len(pairing.rows)), pairing.source_width)
+    of_target = np.repeat(np.arange(len(pairing.rows)), pairing.target_width)
+    parts = []
+    for gap in np.unique(pairing.gap):
+        mine = pairing.gap == gap
+        place = np.cumsum(mine) - 1
+        source, target = np.flatnonzero(mine[of_source]), np.flatnonzero(mine[of_target])
+        cells = [
+            place[of[at]] * model.values + value[at]
+            for of, at, value in ((of_source, source, before), (of_target, target, now))
+        ]
+        parts.append(_Part(source, target, cells[0], cells[1], model.after(int(gap)), int(mine.sum())))
+    return tuple(parts)

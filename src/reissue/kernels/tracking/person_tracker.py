@@ -1,0 +1,35 @@
+"""Everybody's past through a long series, as far as the next release needs it: for the update attack and m-Distinct.
+
+`Shaped` keeps what everybody's releases so far leave to say: a release costs by who is in it, however long they have
+been there. That is only right while the update model stays what it was. A model that speaks of the values there have
+been so far, such as an order of any numbers, changes with a new value, and with it what all earlier releases tell: then
+`Trailed` keeps everybody's places, and a release costs by how long its people have stayed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reissue.kernels.tracking.belief_states import CERTAIN, IMPOSSIBLE
+from reissue.kernels.tracking.belief_tracker import Judged, Shaped
+from reissue.kernels.tracking.trajectory_tracker import Trailed
+from reissue.schema import Schema
+from reissue.updates import UpdateModel, settled
+
+__all__ = ["CERTAIN", "IMPOSSIBLE", "Followed", "Judged", "Shaped", "View", "begun", "read_followed"]
+
+Followed = Shaped | Trailed
+View = Any
+"""What a past says of some people who come to a release; only the same past can read it."""
+
+_WIDE = 16
+"""Places of more values than this have too many doubts: trails are kept instead."""
+
+
+def begun(schema: Schema, model: UpdateModel, widest: int) -> Followed:
+    """Before the first release; its places have at most so many values."""
+    return Shaped.none() if widest <= _WIDE and settled(schema, model) else Trailed.none()
+
+
+def read_followed(kept: Mapping[str, Any]) -> Followed:
+    """From what `arrays` gave."""
+    return Shaped.read(kept) if "here_shape" in kept else Trailed.read(kept)

@@ -1,0 +1,131 @@
+"""Everybody's histories through a long series: one more release costs by who is in it, not by who ever was.
+
+The stays of those who are in the last release are kept apart from the stays of those who are gone: these are only added
+to, when somebody leaves, and looked up when somebody returns. Numbers take as few bytes as they need.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Bools, Ints
+from reissue.counting.pairs import ranges
+from reissue.kernels.forward_backward import Stays
+from reissue.kernels.tracking.incremental import absent, found, narrow
+
+__all__ = ["Trails", "longer"]
+
+_WASTE = 2
+"""Stays of the gone are put together anew when they take so many times the room of what is still needed."""
+
+
+def _nothing() -> Ints:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Trails:
+    """The stays of everybody who ever was in the series."""
+
+    people: Ints
+    """Who is in the last release, sorted."""
+    here: Stays
+    gone: Ints
+    """Who is not, sorted."""
+    begin: Ints
+    """Of those who are gone, the first of each one's stays."""
+    versions: Ints
+    """And how many there are."""
+    release: np.ndarray
+    place: np.ndarray
+
+    @classmethod
+    def none(cls) -> "Trails":
+        """Before the first release."""
+        return cls(_nothing(), _stays(), _nothing(), _nothing(), _nothing(), _nothing(), _nothing())
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> "Trails":
+        """From what `arrays` gave."""
+        here = Stays(kept["stays"], kept["stay_release"].astype(np.int64), kept["stay_place"].astype(np.int64))
+        gone = (kept["gone"], kept["gone_begin"].astype(np.int64), kept["gone_versions"].astype(np.int64))
+        return cls(kept["here"], here, *gone, kept["gone_release"], kept["gone_place"])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is to be kept."""
+        return {
+            "here": self.people,
+            "stays": self.here.starts,
+            "stay_release": narrow(self.here.release),
+            "stay_place": narrow(self.here.place),
+            "gone": self.gone,
+            "gone_begin": narrow(self.begin),
+            "gone_versions": narrow(self.versions),
+            "gone_release": narrow(self.release),
+            "gone_place": narrow(self.place),
+        }
+
+    def past(self, people: Ints) -> Stays:
+        """The stays of some people so far; none of those who are new."""
+        stayed, at = found(self.people, people)
+        back, of_gone = found(self.gone, people)
+        number = np.zeros(len(people), np.int64)
+        number[stayed] = self.here.versions[at]
+        number[back] = self.versions[of_gone]
+        starts = np.append(0, np.cumsum(number))
+        release, place = np.empty((2, starts[-1]), np.int64)
+        for rows, first, source in (
+            (stayed, self.here.starts[at], self.here),
+            (back, self.begin[of_gone], self),
+        ):
+            into, out = ranges(starts[rows], number[rows]), ranges(first, number[rows])
+            release[into], place[into] = source.release[out], source.place[out]
+        return Stays(starts, release, place)
+
+    def after(self, people: Ints, release: int, place: Ints) -> "Trails":
+        """With one release more: who is in it, and where."""
+        order = np.argsort(people)
+        people, place = people[order], place[order]
+        here = longer(self.past(people), release, place)
+        return replace(
+            self._with_gone(absent(self.people, people), absent(self.gone, people)), people=people, here=here
+        )
+
+    def _with_gone(self, leaving: Bools, still: Bools) -> "Trails":
+        """Those who leave among those who are still gone."""
+        rows = np.flatnonzero(leaving)
+        versions = self.here.versions[rows]
+        out = ranges(self.here.starts[rows], versions)
+        begin = len(self.place) + np.cumsum(versions) - versions
+        at = np.searchsorted(self.gone[still], self.people[rows])
+        more = replace(
+            self,
+            gone=np.insert(self.gone[still], at, self.people[rows]),
+            begin=np.insert(self.begin[still], at, begin),
+            versions=np.insert(self.versions[still], at, versions),
+            release=np.concatenate([self.release, narrow(self.here.release[out])]),
+            place=np.concatenate([self.place, narrow(self.here.place[out])]),
+        )
+        if len(more.place) <= _WASTE * int(more.versions.sum()):
+            return more
+        # Without the stays of those who returned.
+        at = ranges(more.begin, more.versions)
+        begin = np.cumsum(more.versions) - more.versions
+        return replace(more, begin=begin, release=more.release[at], place=more.place[at])
+
+
+def longer(stays: Stays, release: int, place: Ints) -> Stays:
+    """Every history with one more version at its end."""
+    starts = stays.starts + np.arange(len(stays.starts))
+    last = starts[1:] - 1
+    earlier = np.ones(starts[-1], np.bool_)
+    earlier[last] = False
+    when, where = np.full(starts[-1], release), np.empty(starts[-1], np.int64)
+    when[earlier], where[earlier], where[last] = stays.release, stays.place, place
+    return Stays(starts, when, where)
+
+
+def _stays() -> Stays:
+    return Stays(np.zeros(1, np.int64), _nothing(), _nothing())

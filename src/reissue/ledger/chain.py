@@ -1,0 +1,146 @@
+"""Entries that hold on to each other: each carries the SHA-256 of the one before.
+
+An entry's content is JSON in one canonical form, and names the files that belong to it by the SHA-256 of their bytes.
+So the last entry's hash vouches for every row and every file; who keeps it elsewhere can prove the series later.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from reissue.errors import DataError
+from reissue.ledger.entry import misplaced, misshapen
+
+__all__ = [
+    "FIRST",
+    "Entry",
+    "broken",
+    "canonical",
+    "checked",
+    "content_name",
+    "entry_after",
+    "is_content",
+    "is_sealed",
+    "sealed_after",
+]
+
+Seal = Callable[[bytes], str]
+_SEAL = "seal"
+FIRST = "0" * 64
+"""What stands for the hash before the first entry."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger."""
+
+    number: int
+    """1, 2, ..."""
+    kind: str
+    """"begin", "schema", "release" or "withdrawal"."""
+    text: str
+    """The content as canonical JSON."""
+    previous: str
+    hash: str
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """What it says: all that an entry of its kind must hold, or an error."""
+        if self.problem:
+            raise DataError(
+                f"Entry {self.number} of the ledger {self.problem}. Restore the ledger from a backup; `reissue ledger "
+                "verify` says all that is wrong."
+            )
+        return dict(self.said)
+
+    @cached_property
+    def problem(self) -> str:
+        """What is wrong with what it says, as the end of a sentence; nothing if it can be used."""
+        return "is not written as JSON" if self.said is ... else misshapen(self.kind, self.said)
+
+    @cached_property
+    def said(self) -> Any:
+        """What JSON makes of it, whatever that is; an ellipsis if nothing."""
+        try:
+            return json.loads(self.text)
+        except (ValueError, TypeError, RecursionError):
+            return ...
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that belong to it: what each one is, and its name in the store."""
+        return dict(self.content.get("files", {}))
+
+
+def canonical(content: Mapping[str, Any]) -> str:
+    """JSON with sorted keys and nothing to choose: the same content, the same text."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def entry_after(last: Entry | None, kind: str, content: Mapping[str, Any]) -> Entry:
+    """The next entry."""
+    number, previous = (1, FIRST) if last is None else (last.number + 1, last.hash)
+    text = canonical(content)
+    return Entry(number, kind, text, previous, _hash(number, kind, text, previous))
+
+
+def sealed_after(last: Entry | None, kind: str, content: Mapping[str, Any], seal: Seal) -> Entry:
+    """The next entry, with a seal in it, so that nobody without the key can go on with the chain."""
+    return entry_after(last, kind, {**content, _SEAL: seal(entry_after(last, kind, content).hash.encode())})
+
+
+def is_sealed(entry: Entry, seal: Seal) -> bool:
+    """Whether an entry, and so every one before it, was written by somebody who has the key."""
+    bare = {name: value for name, value in entry.content.items() if name != _SEAL}
+    made = seal(_hash(entry.number, entry.kind, canonical(bare), entry.previous).encode())
+    return hmac.compare_digest(str(entry.content.get(_SEAL)).encode(), made.encode())
+
+
+def broken(entries: Sequence[Entry]) -> list[str]:
+    """What does not fit in a chain of entries, in words; nothing if all is as it was written.
+
+    What each one says is read, and looked at, only when it is asked for.
+    """
+    problems, previous = [], FIRST
+    for place, entry in enumerate(entries, start=1):
+        if entry.number != place:
+            problems.append(f"Entry {place} is missing: entry {entry.number} stands in its place.")
+            break
+        if entry.previous != previous:
+            problems.append(f"Entry {place} does not follow from the entry before it.")
+        if entry.hash != _hash(entry.number, entry.kind, entry.text, entry.previous):
+            problems.append(f"Entry {place} was changed after it was written.")
+        if misplaced(place, entry.kind):
+            problems.append(f"Entry {place} {misplaced(place, entry.kind)}.")
+        previous = entry.hash
+    return problems
+
+
+def checked(entries: list[Entry], ledger: str) -> list[Entry]:
+    """Entries that follow from each other, or an error: nothing is built on any other."""
+    problems = broken(entries)
+    if problems:
+        raise DataError(
+            f"The ledger '{ledger}' is not as it was written: {problems[0]} Nothing is published on it. Restore it "
+            "from a backup; `reissue ledger verify` says all that is wrong."
+        )
+    return entries
+
+
+def is_content(content: bytes, name: str) -> bool:
+    """Whether a file is what its name says."""
+    return hashlib.sha256(content).hexdigest() == name.partition(".")[0]
+
+
+def content_name(content: bytes, ending: str) -> str:
+    """The name of a file by its content."""
+    return f"{hashlib.sha256(content).hexdigest()}{ending}"
+
+
+def _hash(number: int, kind: str, text: str, previous: str) -> str:
+    # Formatted: in a database that was tampered with, any field may hold anything.
+    return hashlib.sha256(f"{number}\n{kind}\n{previous}\n{text}".encode()).hexdigest()

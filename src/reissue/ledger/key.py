@@ -1,0 +1,127 @@
+"""The secret key of a ledger: kept apart from it, so that whoever has the ledger alone cannot link it to people.
+
+It comes from a file (made on first use, readable by its owner only) or from the environment variable REISSUE_KEY. What
+is derived from it is HMAC-SHA256 of a purpose and a content: pseudonyms of 64 bits, seeds, the key of a method's own
+memory, fingerprints of inputs, and the check value by which a ledger knows its key.
+"""
+
+import hmac
+import os
+import secrets
+import stat
+import warnings
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from reissue.data.identifiers import identifier_texts
+from reissue.errors import InputError
+from reissue.files.staging import Staging
+from reissue.files.tables import read_whole
+
+__all__ = ["ENVIRONMENT", "Key", "KeyWarning", "find_key"]
+
+ENVIRONMENT = "REISSUE_KEY"
+_LONGEST = 2**16
+"""Bytes of a key file."""
+_FEWEST = 6
+"""Different characters, and different steps from one to the next: 32 random decimal digits have fewer once in 10^7."""
+_SHORTEST = 32
+"""Characters; a key that is made here has 64, the hexadecimal digits of 32 random bytes."""
+
+
+class KeyWarning(UserWarning):
+    """A key is not kept as it should be."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A secret, never shown."""
+
+    secret: bytes = field(repr=False)
+
+    def derive(self, purpose: str, content: bytes = b"") -> bytes:
+        """32 bytes that tell nothing about the key or the content."""
+        return hmac.digest(self.secret, purpose.encode() + b"\0" + content, "sha256")
+
+    @property
+    def check(self) -> str:
+        """What a ledger keeps to recognize its key."""
+        return self.derive("check").hex()[:32]
+
+    def seal(self, content: bytes) -> str:
+        """What shows later that a content was written by somebody who has the key."""
+        return self.derive("entry", content).hex()
+
+    def pseudonyms(self, names: pl.Series) -> pl.Series:
+        """Identifiers as 64-bit numbers; the same person gets the same number, whatever the column's type."""
+        secret, digest = self.derive("pseudonyms"), hmac.digest
+        made = [digest(secret, name, "sha256")[:8] for name in identifier_texts(names).cast(pl.Binary).to_list()]
+        return pl.Series(names.name, np.frombuffer(b"".join(made), "<i8"), dtype=pl.Int64)
+
+
+def find_key(file: Path | None, *, make: bool = False) -> Key:
+    """The key from the environment, else from its file; `make` it there if there is none."""
+    given = os.environ.get(ENVIRONMENT)
+    if given is not None:
+        return _checked(given, f"The environment variable {ENVIRONMENT}")
+    if file is None:
+        raise InputError(f"This ledger needs its key: set {ENVIRONMENT}, or name a file with --key.")
+    if make and not file.exists():
+        _make(file)
+    try:
+        text = read_whole(file, _LONGEST).decode()
+        shared = stat.S_IMODE(file.stat().st_mode) & 0o077
+    except FileNotFoundError:
+        raise InputError(
+            f"There is no key file '{file}', and {ENVIRONMENT} is not set. Without the ledger's own key nothing can be "
+            "published after the earlier releases."
+        ) from None
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"The key file '{file}' cannot be read: it must be a regular file of text.") from None
+    if shared and os.name == "posix":
+        warnings.warn(
+            f"The key file '{file}' can be read by others than its owner: chmod 600 makes it private.",
+            KeyWarning,
+            stacklevel=2,
+        )
+    return _checked(text, f"The key file '{file}'")
+
+
+def _checked(text: str, what: str) -> Key:
+    text = text.strip()
+    if len(text) < _SHORTEST:
+        raise InputError(f"{what} must hold at least {_SHORTEST} characters.")
+    if _is_guessable(text):
+        raise InputError(
+            f"{what} can be guessed: it repeats itself, or has hardly any different characters. Let Reissue make a "
+            "key, or take 32 random bytes in hexadecimal, such as `openssl rand -hex 32` prints."
+        )
+    return Key(text.encode())
+
+
+def _is_guessable(text: str) -> bool:
+    """Whether a text has few different characters, goes on in few different steps, or repeats a shorter one."""
+    steps = {ord(after) - ord(before) for before, after in pairwise(text)}
+    period = _period(text)
+    repeated = period < _SHORTEST and 3 * period <= 2 * len(text)
+    return repeated or len(set(text)) < _FEWEST or len(steps) < _FEWEST
+
+
+def _period(text: str) -> int:
+    """The length of the shortest text that this one repeats, the last time perhaps in part."""
+    return next(length for length in range(1, len(text) + 1) if text.startswith(text[length:]))
+
+
+def _make(file: Path) -> None:
+    """Write a new key, whole or not at all, and never over another one."""
+    try:
+        with Staging() as staging:
+            staging.add_bytes(file, f"{secrets.token_hex(32)}\n".encode(), private=True)
+            staging.place()
+    except InputError:
+        if not file.exists():
+            raise

@@ -1,0 +1,266 @@
+"""What a ledger keeps, as bytes and back: schemas with the files they name, tables, memories, and who stands where.
+
+Nothing here holds an identifier (people are pseudonyms before they come here) or a quasi-identifier of a person beyond
+what was published: who stands in which group is kept apart from the values of the group.
+"""
+
+import io
+import json
+import math
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import tomlkit
+
+from reissue._arrays import Codes, State
+from reissue.counting.cells import Domain
+from reissue.data.table import Table
+from reissue.errors import SchemaError
+from reissue.files.tables import read_whole
+from reissue.release.memory import Memory, load_memory
+from reissue.release.release import Boxes, Counterfeits, Draft, Release
+from reissue.requirements import Requirement
+from reissue.schema import Schema
+from reissue.updates import read_updates
+
+__all__ = [
+    "ENDINGS",
+    "pack_frame",
+    "pack_memory",
+    "pack_places",
+    "pack_schema",
+    "pack_standing",
+    "pack_state",
+    "plain",
+    "unpack_frame",
+    "unpack_memory",
+    "unpack_standing",
+    "unpack_state",
+]
+
+ENDINGS = {"memory": ".arrays", "standing": ".parquet", "state": ".arrays"}
+_ZIPPED = b"PK"
+_ALIGNED = 64
+_PERSON, _FAKE, _GROUP = "\0person", "\0fake", "\0group"
+Keep = Callable[[bytes, str], str]
+
+
+# --- schemas ---------------------------------------------------------------------------------------------------------
+
+
+def pack_schema(schema: Schema, keep: Keep) -> tuple[str, dict[str, str]]:
+    """A schema's text with the files that it names kept beside it; and these files, for the entry."""
+    document = tomllib.loads(schema.dumps())
+    files = {}
+    for column, hierarchy in schema.hierarchies.items():
+        if hierarchy.file is not None:
+            name = keep(_content(hierarchy.file), hierarchy.file.suffix)
+            document["taxonomy"][column]["file"] = files[f"taxonomy.{column}"] = name
+    updates = schema.updates
+    if "history" in updates:
+        # The holder's own earlier tables name people: what is learned from them is kept, never they themselves.
+        learned = read_updates(schema).frame().write_csv().encode()
+        document["updates"] = {"file": keep(learned, ".csv"), "close": True}
+    elif "file" in updates:
+        path = schema.folder / str(updates["file"])
+        document["updates"]["file"] = keep(_content(path), path.suffix)
+    if "file" in document.get("updates", {}):
+        files["updates"] = document["updates"]["file"]
+    return tomlkit.dumps(document), files
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_whole(path)
+    except OSError:
+        raise SchemaError(f"The schema names '{path}', which cannot be read, or is no regular file.") from None
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """With our Enums as plain text: what goes out."""
+    ours = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum)]
+    return frame.with_columns(pl.col(ours).cast(pl.String)) if ours else frame
+
+
+def pack_frame(frame: pl.DataFrame) -> bytes:
+    """A table as Parquet."""
+    out = io.BytesIO()
+    plain(frame).rechunk().write_parquet(out)
+    return out.getvalue()
+
+
+def unpack_frame(content: bytes) -> pl.DataFrame:
+    """A table from Parquet."""
+    return pl.read_parquet(io.BytesIO(content))
+
+
+# --- memories --------------------------------------------------------------------------------------------------------
+
+
+_STATE, _FRAME = "state.", "frame."
+
+
+def pack_memory(memory: Memory) -> bytes:
+    """A method's memory without its key, which is derived from the ledger's own."""
+    frames = {name: value for name, value in memory.items() if isinstance(value, pl.DataFrame)}
+    flat = {name: memory[name] for name in memory if name not in {"key", "state", *frames}}
+    flat |= {f"{_STATE}{name}": value for name, value in memory["state"].items()}
+    for name, frame in frames.items():
+        written = io.BytesIO()
+        frame.write_ipc(written)
+        flat[f"{_FRAME}{name}"] = np.frombuffer(written.getvalue(), np.uint8)
+    return pack_state(flat)
+
+
+def unpack_memory(content: bytes, key: bytes) -> Memory:
+    """The memory, with its key."""
+    if content.startswith(_ZIPPED):
+        return _unzipped(content, key)
+    memory: dict[str, Any] = {"state": {}}
+    for name, value in unpack_state(content).items():
+        if name.startswith(_STATE):
+            memory["state"][name.removeprefix(_STATE)] = value
+        elif name.startswith(_FRAME):
+            memory[name.removeprefix(_FRAME)] = pl.read_ipc(io.BytesIO(value.tobytes()))
+        else:
+            memory[name] = value
+    return {**memory, "key": key}
+
+
+def _unzipped(content: bytes, key: bytes) -> Memory:
+    """From a memory file, as ledgers kept it before."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.npz"
+        path.write_bytes(content)
+        return {**load_memory(path), "key": key}
+
+
+# --- what attacks carry on -------------------------------------------------------------------------------------------
+
+
+def pack_state(state: State) -> bytes:
+    """An attack's state: its arrays, after a line of JSON that tells of them, with all else.
+
+    States are read and written whole with every release: arrays are written as they lie in memory, but whole numbers
+    with as few bytes as they need.
+    """
+    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+    written = {name: np.ascontiguousarray(_narrow(array)) for name, array in arrays.items()}
+    rest = {name: value for name, value in state.items() if name not in arrays}
+    described = [[name, one.dtype.str, written[name].dtype.str, one.shape] for name, one in arrays.items()]
+    head = json.dumps({"arrays": described, "rest": rest}).encode()
+    parts: list[bytes | memoryview] = [head + b" " * (-(len(head) + 1) % _ALIGNED) + b"\n"]
+    for array in written.values():
+        parts += [array.reshape(-1).view(np.uint8).data, bytes(-array.nbytes % _ALIGNED)]
+    return b"".join(parts)
+
+
+def _narrow(array: np.ndarray) -> np.ndarray:
+    """The same whole numbers in the smallest kind that holds them all."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return array
+    kind = np.result_type(np.min_scalar_type(array.min()), np.min_scalar_type(array.max()))
+    return array.astype(kind) if kind.itemsize < array.dtype.itemsize else array
+
+
+def unpack_state(content: bytes) -> State:
+    """The state again; its arrays may be such as cannot be written to."""
+    at = content.index(b"\n") + 1
+    head = json.loads(content[:at])
+    state: dict[str, Any] = {}
+    for name, kind, written, shape in head["arrays"]:
+        array = np.frombuffer(content, np.dtype(written), math.prod(shape), at)
+        at += -(-array.nbytes // _ALIGNED) * _ALIGNED
+        state[name] = array.astype(np.dtype(kind), copy=False).reshape(shape)
+    return {**state, **head["rest"]}
+
+
+# --- who stands where ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Remembered(Table):
+    """The people of an earlier release with the values of their groups; a row's value is not its person's own."""
+
+    def decode(self, sensitive: Codes) -> pl.DataFrame:
+        """Every row's value is a code of its own."""
+        return self.frame.select(self.schema.sensitive)[sensitive]
+
+
+def pack_standing(release: Release) -> bytes:
+    """Who stands in which group, and the groups' values in an order of their own: what attacks over a series need."""
+    draft, table = release.draft, release.table
+    kept = np.flatnonzero(draft.groups >= 0)
+    groups, person = draft.groups[kept], table.frame[table.schema.identifier or ""].gather(kept)
+    codes = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
+    fake = pl.Series(_FAKE, [None] * len(kept), dtype=pl.Int64)
+    if draft.counterfeits is not None:
+        fakes = draft.counterfeits
+        lasting = draft.memory.get("state", {}).get("fake_name", -1 - np.arange(len(fakes.groups)))
+        groups, codes = np.concatenate([groups, fakes.groups]), np.concatenate([codes, fakes.sensitive])
+        person = person.extend_constant(None, len(fakes.groups))
+        fake = fake.append(pl.Series(_FAKE, lasting, dtype=pl.Int64))
+    number = pl.Series(groups.astype(np.int32))
+    return pack_places(number, person, fake, number, table.decode(codes.astype(np.int32)))
+
+
+def pack_places(
+    groups: pl.Series, person: pl.Series, fake: pl.Series, value_groups: pl.Series, values: pl.DataFrame
+) -> bytes:
+    """People and values by group, each sorted by itself, so that within a group nothing links the one to the other."""
+    places = pl.DataFrame({_GROUP: groups.cast(pl.Int32), _PERSON: person, _FAKE: fake}).sort(_GROUP, _PERSON, _FAKE)
+    shown = pl.DataFrame([value_groups.cast(pl.Int32).alias(_GROUP), *values]).sort(_GROUP, *values.columns)
+    return pack_frame(pl.concat([places, shown.drop(_GROUP)], how="horizontal"))
+
+
+def unpack_people(content: bytes) -> pl.Series:
+    """Everyone who stands in a release, as pseudonyms."""
+    return unpack_frame(content)[_PERSON].drop_nulls()
+
+
+def unpack_standing(
+    content: bytes,
+    schema: Schema,
+    requirement: Requirement,
+    method: str,
+    state: Mapping[str, Any],
+    people: pl.Series | None = None,
+) -> Release:
+    """An earlier release as far as attacks that follow people need it; its tables are empty.
+
+    With `people` given, only these are known, and only the groups in which one of them stands are there.
+    """
+    frame = unpack_frame(content)
+    if people is not None:
+        known = frame[_PERSON].is_in(people.implode())
+        shared = pl.col(_GROUP).is_in(frame[_GROUP].filter(known).unique().implode())
+        strangers = pl.DataFrame({_FAKE: -1 - pl.int_range(frame.height, eager=True)})
+        frame = frame.with_columns(frame[_PERSON].set(~known, None), strangers[_FAKE].set(known, None)).filter(shared)
+    real = frame[_PERSON].is_not_null()
+    fakes = frame.filter(~real)
+    ordered = pl.concat([frame.filter(real), fakes])
+    number = ordered.height - fakes.height
+    rows = np.arange(ordered.height, dtype=np.int32)
+    groups = ordered[_GROUP].to_numpy().astype(np.int32)
+    nothing = np.empty((0, number), np.int32)
+    kept = ordered.rename({_PERSON: schema.identifier or _PERSON}).drop(_FAKE, _GROUP)
+    table = _Remembered(
+        schema, (), nothing, rows[:number], Domain(np.ones(len(rows), np.int64)), (), nothing, kept, lambda out: out
+    )
+    added = None
+    if fakes.height:
+        added = Counterfeits(groups[number:], np.empty((0, fakes.height), np.int32), rows[number:])
+        names = fakes[_FAKE].to_numpy()
+        state = {**state, "fake_name": names} if (names >= 0).all() else state
+    draft = Draft(groups[:number], counterfeits=added, memory={"state": dict(state)})
+    boxes = Boxes(nothing, nothing, np.bincount(groups).astype(np.int64))
+    return Release({}, table, draft, boxes, requirement, method)

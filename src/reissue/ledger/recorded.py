@@ -1,0 +1,84 @@
+"""The releases among a ledger's entries, which of them went out, and which of their private files are still needed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reissue.ledger.chain import Entry
+
+__all__ = ["Recorded", "needed_files", "releases_of", "replaced_files", "sent_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """One release as the ledger has it."""
+
+    number: int
+    """1, 2, ... in the order published."""
+    entry: Entry = field(repr=False)
+    content: Mapping[str, Any] = field(repr=False)
+    withdrawn: str | None = None
+    """Why it never left the house, if it was withdrawn."""
+    without: tuple[int, ...] = ()
+    """The numbers of earlier releases that are withdrawn by now."""
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """What was kept, by what it is: "table.release", "standing", "memory", "past", "state.updates"."""
+        return dict(self.content["files"])
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the published tables, the first one first."""
+        return tuple(self.content["tables"])
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Who got it; nobody in particular means that it is public."""
+        return tuple(self.content["recipients"])
+
+    @property
+    def date(self) -> str | None:
+        """The day that its snapshot is of, if one was said."""
+        return None if self.content["date"] is None else str(self.content["date"])
+
+
+def releases_of(entries: Sequence[Entry]) -> tuple[Recorded, ...]:
+    """The releases among some entries, withdrawn ones too: their numbers are used up."""
+    found = [entry for entry in entries if entry.kind == "release"]
+    gone = {one.content["release"]: str(one.content["why"]) for one in entries if one.kind == "withdrawal"}
+    return tuple(
+        Recorded(number, entry, entry.content, gone.get(number), tuple(sorted(one for one in gone if one < number)))
+        for number, entry in enumerate(found, start=1)
+    )
+
+
+def sent_of(releases: Sequence[Recorded]) -> tuple[Recorded, ...]:
+    """The releases that somebody may hold: all but those that never left the house."""
+    return tuple(one for one in releases if one.withdrawn is None)
+
+
+def replaced_files(entries: Sequence[Entry]) -> set[str]:
+    """Private files that newer ones have replaced: they may be gone.
+
+    Memories but for the last two (the last release is remade from the one before), and all states but the last.
+    """
+    releases = releases_of(entries)
+    memories = _memories(releases[:-2])
+    states = {name for one in releases[:-1] for what, name in one.files.items() if what.startswith("state.")}
+    needed = set(releases[-1].files.values()) if releases else set()
+    # An attack's state may be the very file that is a method's memory.
+    return (memories | states) - needed - _memories(releases[-2:])
+
+
+def _memories(releases: Sequence[Recorded]) -> set[str]:
+    """What methods need for the next release: their memory, or what they carry on of the past."""
+    return {one.files[what] for one in releases for what in ("memory", "past") if what in one.files}
+
+
+def needed_files(entries: Sequence[Entry]) -> set[str]:
+    """All files that entries name and still need; where releases were withdrawn, also what the last sent one left."""
+    named = {name for entry in entries for name in entry.files.values()}
+    sent = sent_of(releases_of(entries))
+    useful = _memories(sent[-2:]) | {name for one in sent[-1:] for name in one.files.values()}
+    return (named - replaced_files(entries)) | useful

@@ -1,0 +1,63 @@
+"""Everyone who ever was in a series, found again: nearly all people of a release were in the one before.
+
+Numbers of people are looked for among those of the last release first, and only the others among everyone. Neither is
+ever sorted anew: new people go into the order that is kept.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Codes, Ints, State
+
+__all__ = ["Met", "meet"]
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """All people by now, and where those are who arrive."""
+
+    people: Ints
+    """Their numbers, in the order in which they came."""
+    order: Codes
+    """The places of all of them, sorted by number."""
+    here: Codes
+    """The places of those of the newest release, sorted by number."""
+    at: Codes
+    """Each one who arrives to its place."""
+
+    def arrays(self) -> dict[str, Ints | Codes]:
+        """For a state; `meet` reads it."""
+        return {"people": self.people, "order": self.order, "here": self.here}
+
+
+def meet(state: State | None, arriving: Ints) -> Met:
+    """The people of a state, and after them those who are new; nobody arrives twice."""
+    known, none = np.empty(0, np.int64), np.empty(0, np.int32)
+    known, order, here = (known, none, none) if state is None else (state["people"], state["order"], state["here"])
+    turn = np.argsort(arriving)
+    sought = arriving[turn]
+    place, _ = _find(known, here, sought)
+    absent = np.flatnonzero(place < 0)
+    place[absent], between = _find(known, order, sought[absent])
+    new = place[absent] < 0
+    fresh = absent[new]
+    place[fresh] = len(known) + np.arange(len(fresh))
+    at = np.empty_like(place)
+    at[turn] = place
+    return Met(np.concatenate([known, sought[fresh]]), np.insert(order, between[new], place[fresh]), place, at)
+
+
+def _find(known: Ints, places: Codes, sought: Ints) -> tuple[Codes, Ints]:
+    """The place of each number sought, -1 if it is at none of the places; and before which of them it belongs.
+
+    Both the places and what is sought are sorted by number.
+    """
+    numbers = known[places]
+    before: Ints = np.searchsorted(numbers, sought).astype(np.int64)
+    found = np.full(len(sought), -1, np.int32)
+    if len(places):
+        near = np.minimum(before, len(places) - 1)
+        same = numbers[near] == sought
+        found[same] = places[near[same]]
+    return found, before

@@ -1,0 +1,52 @@
+"""Knowledge: what an adversary has beside the published files."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reissue.errors import InputError
+from reissue.requirements import Requirement
+from reissue.requirements._values import Names
+
+__all__ = ["Knowledge"]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What an adversary has: always the target's quasi-identifiers and when the target arrived, and this."""
+
+    holds: tuple[int, ...] | None = None
+    """The releases at hand, numbered from 1; all of them by default."""
+    population: Any = None
+    """A table of everyone's quasi-identifiers (frame, path or Table); of our own releases the original by default."""
+    algorithm: str | Callable[..., Any] | None = None
+    """How the releases were made: a method's name or a function; of our own releases known by default."""
+    requirement: Requirement | str | None = None
+    """What the algorithm was asked to meet; of our own releases known by default."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The algorithm's options."""
+    members: Sequence[Any] | None = None
+    """A table of people for each release (identifier and quasi-identifiers); of our own releases known by default."""
+    coalition: Sequence[str] = ()
+    """Providers who collude: they take their own records out of every release before they attack."""
+    groups: bool = False
+    """Whether everyone's published group is known even where the form of a release does not show it."""
+    m: int | None = None
+    """How many providers may collude, whichever they are (for the attack 'coalition'; 1 if not said)."""
+    values: Names = ()
+    """The sensitive value sets that nobody should be linked to; every value by default."""
+
+    progress: Callable[[float], None] = field(default=lambda _: None, compare=False, repr=False)
+    """Not knowledge but patience: told how far a long attack is, from 0 to 1."""
+
+    def __post_init__(self) -> None:
+        if self.holds is not None and (not self.holds or min(self.holds) < 1 or len(set(self.holds)) < len(self.holds)):
+            raise InputError("`holds` must list different numbers of releases, counted from 1.")
+
+    def held(self, total: int) -> tuple[int, ...]:
+        """The numbers of the releases at hand, in order of publication."""
+        if self.holds is None:
+            return tuple(range(1, total + 1))
+        if max(self.holds) > total:
+            raise InputError(f"`holds` names release {max(self.holds)}, but there are only {total}.")
+        return tuple(sorted(self.holds))

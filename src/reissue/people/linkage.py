@@ -1,0 +1,215 @@
+"""Who stands in which published group: what an adversary reads off a release and a table of everyone's QI values.
+
+A *class* is all people with the same exact quasi-identifiers. For each class and group the adversary needs n_ig, how
+many of the class stand in the group. The holder knows it. Whoever has only the release and the external table finds
+it by elimination: rows published exactly belong to their class; a class that fits one box only has all its other
+people there; a group whose candidates are just as many as its rows has them all. Where that does not end, a group
+stays `open`. An external table of more people than were published has people who are absent; their number is known
+for a group where all candidates fit nowhere else (the paper's matching cardinality is the case that nobody is absent).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.counting.cells import Counts, Domain, cells_of
+from reissue.data.table import Table, to_polars
+from reissue.errors import CannotRunError, TaxonomyError
+from reissue.people.containment import containment
+from reissue.people.membership import published_boxes
+from reissue.published import PublishedRelease
+from reissue.release.release import Release
+from reissue.schema import Role, Schema
+
+__all__ = ["Linkage", "link", "link_release"]
+
+
+@dataclass(frozen=True, eq=False)
+class Linkage:
+    """Classes of people, published groups, and how many of each class stand in each group."""
+
+    of_row: Ints
+    """Row of the external table to its class."""
+    classes: int
+    cls: Ints
+    """Class of each link; links are sorted by group, and have somebody."""
+    grp: Ints
+    num: Ints
+    """How many people of the class stand in the group, or may."""
+    counts: Counts
+    """The published histogram of every group."""
+    plain: Bools
+    """Group to whether it was published as it is: one class, exact values."""
+    open: Bools
+    """Group to whether it is not known who stands in it."""
+    absent: Ints
+    """Group to how many of the people who fit are not in the data."""
+
+    @property
+    def domain(self) -> Domain:
+        """The sensitive values, with their counts in the release."""
+        return self.counts.domain
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return self.counts.total
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Group to its first link, and the number of links at the end."""
+        return np.searchsorted(self.grp, np.arange(self.groups + 1))
+
+    @cached_property
+    def placed(self) -> Ints:
+        """Class to its people who stand in some group."""
+        return np.bincount(self.cls, self.num, self.classes).astype(np.int64)
+
+
+def link_release(release: Release) -> Linkage:
+    """The holder's own view: who stands where is known."""
+    table, draft = release.table, release.draft
+    if draft.counterfeits is not None:
+        raise CannotRunError("the release holds counterfeits, so what its groups show is not the people's own.")
+    kept = np.flatnonzero(draft.groups >= 0)
+    groups = draft.groups[kept].astype(np.int64)
+    published = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
+    domain = Domain(np.bincount(published, minlength=table.domain.size), table.domain.taxonomy)
+    counts = Counts(groups, published, domain, release.groups)
+    apart = not draft.form.boxes
+    exact = np.ones(release.groups, np.bool_) if apart else (release.boxes.lo == release.boxes.hi).all(axis=0)
+    cells = cells_of(table.codes, table.sizes)
+    return _of_rows(cells.of_row, cells.of_row[kept], groups, counts, exact)
+
+
+def _of_rows(people: Ints, members: Ints, groups: Ints, counts: Counts, exact: Bools) -> Linkage:
+    """From the class and group of every published row."""
+    classes = int(max(people.max(initial=-1), members.max(initial=-1))) + 1
+    keys, num = np.unique(groups * classes + members, return_counts=True)
+    grp, cls = keys // classes, keys % classes
+    plain = exact & (np.bincount(grp, minlength=counts.total) == 1)
+    nobody = np.zeros(counts.total, np.int64)
+    return Linkage(people, classes, cls, grp, num, counts, plain, nobody > 0, nobody)
+
+
+def link(release: PublishedRelease, population: Any) -> Linkage:
+    """The view of someone with the published tables and a table of everyone's quasi-identifiers."""
+    people = population if isinstance(population, Table) else _population(population, release.schema)
+    if release.counterfeits.any():
+        raise CannotRunError("the release holds counterfeits, so what its groups show is not the people's own.")
+    lo, hi = published_boxes(release, people)
+    if (lo > hi).any():
+        raise CannotRunError("the external table lacks people whom the release shows: it is not of these people.")
+    counts = _counts(release, people)
+    if not release.form.boxes and (lo == hi).all():
+        return _link_exact(release, people, lo, counts)
+    return _link_boxes(release, people, (lo, hi), counts)
+
+
+def _population(data: Any, schema: Schema) -> Table:
+    """Everyone's quasi-identifiers, and the sensitive columns if they are there; nothing else need be."""
+    frame, _ = to_polars(data, schema)
+    used = {*schema.quasi, *(schema.sensitive if set(schema.sensitive) <= set(frame.columns) else ())}
+    return Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+
+
+def _counts(release: PublishedRelease, people: Table) -> Counts:
+    """Published sensitive values by group, in the external table's coding where it has them."""
+    schema = release.schema
+    release.require(*schema.sensitive)
+    each = np.repeat(np.arange(release.values.height), release.weights)
+    frame, own = release.values.select(schema.sensitive)[each], people.frame.schema
+    shown = [_as_given(column, own[column.name]) if column.name in own else column for column in frame.iter_columns()]
+    # A table needs a quasi-identifier, so it gets one that says nothing.
+    nothing = schema.quasi[0]
+    roles = {nothing: Role.QUASI} | dict.fromkeys(schema.sensitive, Role.SENSITIVE)
+    secret = {name: schema.hierarchies[name] for name in schema.sensitive if name in schema.hierarchies}
+    plain = pl.DataFrame([pl.repeat("-", len(each), eager=True).alias(nothing), *shown])
+    try:
+        table = Table.read(plain, Schema(roles, secret, folder=schema.folder), secrets=people.secrets)
+    except TaxonomyError:
+        raise CannotRunError("the release shows sensitive values that the table of people does not know.") from None
+    return Counts(release.value_group[each], table.sensitive, table.domain, release.groups)
+
+
+def _as_given(column: pl.Series, kind: pl.DataType) -> pl.Series:
+    """A published column in the external table's type, if all of it is."""
+    try:
+        cast = column.cast(kind, strict=False)
+    except pl.exceptions.PolarsError:
+        return column
+    return cast if cast.null_count() == column.null_count() else column
+
+
+def _link_exact(release: PublishedRelease, people: Table, codes: Codes, counts: Counts) -> Linkage:
+    """Numbered groups with exact quasi-identifiers say themselves who stands where."""
+    cells = cells_of(np.concatenate([people.codes, codes], axis=1), people.sizes)
+    mine, theirs = cells.of_row[: people.rows], cells.of_row[people.rows :]
+    everyone = np.ones(release.groups, np.bool_)
+    return _of_rows(mine, theirs[release.looks.of_row], release.group, counts, everyone)
+
+
+def _link_boxes(release: PublishedRelease, people: Table, boxes: tuple[Codes, Codes], counts: Counts) -> Linkage:
+    """A generalized release: who stands where is found by elimination, look by look."""
+    looks, groups = release.looks, release.groups
+    cells = cells_of(people.codes, people.sizes)
+    cls, look = containment(cells.codes, *boxes)
+    exact = (boxes[0] == boxes[1]).all(axis=0)
+    num, away = _eliminate(cls, look, cells.sizes, looks.rows, exact)
+    unknown, plain = np.zeros(groups, np.bool_), np.ones(groups, np.bool_)
+    unknown[looks.group[look[num < 0]]] = True
+    plain[looks.group[~exact]] = False
+    keys, place = np.unique(looks.group[look] * len(cells.sizes) + cls, return_inverse=True)
+    total = np.bincount(place, np.maximum(num, 0), len(keys)).astype(np.int64)
+    grp, cls = np.divmod(keys[total > 0], len(cells.sizes))
+    plain &= np.bincount(grp, minlength=groups) <= 1
+    absent = _sum(looks.group, away, groups)
+    return Linkage(cells.of_row, len(cells.sizes), cls, grp, total[total > 0], counts, plain, unknown, absent)
+
+
+def _eliminate(cls: Ints, grp: Ints, people: Ints, rows: Ints, exact: Bools) -> tuple[Ints, Ints]:
+    """The people of each pair (class, group), -1 where that stays unknown; and the people who are absent by group."""
+    num = np.where(exact[grp], rows[grp], -1)
+    left = people - _sum(cls, np.maximum(num, 0), len(people))
+    room = rows - _sum(grp, np.maximum(num, 0), len(rows))
+    fits = np.bincount(cls, minlength=len(people)) > 0
+    if (left < 0).any() or (room > 0)[np.bincount(grp, minlength=len(rows)) == 0].any():
+        raise CannotRunError("the external table lacks people whom the release shows: it is not of these people.")
+    everyone = int(left[fits].sum()) == int(room.sum())
+    while True:
+        unknown = num < 0
+        choices = np.bincount(cls[unknown], minlength=len(people))
+        wanting = _sum(grp[unknown], left[cls[unknown]], len(rows))
+        sure = unknown & ((left[cls] == 0) | (room[grp] == 0) | ((choices[cls] == 1) & everyone))
+        if not sure.any():
+            # One group at a time: two that are filled may want the same class.
+            full = unknown & (wanting[grp] == room[grp])
+            sure = full & (grp == grp[full.argmax()]) if full.any() else full
+        if not sure.any():
+            break
+        num[sure] = np.where(room[grp[sure]] == 0, 0, left[cls[sure]])
+        left -= _sum(cls[sure], num[sure], len(people))
+        room -= _sum(grp[sure], num[sure], len(rows))
+        if (left < 0).any() or (room < 0).any():
+            raise CannotRunError("the release and the external table contradict each other: not the same people.")
+    return (num, np.zeros(len(rows), np.int64)) if everyone else _with_absent(cls, grp, num, left, room)
+
+
+def _with_absent(cls: Ints, grp: Ints, num: Ints, left: Ints, room: Ints) -> tuple[Ints, Ints]:
+    """More people than rows: where all candidates of a group fit nowhere else, the others are absent."""
+    unknown = num < 0
+    choices = np.bincount(cls[unknown], minlength=len(left))
+    shared = np.zeros(len(room), np.bool_)
+    shared[grp[unknown & (choices[cls] > 1)]] = True
+    own = unknown & ~shared[grp]
+    num[own] = left[cls[own]]
+    absent = np.where(shared, 0, _sum(grp[own], num[own], len(room)) - room)
+    return num, np.maximum(absent, 0)
+
+
+def _sum(place: Ints, weights: Ints, total: int) -> Ints:
+    return np.bincount(place, weights, total).astype(np.int64)

@@ -1,0 +1,296 @@
+"""Who stands in which group of which release, over a whole series, and what the groups show.
+
+Known membership is what attacks over a series start from: the adversary knows who was in the data, and finds the group
+by the quasi-identifiers. Read from our own releases; from files that kept the identifier column (a holder's private
+copy); or from tables of people, one per release, by which published group their quasi-identifiers fall into. Whoever
+fits several groups is left out, and a group's other records, counterfeits too, are people nobody knows. In a private
+copy those with the same published quasi-identifiers are taken for the same from release to release; with tables of
+people each is one of its own.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.counting.cells import cells_of
+from reissue.counting.hashing import mix
+from reissue.data.identifiers import identifier_texts
+from reissue.data.table import Table, to_polars
+from reissue.errors import CannotRunError, InputError
+from reissue.people.containment import containment
+from reissue.people.knowledge import Knowledge
+from reissue.published import Histogram, PublishedRelease, joined_texts
+from reissue.published.series import Series
+from reissue.release.release import Release
+from reissue.schema import Role
+from reissue.taxonomy.notation import parse_column
+
+__all__ = ["Membership", "counted_texts", "fitting", "membership", "mix", "published_boxes"]
+
+_PERSON, _RELEASE, _GROUP, _VALUE, _COUNT, _REAL = "person", "release", "group", "value", "count", "real"
+_STRANGER = "\0"
+"""How the name of a record that nobody knows begins."""
+_ALONE = "\0#"
+"""How a record that nobody knows, and that is in one release only, is named for a while."""
+
+
+@dataclass(frozen=True, eq=False)
+class Membership:
+    """Presences of people in groups, sorted by group; and the groups' values."""
+
+    person: Ints
+    """Presence to person 0, 1, ..."""
+    group: Ints
+    """Presence to group; groups are numbered over all releases, in order of release."""
+    release: Ints
+    """Group to its release 0, 1, ..."""
+    value_group: Ints
+    """Histogram of the groups: group, value and count, sorted by group, then value."""
+    value: Ints
+    count: Ints
+    real: Bools
+    """Person to whether it is somebody whom the adversary knows."""
+    names: tuple[str, ...] = ()
+    """Value to its text; several sensitive columns are joined, and a missing value is a mark."""
+    label: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """Group to its number in its own release; none if nobody knows."""
+
+    @property
+    def people(self) -> int:
+        """How many known people there are."""
+        return int(self.real.sum())
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Records of each group."""
+        return np.bincount(self.group, minlength=len(self.release))
+
+    @cached_property
+    def kinds(self) -> Ints:
+        """Group to the number of its multiset of values."""
+        return self._classes(self.count)
+
+    @cached_property
+    def shapes(self) -> Ints:
+        """Group to the number of its distribution of values: multisets that are multiples of each other share one."""
+        starts = np.flatnonzero(np.diff(self.value_group, prepend=-1))
+        common = np.gcd.reduceat(self.count, starts)
+        return self._classes(self.count // np.repeat(common, np.diff(np.append(starts, len(self.count)))))
+
+    @cached_property
+    def distinct(self) -> Ints:
+        """How many different values each group has."""
+        return np.bincount(self.value_group, minlength=len(self.release))
+
+    def _classes(self, count: Ints) -> Ints:
+        keys = mix(self.value.astype(np.uint64) * np.uint64(1 << 32) + count.astype(np.uint64))
+        sums = np.zeros(len(self.release), np.uint64)
+        np.add.at(sums, self.value_group, keys)
+        return np.unique(sums, return_inverse=True)[1].astype(np.int64)
+
+    def until(self, releases: int) -> "Membership":
+        """Only the first releases."""
+        groups = int(np.searchsorted(self.release, releases))
+        shown, seen = (int(np.searchsorted(of, groups)) for of in (self.group, self.value_group))
+        person, again = np.unique(self.person[:shown], return_inverse=True)
+        return Membership(
+            again.astype(np.int64),
+            self.group[:shown],
+            self.release[:groups],
+            self.value_group[:seen],
+            self.value[:seen],
+            self.count[:seen],
+            self.real[person],
+            self.names,
+            self.label[:groups],
+        )
+
+
+def membership(series: Series, knowledge: Knowledge, *, strangers: bool = True) -> Membership:
+    """Who stands where in all releases of a series; without strangers, groups keep all their values all the same."""
+    return _numbered(*_gathered(series, knowledge, strangers=strangers))
+
+
+def named_membership(series: Series, *, strangers: bool = True) -> tuple[Membership, Ints, Ints]:
+    """The same, and every person's identifier, a whole number; and of people nobody knows the number that they keep.
+
+    A person nobody knows who is in one release only has the number -1.
+    """
+    presences, values = _gathered(series, Knowledge(), strangers=strangers)
+    members = _numbered(presences, values)
+    names = presences[_PERSON].unique().sort()
+    strange = names.str.starts_with(_STRANGER)
+    known = names.set(strange, None).cast(pl.Int64).fill_null(-1).to_numpy()
+    lasting = names.set(~strange | names.str.starts_with(_ALONE), None).str.strip_prefix(_STRANGER)
+    return members, known, lasting.cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Of all releases: person, group and whether it is known; and the values of each group with their counts."""
+    if not series.schema.sensitive:
+        raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
+    given = knowledge.members
+    if given is not None and len(given) != len(series):
+        raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
+    parts, values = [], []
+    for number, release in enumerate(series.releases):
+        presences, shown = _presences(release, None if given is None else given[number])
+        presences = presences if strangers else presences.filter(_REAL)
+        alone = pl.col(_PERSON).str.starts_with(_ALONE)
+        names = pl.when(alone).then(pl.col(_PERSON) + f"\1{number}").otherwise(_PERSON)
+        parts.append(presences.with_columns(names.alias(_PERSON), pl.lit(number).alias(_RELEASE)))
+        values.append(shown.with_columns(pl.lit(number).alias(_RELEASE)))
+    return pl.concat(parts), pl.concat(values)
+
+
+def _numbered(presences: pl.DataFrame, values: pl.DataFrame) -> Membership:
+    """People, groups and values as numbers."""
+    groups = values.select(_RELEASE, _GROUP).unique().sort(_RELEASE, _GROUP).with_row_index("g")
+    shown = values.join(groups, on=[_RELEASE, _GROUP]).group_by("g", _VALUE).agg(pl.col(_COUNT).sum())
+    shown = shown.with_columns(pl.col(_VALUE).rank("dense").alias("n")).sort("g", "n")
+    placed = presences.join(groups, on=[_RELEASE, _GROUP])
+    people = placed.select(pl.col(_PERSON).rank("dense").alias("p") - 1, "g", _REAL).sort("g", "p")
+    real = np.zeros(int(people["p"].max() or 0) + 1, np.bool_)  # type: ignore[arg-type]
+    real[people["p"].to_numpy()] = people[_REAL].to_numpy()
+    return Membership(
+        people["p"].to_numpy().astype(np.int64),
+        people["g"].to_numpy().astype(np.int64),
+        groups[_RELEASE].to_numpy().astype(np.int64),
+        shown["g"].to_numpy().astype(np.int64),
+        shown["n"].to_numpy().astype(np.int64) - 1,
+        shown[_COUNT].to_numpy().astype(np.int64),
+        real,
+        tuple(shown[_VALUE].unique().sort().to_list()),
+        groups[_GROUP].to_numpy().astype(np.int64),
+    )
+
+
+def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """One release: person, group and whether it is known; and the values of each group with their counts."""
+    if members is None and release.source is not None and release.source.table.ids is not None:
+        return _own(release.source)
+    if not release.main.height:
+        raise CannotRunError("a release has no rows.")
+    values, identifier = counted_texts(release.histogram), release.schema.identifier
+    if members is not None:
+        return _with_strangers(_matched(release, members), release), values
+    if identifier is None or identifier not in release.main.columns:
+        raise CannotRunError(
+            "it starts from who stands in which group: give our own releases, files that kept the identifier column, "
+            "or a table of people for each release (`Knowledge(members=...)`).",
+            needs=["members"],
+        )
+    ids = identifier_texts(release.main[identifier]).alias(_PERSON)
+    known = pl.DataFrame([ids, pl.Series(_GROUP, release.group)]).filter(ids.is_not_null())
+    return _with_strangers(known, release), values
+
+
+def counted_texts(histogram: Histogram) -> pl.DataFrame:
+    """Group, value as text, and count."""
+    names = pl.Series(_VALUE, histogram.names, dtype=pl.String).gather(histogram.value)
+    return pl.DataFrame([pl.Series(_GROUP, histogram.group), names, pl.Series(_COUNT, histogram.count)])
+
+
+def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The holder's own release: everybody's group, and the counterfeits as people nobody knows."""
+    table, draft = release.table, release.draft
+    kept = np.flatnonzero(draft.groups >= 0)
+    ids = identifier_texts(table.frame[table.schema.identifier or ""].gather(kept))
+    groups = draft.groups[kept]
+    codes = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
+    names = pl.Series(_PERSON, [], dtype=pl.String)
+    if draft.counterfeits is not None:
+        fakes = draft.counterfeits
+        lasting = draft.memory.get("state", {}).get("fake_name")
+        mark, numbers = (_ALONE, np.arange(len(fakes.groups))) if lasting is None else (_STRANGER, lasting)
+        names = pl.select(pl.lit(mark) + pl.Series(numbers).cast(pl.String)).to_series().alias(_PERSON)
+        groups, codes = np.concatenate([groups, fakes.groups]), np.concatenate([codes, fakes.sensitive])
+    presences = pl.DataFrame(
+        {
+            _PERSON: pl.concat([ids.alias(_PERSON), names]),
+            _GROUP: groups.astype(np.int64),
+            _REAL: np.arange(len(groups)) < len(kept),
+        }
+    )
+    texts = joined_texts(table.decode(codes.astype(np.int32)), table.schema.sensitive).alias(_VALUE)
+    values = pl.DataFrame([pl.Series(_GROUP, groups, dtype=pl.Int64), texts])
+    return presences, values.group_by(_GROUP, _VALUE).agg(pl.len().cast(pl.Int64).alias(_COUNT))
+
+
+def _with_strangers(known: pl.DataFrame, release: PublishedRelease) -> pl.DataFrame:
+    """The known people of each group, and for its other records people nobody knows."""
+    missing = release.sizes - np.bincount(known[_GROUP].to_numpy(), minlength=release.groups)
+    if (missing < 0).any():
+        raise CannotRunError("more people than records were found in a group: the tables are not of these releases.")
+    if release.schema.identifier in release.main.columns:
+        strangers = _lasting(release)
+    else:
+        alone = pl.DataFrame({_GROUP: np.repeat(np.arange(release.groups), missing)})
+        turn = pl.int_range(pl.len()).cast(pl.String)
+        strangers = alone.with_columns((pl.lit(_ALONE) + turn).alias(_PERSON))
+    columns = [_PERSON, _GROUP]
+    return pl.concat(
+        [
+            known.select(columns).with_columns(pl.lit(value=True).alias(_REAL)),
+            strangers.select(columns).with_columns(pl.lit(value=False).alias(_REAL)),
+        ]
+    )
+
+
+def _lasting(release: PublishedRelease) -> pl.DataFrame:
+    """Records without a name that look the same from release to release are one person."""
+    nobody = release.main[str(release.schema.identifier)].is_null()
+    looks = joined_texts(release.main, release.schema.quasi).alias("looks")
+    marked = pl.DataFrame([looks, pl.Series(_GROUP, release.group)]).filter(nobody)
+    turn = pl.int_range(pl.len()).over("looks").cast(pl.String)
+    return marked.with_columns((pl.lit(_STRANGER) + pl.col("looks") + pl.lit("\3") + turn).alias(_PERSON))
+
+
+def _matched(release: PublishedRelease, members: Any) -> pl.DataFrame:
+    """The people whose quasi-identifiers fall into exactly one published group."""
+    ids, of_row, pairs = fitting(release, members)
+    total = int(of_row.max(initial=-1)) + 1
+    only = np.bincount(pairs[0], minlength=total) == 1
+    where = np.full(total, -1, np.int64)
+    where[pairs[0]] = pairs[1]
+    rows_known = np.flatnonzero(only[of_row])
+    return pl.DataFrame([ids.gather(rows_known), pl.Series(_GROUP, where[of_row[rows_known]])])
+
+
+def fitting(release: PublishedRelease, members: Any) -> tuple[pl.Series, Ints, Ints]:
+    """Which published groups people fit: their names, the class of each, and the pairs (class, group), sorted.
+
+    A class is all people with the same exact quasi-identifiers.
+    """
+    schema = release.schema
+    if schema.identifier is None:
+        raise CannotRunError(
+            "the schema names no identifier, by which people could be told from each other.", needs=["identifier"]
+        )
+    frame, _ = to_polars(members, schema)
+    used = {schema.identifier, *schema.quasi}
+    table = Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+    lo, hi = published_boxes(release, table)
+    somebody: Bools = np.asarray((lo <= hi).all(axis=0))
+    if not somebody.any():
+        raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
+    cells = cells_of(table.codes, table.sizes)
+    cell, look = containment(cells.codes, lo[:, somebody], hi[:, somebody])
+    pairs = np.unique(np.stack([cell, release.looks.group[somebody][look]]), axis=1)
+    return identifier_texts(table.frame[schema.identifier]).alias(_PERSON), cells.of_row, pairs
+
+
+def published_boxes(release: PublishedRelease, people: Table) -> tuple[Codes, Codes]:
+    """Quasi-identifiers x looks: the published intervals in people's codes; an empty one has none of these people.
+
+    Where quasi-identifiers are published as they are, a value that none of the people has is somebody else's, or
+    nobody's. A name in a generalized release may include some of them, so it must be in the taxonomy.
+    """
+    looks, exact = release.looks, not release.form.boxes
+    columns = zip(release.schema.quasi, people.codings, strict=True)
+    read = [parse_column(looks.texts[name], coding, partial=True, strange=exact) for name, coding in columns]
+    return np.stack([part.lo for part in read]), np.stack([part.hi for part in read])

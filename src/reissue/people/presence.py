@@ -1,0 +1,70 @@
+"""Who was in which release: for each row the stretch of releases that it was in last, and earlier ones apart.
+
+Most people come once and stay until they leave, so two numbers tell all of them, whether they have left or not.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints, State
+
+__all__ = ["Stretches"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Rows of people, each with the releases in which it was there."""
+
+    first: Codes
+    """Row to the first release of its newest stretch, from 0 on."""
+    last: Codes
+    """Row to the last release of its newest stretch."""
+    earlier: Codes
+    """Stretches before that, in no order: row, first and last release (3 x stretches)."""
+
+    @classmethod
+    def none(cls) -> "Stretches":
+        """No rows."""
+        return cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty((3, 0), np.int32))
+
+    @classmethod
+    def read(cls, state: State, name: str) -> "Stretches":
+        """From a state."""
+        return cls(state[f"{name}_first"], state[f"{name}_last"], state[f"{name}_earlier"])
+
+    def arrays(self, name: str) -> dict[str, Codes]:
+        """For a state; `read` reads it."""
+        return {f"{name}_first": self.first, f"{name}_last": self.last, f"{name}_earlier": self.earlier}
+
+    def after(self, total: int, release: int, rows: Ints | Codes) -> "Stretches":
+        """With one release more, from 0 on, and so many rows in all: which of them are in it; new ones must be."""
+        known = len(self.first)
+        new = np.full(total - known, release, np.int32)
+        first, last = np.concatenate([self.first, new]), np.concatenate([self.last, new])
+        back = rows[last[rows] < release - 1]
+        left = np.stack([back.astype(np.int32), first[back], last[back]])
+        first[back] = release
+        last[rows] = release
+        return Stretches(first, last, np.hstack([self.earlier, left]))
+
+    def there(self, rows: Ints, releases: int) -> Bools:
+        """Rows x releases: whether each of some rows was there."""
+        when = np.arange(releases, dtype=np.int32)
+        inside = _within(self.first[rows], self.last[rows], when)
+        place = np.full(len(self.first), -1, np.int32)
+        place[rows] = np.arange(len(rows))
+        row, first, last = self.earlier[:, place[self.earlier[0]] >= 0]
+        np.logical_or.at(inside, place[row], _within(first, last, when))
+        return inside
+
+    def inside(self, release: int) -> Ints:
+        """The rows that were in a release."""
+        mine = (self.first <= release) & (release <= self.last)
+        row, first, last = self.earlier
+        mine[row[(first <= release) & (release <= last)]] = True
+        return np.flatnonzero(mine)
+
+
+def _within(first: Codes, last: Codes, when: Codes) -> Bools:
+    return np.asarray((first[:, np.newaxis] <= when) & (when <= last[:, np.newaxis]))

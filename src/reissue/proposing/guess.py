@@ -1,0 +1,305 @@
+"""guess: what published files say about their own schema, for those who have nothing but the files.
+
+Published values are ranges, prefixes, sets and stars: a column that has such values was generalized by somebody, so it
+is a quasi-identifier. What is sensitive the name says, or it is the last column that was left as it is. Whatever is
+taken for granted is told in a sentence; where nothing reasonable can be guessed, an error says what to write.
+
+O(columns x rows), and a little for each different text.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reissue.errors import DataError, InputError, SchemaError, nearest_column
+from reissue.files.tables import nested
+from reissue.proposing.column_names import DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE
+from reissue.proposing.published_columns import PublishedColumn
+from reissue.published import Tables, read_tables
+from reissue.release.release import Release
+from reissue.schema import Role, Schema
+
+__all__ = ["Guessed", "Told", "guess"]
+
+_WRITE = "Write a schema (`reissue init` proposes one) and give it with --schema."
+
+
+@dataclass(frozen=True)
+class Guessed:
+    """A schema that nobody wrote, and what was taken for granted."""
+
+    schema: Schema
+    assumed: tuple[str, ...] = ()
+    """In whole sentences."""
+    tables: tuple[Tables, ...] = field(default=(), compare=False, repr=False)
+    """What was read on the way, so that it need not be read again; none of our own releases."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the user says about columns; everything else is guessed."""
+
+    sensitive: str | None = None
+    quasi: tuple[str, ...] = ()
+    identifier: str | None = None
+    provider: str | None = None
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """Column to role."""
+        named = [*dict.fromkeys(self.quasi), *filter(None, (self.sensitive, self.identifier, self.provider))]
+        if len(set(named)) < len(named):
+            raise InputError("A column can have one role only: --quasi, --sensitive, --identifier or --providers.")
+        single = {self.sensitive: Role.SENSITIVE, self.identifier: Role.IDENTIFIER, self.provider: Role.PROVIDER}
+        return dict.fromkeys(self.quasi, Role.QUASI) | {name: role for name, role in single.items() if name}
+
+
+def guess(
+    releases: Sequence[Any],
+    told: Told | None = None,
+    *,
+    members: Sequence[Any] | None = None,
+    population: Any = None,
+    delimiter: str = ",",
+) -> Guessed:
+    """The schema of published tables: paths, dataframes or releases. Our own releases know theirs.
+
+    `members` are tables of the people in each release, which tell the identifier where published tables lack it. A
+    column of names can only be compared with them, or with a table of the whole `population`, if it has their values.
+    """
+    if isinstance(releases, str | Path | Mapping) or not isinstance(releases, Sequence):
+        raise InputError("The releases must be a list of paths, dataframes or releases, in the order published.")
+    own = [release.schema for release in releases if isinstance(release, Release)]
+    if own:
+        return Guessed(own[-1], ("The schema is the one that the releases were made by.",))
+    roles = (told or Told()).roles
+    given = [_Tables.read(one, f"table {number} of people", delimiter) for number, one in enumerate(members or (), 1)]
+    crowd = [] if population is None else [_Tables.read(population, "the table of people", delimiter)]
+    tables = [_Tables.read(release, f"release {number}", delimiter) for number, release in enumerate(releases, start=1)]
+    if not tables:
+        raise InputError("Give at least one published table.")
+    elsewhere = _identifier(given, tables, roles)
+    columns = _columns(tables, {name: role for name, role in roles.items() if name != elsewhere})
+    choices = _comparable(_choose(columns, roles), [*given, *crowd])
+    kept = {choice.column.name: choice.role for choice in choices if choice.role != Role.DROP}
+    for role, what in ((Role.SENSITIVE, "--sensitive COLUMN"), (Role.QUASI, "--quasi A,B")):
+        if role not in kept.values():
+            raise SchemaError(f"No column of these files looks {_LOOKS[role]}. Name it with {what}. Or: {_WRITE}")
+    hierarchies = {one.column.name: one.column.hierarchy for one in choices if one.role == Role.QUASI}
+    assumed = _sentences(choices)
+    if tables[0].tables.numbered:
+        assumed.insert(1, "The column 'group' is taken to number the groups, inside which values are in no order.")
+    if elsewhere is not None and Role.IDENTIFIER not in kept.values():
+        kept[elsewhere] = Role.IDENTIFIER
+        assumed.insert(1, f"'{elsewhere}' is taken to be the identifier in the tables of people.")
+    return Guessed(Schema(kept, hierarchies), tuple(assumed), tuple(one.tables for one in tables))
+
+
+_LOOKS = {Role.SENSITIVE: "sensitive", Role.QUASI: "like something that others know about a person"}
+
+
+# --- the tables ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """One release as published, and what it is called."""
+
+    name: str
+    tables: Tables
+
+    @classmethod
+    def read(cls, data: Any, name: str, delimiter: str) -> "_Tables":
+        if isinstance(data, str | Path) and Path(data).is_dir():
+            raise SchemaError(f"'{data}' is a folder with a file for each provider: that needs a schema. {_WRITE}")
+        tables = read_tables(data, delimiter=delimiter)
+        name = name if tables.path is None else f"'{tables.path}'"
+        _filled(tables.main, name)
+        return cls(name, tables)
+
+    @cached_property
+    def columns(self) -> dict[str, pl.Series]:
+        """All columns but the numbers and sizes of groups, as text; without lists and the like."""
+        found = self.tables.public
+        return {name: series.cast(pl.String) for name, series in found.items() if not nested(series.dtype)}
+
+
+def _filled(frame: pl.DataFrame, name: str) -> None:
+    if not frame.height:
+        raise DataError(f"{name[0].upper()}{name[1:]} has no rows: nothing was published there.")
+
+
+def _columns(tables: Sequence[_Tables], told: Mapping[str, Role]) -> list[PublishedColumn]:
+    """The columns that all tables have; those that are told must be among them, and all if any are to be guessed."""
+    found = [table.columns for table in tables]
+    for name in told:
+        for table, columns in zip(tables, found, strict=True):
+            if name not in columns:
+                raise SchemaError(f"{table.name} has no column '{name}'." + nearest_column(name, list(columns)))
+    if not {Role.SENSITIVE, Role.QUASI} <= set(told.values()):
+        _refuse_differences(tables, found)
+    common = [name for name in found[0] if all(name in columns for columns in found)]
+    first = tables[0].tables
+    numbered, apart = first.numbered, set(first.values.columns) if first.apart else set()
+    return [
+        PublishedColumn(name, tuple(columns[name] for columns in found), numbered, name in apart) for name in common
+    ]
+
+
+def _identifier(people: Sequence[_Tables], tables: Sequence[_Tables], told: Mapping[str, Role]) -> str | None:
+    """The column of the tables of people that names them, and that published tables lack."""
+    published = {name for table in tables for name in table.tables.main.columns}
+    common = [name for name in (people[0].columns if people else {}) if all(name in one.columns for one in people)]
+    named = [name for name, role in told.items() if role == Role.IDENTIFIER]
+    if named:
+        return named[0] if named[0] in common and named[0] not in published else None
+    own = [
+        PublishedColumn(name, tuple(one.columns[name] for one in people)) for name in common if name not in published
+    ]
+    unique = [column for column in own if column.unique]
+    spoken = [column for column in unique if column.words & DIRECT or column.words & PERSON]
+    return next((column.name for column in [*spoken, *unique]), None)
+
+
+def _refuse_differences(tables: Sequence[_Tables], found: Sequence[Mapping[str, pl.Series]]) -> None:
+    for table, columns in zip(tables[1:], found[1:], strict=True):
+        lacking = [name for name in found[0] if name not in columns]
+        extra = [name for name in columns if name not in found[0]]
+        parts = [f"lacks {', '.join(lacking)}"] * bool(lacking) + [f"also has {', '.join(extra)}"] * bool(extra)
+        if parts:
+            raise DataError(
+                f"The files have different columns: {table.name} {' and '.join(parts)}, compared with {tables[0].name}."
+                " Name those that count with --quasi A,B and --sensitive COLUMN, or give a schema."
+            )
+
+
+# --- the roles -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    column: PublishedColumn
+    role: Role
+    why: str = ""
+    """A phrase; none if the user said so."""
+
+
+def _choose(columns: Sequence[PublishedColumn], told: Mapping[str, Role]) -> list[_Choice]:
+    """A role for each column: what is told, then what names and values say."""
+    taken = set(told.values())
+    made: dict[str, _Choice] = {}
+    for column in columns:
+        choice = _Choice(column, told[column.name]) if column.name in told else _set_aside(column, taken)
+        if choice is not None:
+            made[column.name] = choice
+            taken.add(choice.role)
+    rest = [column for column in columns if column.name not in made]
+    if Role.SENSITIVE not in taken:
+        made |= {choice.column.name: choice for choice in _sensitive(rest)}
+    known = Role.QUASI in told.values()
+    made |= {column.name: _quasi(column, told=known) for column in rest if column.name not in made}
+    return [made[column.name] for column in columns]
+
+
+def _set_aside(column: PublishedColumn, taken: set[Role]) -> _Choice | None:
+    """What can be neither sensitive nor a quasi-identifier."""
+    if not column.texts:
+        return _Choice(column, Role.DROP, "it is empty")
+    if not column.name:
+        return _Choice(column, Role.DROP, "it has no name")
+    if column.counting and (column.long or column.words <= PERSON):
+        return _Choice(column, Role.DROP, "it numbers the rows")
+    if column.words & DIRECT or (column.words and column.words <= PERSON):
+        if column.unique and Role.IDENTIFIER not in taken:
+            return _Choice(column, Role.IDENTIFIER, "these files name people, so they are private copies")
+        return _Choice(column, Role.DROP, "it names people, and not one for each row")
+    named = any(column.words & words for words in (SENSITIVE, *QUASI.values()))
+    return None if named or column.general or column.apart else _not_about_people(column, taken)
+
+
+def _not_about_people(column: PublishedColumn, taken: set[Role]) -> _Choice | None:
+    if column.words & PROVIDER and not column.nearly_unique and Role.PROVIDER not in taken:
+        return _Choice(column, Role.PROVIDER, "these files say who contributed a record, so they are private copies")
+    if column.prose or (column.nearly_unique and not column.numeric and not column.dated):
+        return _Choice(column, Role.DROP, "nearly every row has its own text")
+    return None
+
+
+def _sensitive(columns: Sequence[PublishedColumn]) -> list[_Choice]:
+    """The table of sensitive values; else the last one by its name; else the last one that was left as it is."""
+    apart = [column for column in columns if column.apart]
+    if apart:
+        return [_Choice(column, Role.SENSITIVE, "it was published apart from the others") for column in apart]
+    known = [column for column in columns if any(column.words & words for words in QUASI.values())]
+    named = [column for column in columns if column.words & SENSITIVE and column not in known]
+    if named:
+        others = [_Choice(column, Role.DROP, "it looks sensitive too, and one is enough") for column in named[:-1]]
+        return [*others, _Choice(named[-1], Role.SENSITIVE, "its name says so")]
+    exact = [column for column in columns if column not in known and not column.general]
+    return [_Choice(exact[-1], Role.SENSITIVE, "it is the last column that was left as it is")] if exact else []
+
+
+def _quasi(column: PublishedColumn, *, told: bool) -> _Choice:
+    """What others may know about a person."""
+    if told:
+        return _Choice(column, Role.DROP, "it was not named")
+    if len(column.texts) == 1 and not column.general:
+        return _Choice(column, Role.DROP, "it is the same in every row")
+    why = next((why for why, words in QUASI.items() if column.words & words), None)
+    if why is not None or column.general or column.numbered or column.dated:
+        return _Choice(column, Role.QUASI, f"it {why}" if why else "it was generalized")
+    if column.few:
+        return _Choice(column, Role.QUASI, "it has few values")
+    return _Choice(column, Role.DROP, "it has many exact values, which nobody is taken to know")
+
+
+def _comparable(choices: Sequence[_Choice], people: Sequence[_Tables]) -> list[_Choice]:
+    """Without quasi-identifiers that show names which nobody in the tables of people has: whom they mean is unknown."""
+    found = [table.columns for table in people]
+
+    def strange(column: PublishedColumn) -> bool:
+        known = [set(one[column.name].drop_nulls()) for one in found if column.name in one]
+        return column.hierarchy.kind == "flat" and any(not column.members <= values for values in known)
+
+    why = "it shows names that nobody in the tables of people has, and only a schema tells whom they include"
+    return [
+        _Choice(one.column, Role.DROP, why) if one.role == Role.QUASI and strange(one.column) else one
+        for one in choices
+    ]
+
+
+# --- in words --------------------------------------------------------------------------------------------------------
+
+
+_TAKEN = {
+    Role.SENSITIVE: "'{}' is taken to be sensitive: {}.",
+    Role.IDENTIFIER: "'{}' is taken to be the identifier: {}.",
+    Role.PROVIDER: "'{}' is taken to name the provider: {}.",
+    Role.DROP: "'{}' is left out: {}.",
+}
+_STAY = "Sensitive values are taken to stay the same while a person is in the releases. If not, a schema says how."
+_ORDER = "The releases are taken to be published in the order given."
+
+
+def _sentences(choices: Sequence[_Choice]) -> list[str]:
+    """What was taken for granted."""
+    quasi = [choice.column for choice in choices if choice.role == Role.QUASI]
+    told = [f"Others are taken to know {_list(quasi)} of a person (quasi-identifiers)."]
+    for role, sentence in _TAKEN.items():
+        told += [sentence.format(one.column.name, one.why) for one in choices if one.role == role and one.why]
+    named = [column for column in quasi if column.hierarchy.kind == "flat" and len(column.members) > 2]
+    if named:
+        told.append(
+            f"The values of {_list(named)} are taken as names that do not include each other, but for *. If some do (a "
+            "region and its towns), say so in a schema."
+        )
+    return [*told, _STAY, _ORDER]
+
+
+def _list(columns: Sequence[PublishedColumn]) -> str:
+    quoted = [f"'{column.name}'" for column in columns]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -1,0 +1,307 @@
+"""propose: look at a table and guess its schema, in words, for the holder to correct.
+
+A guess errs on the side of caution: what looks like a name or free text is dropped, what nobody knows anything about
+is a quasi-identifier, and which column is sensitive is for the holder to say. Range widths are written out, so that
+every release of a series uses the same ranges.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from reissue.errors import DataError
+from reissue.files.tables import read_file
+from reissue.proposing.column_names import CODES, DIRECT, NOTES, PERSON, PROVIDER, QUASI, SENSITIVE, words_of
+from reissue.schema import Role
+from reissue.taxonomy.codings import Hierarchy, automatic_widths
+
+__all__ = ["Guess", "as_toml", "describe", "propose", "propose_file"]
+
+_MANY = 20
+"""Fewer rows than this say nothing about how unique a column is."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What one column seems to be, and why."""
+
+    column: str
+    role: Role
+    why: str
+    hierarchy: Hierarchy | None = None
+    confirm: bool = False
+    """Whether the line is only written as a comment, for the holder to confirm."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Facts:
+    """What there is to know about a column before guessing."""
+
+    column: pl.Series
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return words_of(self.name)
+
+    @cached_property
+    def values(self) -> pl.Series:
+        known = self.column.drop_nulls()
+        return known.drop_nans() if known.dtype.is_float() else known
+
+    @cached_property
+    def distinct(self) -> int:
+        return self.values.n_unique()
+
+    @property
+    def unique(self) -> bool:
+        return len(self.values) >= _MANY and self.distinct == len(self.column)
+
+    @property
+    def nearly_unique(self) -> bool:
+        return len(self.values) >= _MANY and self.distinct >= 0.95 * len(self.values)
+
+    @property
+    def text(self) -> bool:
+        return self.column.dtype in {pl.String, pl.Categorical, pl.Enum}
+
+    @property
+    def whole(self) -> bool:
+        return self.column.dtype.is_integer()
+
+    @cached_property
+    def lengths(self) -> pl.Series:
+        return self.values.cast(pl.String).str.len_chars()
+
+    @cached_property
+    def texts(self) -> pl.Series:
+        """The different texts."""
+        return self.values.cast(pl.String).unique()
+
+    @cached_property
+    def prose(self) -> bool:
+        """Long texts, many or most of them different; what is often written again does not make it a category."""
+        if not self.text or self.distinct <= min(_MANY, len(self.values) / 2):
+            return False
+        return _mean(self.texts.str.len_chars()) > 30
+
+    @cached_property
+    def phrases(self) -> bool:
+        """Many different texts of several words, or with marks between sentences and parts of them."""
+        if not self.text or self.distinct <= _MANY:
+            return False
+        return (
+            _mean(self.texts.str.count_matches(r"\S+")) >= 3
+            or _mean(self.texts.str.contains(r"[,;:!?]|\.(\s|$)")) > 0.2
+        )
+
+    @cached_property
+    def date(self) -> bool:
+        if self.column.dtype.is_temporal():
+            return self.column.dtype in {pl.Date, pl.Datetime}
+        if self.column.dtype != pl.String or not len(self.values) or not self.values.str.contains(r"\d").all():
+            return False
+        return self.values.str.to_date(strict=False).null_count() == 0 if _dated(self.values) else False
+
+    @cached_property
+    def code(self) -> bool:
+        """Short texts of letters and digits that begin alike: what stands first says most."""
+        if self.words & CODES:
+            return self.text or self.whole
+        like = self.text and self.values.str.contains(r"^[A-Za-z]{0,3}[0-9][A-Za-z0-9 .-]{2,9}$").all()
+        return bool(like) and self.distinct > _MANY
+
+
+def _mean(column: pl.Series) -> float:
+    return float(column.mean() or 0)  # type: ignore[arg-type]
+
+
+def _dated(values: pl.Series) -> bool:
+    return bool(values.str.contains(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?$").all())
+
+
+def propose_file(path: str | Path, *, delimiter: str = ",") -> tuple[pl.DataFrame, tuple[Guess, ...]]:
+    """The table of a file and a guess for each of its columns; numbers with leading zeros are read as codes."""
+    frame = read_file(path, delimiter=delimiter)
+    whole = tuple(name for name, dtype in frame.schema.items() if dtype.is_integer())
+    if whole and Path(path).suffix.lower() != ".parquet":
+        raw = read_file(path, text=whole, delimiter=delimiter)
+        coded = [
+            raw[name] for name in whole if raw[name].str.contains(r"^0\d").any() or _Facts(raw[name]).words & CODES
+        ]
+        frame = frame.with_columns(coded)
+    return frame, propose(frame)
+
+
+def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:
+    """A guess for each column, in the order of the table."""
+    if not frame.height:
+        raise DataError("The table has no rows: there is nothing to guess from.")
+    guesses: list[Guess] = []
+    for column in frame.iter_columns():
+        guess = _guess(_Facts(column))
+        taken = any(other.role == guess.role for other in guesses)
+        if taken and guess.role == Role.IDENTIFIER:
+            guess = Guess(column.name, Role.DROP, f"{guess.why}; there is an identifier already")
+        if taken and guess.role == Role.PROVIDER:
+            guess = Guess(column.name, Role.DROP, f"{guess.why}; there is a provider already")
+        guesses.append(guess)
+    return tuple(guesses)
+
+
+def _guess(facts: _Facts) -> Guess:
+    if not len(facts.values):
+        return Guess(facts.name, Role.DROP, "it is empty")
+    if not facts.name:
+        return Guess(facts.name, Role.DROP, "it has no name; give it one if it is needed")
+    if facts.words & NOTES and facts.text and not facts.date:
+        return Guess(facts.name, Role.DROP, "the name says that it is free text, which may say anything about a person")
+    by_name = _by_name(facts)
+    return by_name or _by_content(facts)
+
+
+def _by_name(facts: _Facts) -> Guess | None:
+    if facts.words & DIRECT:
+        return _person(facts, "the name says that it points to a person")
+    for why, words in QUASI.items():
+        if facts.words & words and not facts.prose:
+            return _quasi(facts, f"it {why}")
+    if facts.words & SENSITIVE:
+        return Guess(facts.name, Role.SENSITIVE, "plausible by its name", confirm=True)
+    if facts.words & PROVIDER and not facts.nearly_unique:
+        return Guess(facts.name, Role.PROVIDER, "the name says who contributed the record")
+    if facts.words and facts.words <= PERSON:
+        return _person(facts, "the name says that it points to a person")
+    return None
+
+
+def _person(facts: _Facts, why: str) -> Guess:
+    """The identifier must tell rows apart; a name that several rows share is merely dropped."""
+    if facts.distinct == len(facts.column):
+        return Guess(facts.name, Role.IDENTIFIER, f"{why}, and every row has its own")
+    return Guess(facts.name, Role.DROP, f"{why}, but rows share theirs, so it is no identifier")
+
+
+def _by_content(facts: _Facts) -> Guess:
+    if facts.prose or (facts.phrases and not facts.date):
+        return Guess(facts.name, Role.DROP, "it is free text, which may say anything about a person")
+    if facts.unique and (facts.text or facts.whole) and not facts.date:
+        return Guess(facts.name, Role.IDENTIFIER, "every row has its own value")
+    if facts.nearly_unique and facts.text and not facts.date:
+        return Guess(facts.name, Role.DROP, "nearly every row has its own value: names or free text")
+    if facts.distinct == 1 and not facts.column.null_count():
+        return Guess(facts.name, Role.DROP, "it is the same in every row")
+    return _quasi(facts, "nothing is known about it, and others may know it: the cautious choice")
+
+
+def _quasi(facts: _Facts, why: str) -> Guess:
+    return Guess(facts.name, Role.QUASI, why, _hierarchy(facts))
+
+
+def _hierarchy(facts: _Facts) -> Hierarchy:
+    if facts.date:
+        return Hierarchy("dates")
+    if facts.code:
+        return _prefix(facts)
+    if facts.column.dtype.is_numeric() and facts.distinct > 2 and "code" not in facts.words:
+        widths = tuple(
+            width for width in automatic_widths(facts.values.unique().sort()) if width != 1 or not facts.whole
+        )
+        return Hierarchy("ranges", ranges=widths) if widths else Hierarchy("flat")
+    return Hierarchy("flat")
+
+
+def _prefix(facts: _Facts) -> Hierarchy:
+    """Half of the characters, half of those, down to one."""
+    keep, counts = int(facts.lengths.max() or 0), []  # type: ignore[arg-type]
+    while keep > 1:
+        keep = (keep + 1) // 2
+        counts.append(keep)
+    return Hierarchy("prefix", prefix=tuple(counts)) if counts else Hierarchy("flat")
+
+
+# --- the schema file -------------------------------------------------------------------------------------------------
+
+
+def describe(hierarchy: Hierarchy | None) -> str:
+    """How a column would be generalized, in a few words."""
+    if hierarchy is None:
+        return ""
+    if hierarchy.kind == "ranges":
+        return "ranges of " + ", ".join(f"{width:.12g}" for width in hierarchy.ranges)
+    if hierarchy.kind == "prefix":
+        return "first " + ", ".join(map(str, hierarchy.prefix)) + " characters"
+    return " then ".join(hierarchy.dates) if hierarchy.kind == "dates" else "shown or hidden"
+
+
+_HINTS = {
+    "ranges": "widths, each a multiple of the one before; the same in every release",
+    "prefix": "how many characters are kept, fewer and fewer",
+    "dates": "leave out the steps that you do not want",
+    "flat": "a value is shown or hidden; a tree or a file would keep more of it",
+}
+
+
+def as_toml(guesses: Sequence[Guess], title: str) -> str:
+    """A commented schema file; `Schema.loads` reads it as it is."""
+    lines = [
+        f"# {_quoted(title)[1:-1]}",
+        "# Every line is a guess: read it, correct it. The roles are identifier (never published), provider (never",
+        "# published), quasi (generalized), sensitive, keep (published as it is) and drop.",
+        "# A column that is not named is dropped. Instead of `flat = true` a taxonomy may have groups of values,",
+        '#   tree = { Europe = ["France", "Spain"], Asia = ["Japan"] }    or an ARX hierarchy,    file = "country.csv"',
+        "",
+        "[columns]",
+        *_column_lines(guesses),
+    ]
+    if not any(guess.role == Role.SENSITIVE for guess in guesses):
+        lines.append('# No name looks sensitive. If a column is what nobody should learn about a person: "sensitive".')
+    for guess in guesses:
+        if guess.hierarchy is not None:
+            lines += ["", f"[taxonomy.{_key(guess.column)}]", _taxonomy_line(guess.hierarchy)]
+    return "\n".join(lines) + "\n"
+
+
+def _column_lines(guesses: Sequence[Guess]) -> list[str]:
+    """One aligned line a column. What is to be confirmed is a comment, unless the section would be empty then."""
+    alone = all(guess.confirm for guess in guesses)
+    starts, ends = [], []
+    for guess in guesses:
+        if guess.confirm and alone:
+            starts.append((_key(guess.column), '"drop"'))
+            ends.append(f'{guess.why}: write "sensitive" to confirm; until then it is left out')
+        elif guess.confirm:
+            starts.append((f"# {_key(guess.column)}", f'"{guess.role}"'))
+            ends.append(f"{guess.why}: remove the # in front to confirm; until then it is left out")
+        else:
+            starts.append((_key(guess.column), f'"{guess.role}"'))
+            ends.append(guess.why)
+    width = min(max((len(key) for key, _ in starts), default=0), 40)
+    return [f"{key:{width}} = {role:14}# {why}" for (key, role), why in zip(starts, ends, strict=True)]
+
+
+def _key(name: str) -> str:
+    """A column name as a TOML key."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """A TOML string: one of JSON, but for one control character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _taxonomy_line(hierarchy: Hierarchy) -> str:
+    value = {
+        "ranges": "[" + ", ".join(f"{width:.12g}" for width in hierarchy.ranges) + "]",
+        "prefix": str(list(hierarchy.prefix)),
+        "dates": json.dumps(list(hierarchy.dates)),
+    }.get(hierarchy.kind, "true")
+    return f"{hierarchy.kind} = {value}  # {_HINTS[hierarchy.kind]}"

@@ -1,0 +1,127 @@
+"""A published column in all its releases, as text: what there is to know about it before its role is guessed."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from reissue.proposing.column_names import CODES, words_of
+from reissue.taxonomy.codings import Hierarchy
+from reissue.taxonomy.ranges import Span, is_dated, span_of
+
+__all__ = ["PublishedColumn"]
+
+_MANY = 20
+"""Fewer rows than this say nothing about how unique a column is; so many values are few."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedColumn:
+    """A column in all releases, as text."""
+
+    name: str
+    parts: tuple[pl.Series, ...]
+    numbered: bool = False
+    """Whether groups are numbered: then values may be published as they are."""
+    apart: bool = False
+    """Whether it stands in a table of sensitive values."""
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of its name."""
+        return words_of(self.name)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The different texts, without missing ones."""
+        return [text.strip() for text in pl.concat(list(self.parts)).drop_nulls().unique().sort().to_list()]
+
+    @cached_property
+    def spans(self) -> list[Span | None]:
+        """Its texts as ranges, where they are."""
+        return [span_of(text, dates=self.dated) for text in self.texts]
+
+    @cached_property
+    def dated(self) -> bool:
+        """Days, months, quarters and years; years alone are numbers."""
+        spans = [span_of(text, dates=True) for text in self.texts if not _is_root(text)]
+        return bool(spans) and None not in spans and any(map(is_dated, self.texts))
+
+    @cached_property
+    def coded(self) -> bool:
+        """Codes whose ends are hidden: 53***."""
+        return any(text.endswith("*") and not _is_root(text) for text in self.texts)
+
+    @cached_property
+    def general(self) -> bool:
+        """Whether somebody generalized it."""
+        wide = any(span is not None and span.low < span.high for span in self.spans)
+        return wide or self.coded or any(_is_root(text) or text[:1] + text[-1:] == "{}" for text in self.texts)
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether nobody shares a value with somebody else of the same release; counterfeits have none."""
+        return all(part.drop_nulls().is_duplicated().sum() == 0 for part in self.parts)
+
+    @property
+    def long(self) -> bool:
+        """Whether there are enough rows to tell how unique it is."""
+        return all(len(part) >= _MANY for part in self.parts)
+
+    @cached_property
+    def nearly_unique(self) -> bool:
+        """Whether hardly any two rows share a value."""
+        return self.long and all(part.drop_nulls().n_unique() >= 0.95 * len(part) for part in self.parts)
+
+    @cached_property
+    def counting(self) -> bool:
+        """Whether it numbers the rows of every release."""
+        return all(_counts(part) for part in self.parts)
+
+    @cached_property
+    def members(self) -> set[str]:
+        """Its texts but for stars; of sets, what they hold."""
+        sets = [text for text in self.texts if text[:1] + text[-1:] == "{}"]
+        inside = {part.strip() for text in sets for part in text[1:-1].split(",")}
+        return {text for text in self.texts if not _is_root(text)} - set(sets) | inside
+
+    @property
+    def few(self) -> bool:
+        """So few values that they tell groups of people apart, not records."""
+        return len(self.texts) <= max(_MANY, min(map(len, self.parts)) / _MANY)
+
+    @property
+    def prose(self) -> bool:
+        """Long texts, most of them different."""
+        lengths = [len(text) for text in self.texts]
+        return sum(lengths) > 30 * len(lengths) and len(lengths) > sum(map(len, self.parts)) / 2
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every text is a number or a range of numbers."""
+        return None not in self.spans and not self.dated
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """How its texts include each other."""
+        if self.coded:
+            heads = {len(text.rstrip("*")) for text in self.texts if text.endswith("*")} - {0}
+            return Hierarchy("prefix", prefix=tuple(sorted(heads, reverse=True)))
+        if self.dated:
+            return Hierarchy("dates")
+        on_a_line = all(
+            span is not None for span, text in zip(self.spans, self.texts, strict=True) if not _is_root(text)
+        )
+        numbers = on_a_line and (self.general or not self.words & CODES)
+        return Hierarchy("auto" if numbers else "flat")
+
+
+def _counts(part: pl.Series) -> bool:
+    """0, 1, 2, ... or 1, 2, 3, ..."""
+    first = 1 if part[0] == "1" else 0
+    numbers = pl.int_range(first, first + len(part), eager=True).cast(pl.String)
+    return part.null_count() == 0 and bool((part == numbers).all())
+
+
+def _is_root(text: str) -> bool:
+    return bool(text) and not text.strip("*")

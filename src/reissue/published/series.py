@@ -1,0 +1,75 @@
+"""The releases under attack, as they went out: files, frames or Release objects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from reissue.errors import InputError
+from reissue.published import PublishedRelease, read_published
+from reissue.published.groups import Views, read_views
+from reissue.requirements import parse
+from reissue.schema import Schema
+
+__all__ = ["Series"]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Releases in the order of their publication, and how they are judged."""
+
+    releases: tuple[PublishedRelease, ...]
+    schema: Schema
+    exact: bool = False
+    """Whether attacks that have a slower, exact way take it."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """Attack to its limit, where the caller sets one."""
+    numbers: tuple[int, ...] = ()
+    """What the releases are called in findings: numbers from 1."""
+
+    def __post_init__(self) -> None:
+        if not self.numbers:
+            object.__setattr__(self, "numbers", tuple(range(1, len(self.releases) + 1)))
+
+    @classmethod
+    def read(
+        cls,
+        releases: Sequence[Any],
+        schema: Schema,
+        *,
+        exact: bool = False,
+        limits: Mapping[str, float] | None = None,
+        delimiter: str = ",",
+    ) -> "Series":
+        """Read whatever was published."""
+        if isinstance(releases, str | Path | Mapping) or not isinstance(releases, Sequence):
+            raise InputError("The releases must be a list of paths, dataframes or releases, in the order published.")
+        read = tuple(read_published(data, schema, delimiter=delimiter) for data in releases)
+        return cls(read, schema, exact, dict(limits or {}))
+
+    def __len__(self) -> int:
+        return len(self.releases)
+
+    def of(self, numbers: Sequence[int]) -> "Series":
+        """The series of some releases only."""
+        kept = tuple(self.releases[self.numbers.index(number)] for number in numbers)
+        return replace(self, releases=kept, numbers=tuple(numbers))
+
+    @cached_property
+    def views(self) -> Views | None:
+        """All releases in common codes; None if one of them publishes quasi-identifiers and values apart."""
+        frames = [release.generalized for release in self.releases]
+        if any(frame is None for frame in frames):
+            return None
+        return read_views([frame for frame in frames if frame is not None], self.schema)
+
+    @property
+    def k(self) -> int | None:
+        """How many records a group promises to have: by the policy (`require = "k=5"`), else by our releases' own."""
+        require = self.schema.policy.get("require")
+        if require:
+            return parse(str(require)).least
+        sources = [release.source for release in self.releases]
+        own = [source.requirement.least for source in sources if source is not None]
+        return min(own) if own and len(own) == len(sources) else None

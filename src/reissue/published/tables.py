@@ -1,0 +1,171 @@
+"""The tables of one release: files, frames or our own Release, before anyone says what their columns mean.
+
+A release lies in one file or in several: the sensitive values of groups apart from the quasi-identifiers, and the
+numbers of counterfeits, lie beside the first file under its name (`out.csv`, `out.sensitive.csv`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reissue.data.provider_folder import read_together
+from reissue.data.table import to_polars
+from reissue.errors import DataError
+from reissue.files.tables import read_file, second_path
+from reissue.published.given import releases_among
+from reissue.release.release import COUNT, COUNTERFEITS, GROUP, Release
+from reissue.schema import Schema
+
+__all__ = ["Tables", "read_tables", "whole_numbers"]
+
+WHOLE, QUASI, VALUES = "release", "quasi", "sensitive"
+"""One table; or the first and the second of two. Counterfeits are the table `COUNTERFEITS`."""
+_WRONG = 'Give one published table, or two under the names "quasi" and "sensitive".'
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The published tables of one release by name: "release", or "quasi" and "sensitive"; perhaps "counterfeits"."""
+
+    frames: Mapping[str, pl.DataFrame]
+    path: Path | None = None
+    """Where the first one was read from."""
+    source: Release | None = None
+    """Of our own release: what stays with the holder."""
+
+    def __post_init__(self) -> None:
+        # What a ledger remembers of a release may be its source alone.
+        remembered = not self.frames and self.source is not None
+        if not remembered and WHOLE not in self.frames and not {QUASI, VALUES} <= set(self.frames):
+            raise DataError(_WRONG)
+
+    @property
+    def main(self) -> pl.DataFrame:
+        """The table that has the quasi-identifiers."""
+        return self.frames.get(WHOLE, self.frames.get(QUASI, pl.DataFrame()))
+
+    @property
+    def values(self) -> pl.DataFrame:
+        """The table that has the sensitive values: the same, or the second one."""
+        return self.frames[VALUES] if self.apart else self.main
+
+    @property
+    def apart(self) -> bool:
+        """Whether the sensitive values are in a table of their own."""
+        return WHOLE not in self.frames and VALUES in self.frames
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the column `group` numbers groups: 1, 2, ... (or 0, 1, ...) without a gap; or joins two tables."""
+        if self.apart or GROUP not in self.main.columns:
+            return self.apart
+        number = whole_numbers(self.main[GROUP])
+        low, high = number.min(), number.max()
+        if number.null_count() or not (isinstance(low, int) and isinstance(high, int)):
+            return False
+        return low in {0, 1} and high - low + 1 == number.n_unique()
+
+    @property
+    def public(self) -> dict[str, pl.Series]:
+        """The columns that say something about people: all but the numbers and sizes of groups."""
+        own = {GROUP, COUNT} if self.apart else {GROUP} if self.numbered else set()
+        found = {name: self.main[name] for name in self.main.columns if name not in own - {COUNT}}
+        return found | {name: self.values[name] for name in self.values.columns if self.apart and name not in own}
+
+    @property
+    def counterfeits(self) -> pl.DataFrame | None:
+        """How many records of each group are nobody's, if that was published."""
+        return self.frames.get(COUNTERFEITS)
+
+
+def read_tables(data: Any, schema: Schema | None = None, *, delimiter: str = ",", as_text: bool = True) -> Tables:
+    """The tables of a release: a path, a dataframe, a Release, a mapping of tables by name, or a list of them in order.
+
+    Beside a file, the further tables of the same release are read too. With `as_text` published columns keep their
+    characters (all of them without a schema); else numbers become numbers.
+    """
+    if isinstance(data, Tables):
+        return data
+    if isinstance(data, Release):
+        return Tables(data.tables, source=data)
+    reader = _Reader(schema, delimiter, as_text)
+    if isinstance(data, str | Path):
+        return reader.with_beside(Path(data))
+    if isinstance(data, tuple | list):
+        return reader.in_order(data)
+    named = data if isinstance(data, Mapping) else {WHOLE: data}
+    return Tables({name: reader.frame(one) for name, one in named.items()})
+
+
+@dataclass(frozen=True)
+class _Reader:
+    schema: Schema | None
+    delimiter: str
+    as_text: bool
+
+    def frame(self, data: Any) -> pl.DataFrame:
+        """One table."""
+        if not isinstance(data, str | Path) or not self.as_text:
+            return to_polars(data, self.schema, delimiter=self.delimiter)[0]
+        if self.schema is None:
+            return read_file(data, text=None, delimiter=self.delimiter)
+        public = (*self.schema.quasi, *self.schema.sensitive)
+        return read_together(data, self.schema, text=public, delimiter=self.delimiter)
+
+    def in_order(self, data: Sequence[Any]) -> Tables:
+        """One table or two; files that lie beside the first one may be named too."""
+        if data and all(isinstance(one, str | Path) for one in data):
+            data = releases_among([Path(one) for one in data])
+            if len(data) == 1:
+                return self.with_beside(data[0])
+        names = {1: (WHOLE,), 2: (QUASI, VALUES)}.get(len(data), ())
+        return Tables({name: self.frame(one) for name, one in zip(names, data, strict=False)})
+
+    def with_beside(self, path: Path) -> Tables:
+        """A file and what lies beside it."""
+        main = self.frame(path)
+        if not path.is_file():
+            return Tables({WHOLE: main}, path)
+        values = self._values(path, main)
+        frames = {WHOLE: main} if values is None else {QUASI: main, VALUES: values}
+        counted = self._beside(path, COUNTERFEITS)
+        if counted is not None and COUNTERFEITS in counted.columns and _fits(counted, main):
+            frames[COUNTERFEITS] = counted
+        return Tables(frames, path)
+
+    def _values(self, path: Path, main: pl.DataFrame) -> pl.DataFrame | None:
+        """The second table, if there is one with sensitive columns that the first lacks."""
+        if GROUP not in main.columns:
+            return None
+        if self.schema is not None and (
+            GROUP in self.schema.columns or not set(self.schema.sensitive) - set(main.columns)
+        ):
+            return None
+        values = self._beside(path, VALUES)
+        own = set() if values is None or GROUP not in values.columns else set(values.columns) - {GROUP, COUNT}
+        return values if own - set(main.columns) else None
+
+    def _beside(self, path: Path, name: str) -> pl.DataFrame | None:
+        beside = Path(second_path(path, name))
+        return self.frame(beside) if beside.is_file() else None
+
+
+def _fits(counted: pl.DataFrame, main: pl.DataFrame) -> bool:
+    """Whether a table of counterfeits names groups as the first table does."""
+    marks = set(counted.columns) - {COUNTERFEITS}
+    return bool(marks) and marks <= set(main.columns)
+
+
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """A column as whole numbers, whatever type holds them, if it has no others; else as text."""
+    if column.dtype.is_integer():
+        whole = column.cast(pl.Int64, strict=False)
+        return whole if whole.null_count() == column.null_count() else column.cast(pl.String)
+    text = column.cast(pl.String)
+    number = (column.fill_nan(None) if column.dtype.is_float() else text).cast(pl.Float64, strict=False)
+    whole = number.cast(pl.Int64, strict=False)
+    same = whole.null_count() == column.null_count() and (whole == number).drop_nulls().all()
+    return whole if same and column.null_count() < len(column) else text

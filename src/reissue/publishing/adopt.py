@@ -1,0 +1,140 @@
+"""adopt: releases that were published before there was a ledger, taken into it, so that the next one is safe with them.
+
+A file as it went out is enough for attacks that read published columns. A private copy that kept the identifier column
+lets attacks follow people too: identifiers become pseudonyms at once, and the column is not part of the release.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from reissue.errors import InputError
+from reissue.files.tables import FORMATS
+from reissue.ledger.ledger import Ledger, csv_bytes
+from reissue.ledger.pack import ENDINGS, pack_frame, pack_places
+from reissue.ledger.recorded import releases_of, sent_of
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.ledger.store import Writer
+    from reissue.published import PublishedRelease
+
+__all__ = ["adopt"]
+
+
+def adopt(
+    ledger: Ledger,
+    releases: Sequence[Any],
+    *,
+    recipients: Sequence[str] = (),
+    delimiter: str = ",",
+    schema: Schema | None = None,
+) -> int:
+    """Take releases (paths, dataframes, mappings of tables) into a ledger, in the order published; how many it has now.
+
+    Only before the ledger's own first release: what comes in between could not be made safe any more. `schema` is for a
+    ledger that is begun with these releases: if it has them already, from a run that was cut short, nothing is added.
+    """
+    _ = ledger.key
+    with ledger.writing() as writer:
+        before = releases_of(writer.entries)
+        if any(not one.content["adopted"] for one in sent_of(before)):
+            raise InputError(
+                "Releases can be adopted only before the ledger's own first one: those were made without knowing them."
+            )
+        if schema is not None and not before:
+            ledger.amend_by(writer, schema)
+        contents = [_taken(data, ledger, writer, sorted(set(recipients)), delimiter) for data in releases]
+        if schema is not None and before:
+            if [_mark(one.content) for one in before] == list(map(_mark, contents)):
+                return len(before)
+            raise InputError(
+                f"There is a ledger at '{ledger.name}' already, with other releases. To adopt more, leave --schema out."
+            )
+        for content in contents:
+            writer.append("release", content)
+        return len(releases_of(writer.entries))
+
+
+def _mark(content: Mapping[str, Any]) -> list[Any]:
+    """What tells whether two adopted releases are the same one."""
+    return [content["csv"], list(content["tables"]), list(content["recipients"])]
+
+
+def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], delimiter: str) -> dict[str, Any]:
+    """The content of a release's entry, its files kept."""
+    from reissue.published import read_published
+
+    schema = ledger.schema_of(writer.entries)
+    release = read_published(data, schema, delimiter=delimiter)
+    tables = dict(release.tables.frames)
+    _check(tables, schema)
+    files = {}
+    if schema.identifier is not None and schema.identifier in next(iter(tables.values())).columns:
+        files["standing"] = writer.keep(_standing(release, ledger.key.pseudonyms), ENDINGS["standing"])
+    else:
+        files |= _originals(data, tables, writer)
+    private = [name for name in (schema.identifier, schema.provider) if name is not None]
+    tables = {name: frame.drop(private, strict=False) for name, frame in tables.items()}
+    files |= {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in tables.items()}
+    return _content(tables, files, ledger, recipients)
+
+
+def _check(tables: dict[str, pl.DataFrame], schema: Schema) -> None:
+    from reissue.verify.check import check
+
+    check(tables, Schema(dict(schema.columns)))
+
+
+def _standing(release: "PublishedRelease", pseudonyms: Any) -> bytes:
+    """Who stands where in a private copy: rows without an identifier are nobody anyone knows."""
+    ids = release.main[release.schema.identifier or ""]
+    nobody = ids.is_null().to_numpy()
+    known, strangers = np.flatnonzero(~nobody), np.flatnonzero(nobody)
+    person = pseudonyms(ids.drop_nulls()).extend_constant(None, len(strangers))
+    fake = pl.Series([None] * len(known) + [-1 - place for place in range(len(strangers))], dtype=pl.Int64)
+    groups = pl.Series(release.group[np.concatenate([known, strangers])])
+    each = np.repeat(np.arange(release.values.height), release.weights)
+    values = release.values[each].select(release.schema.sensitive)
+    return pack_places(groups, person, fake, pl.Series(release.value_group[each]), values)
+
+
+def _originals(data: Any, tables: dict[str, pl.DataFrame], writer: "Writer") -> dict[str, str]:
+    """The file itself, where there is one: it is exported as it was."""
+    if len(tables) != 1 or not isinstance(data, str | Path) or not Path(data).is_file():
+        return {}
+    ending = next(kind for kind in sorted(FORMATS, key=len, reverse=True) if str(data).lower().endswith(kind))
+    return {f"original.{next(iter(tables))}": writer.keep(Path(data).read_bytes(), ending)}
+
+
+def _content(
+    tables: dict[str, pl.DataFrame], files: dict[str, str], ledger: Ledger, recipients: list[str]
+) -> dict[str, Any]:
+    from reissue._version import __version__
+
+    first = next(iter(tables.values()))
+    return {
+        "adopted": True,
+        "counterfeits": None,
+        "csv": {name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in tables.items()},
+        "date": None,
+        "files": files,
+        "findings": {"verdict": None, "findings": []},
+        "groups": None,
+        "kinds": {},
+        "method": "unknown",
+        "promises": {},
+        "recipients": recipients,
+        "reissue": __version__,
+        "request": "",
+        "requirement": str(ledger.policy.require),
+        "rows": first.height,
+        "suppressed": None,
+        "tables": list(tables),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

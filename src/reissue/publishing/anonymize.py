@@ -1,0 +1,83 @@
+"""anonymize: one table, one release."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reissue.algorithms import Algorithm, Job, find
+from reissue.data.table import Table
+from reissue.errors import InputError, SchemaError
+from reissue.release.memory import Memory, enter, keep
+from reissue.release.release import Release
+from reissue.requirements import Requirement, parse
+from reissue.schema import Schema
+from reissue.verify.recheck import make_release
+
+__all__ = ["BOXES", "DEFAULT_METHOD", "anonymize"]
+
+DEFAULT_METHOD = "pool"
+BOXES = ("nodes", "tight")
+
+
+def anonymize(
+    data: Any,
+    schema: Schema,
+    requirement: Requirement | str,
+    *,
+    method: str = DEFAULT_METHOD,
+    suppress: float = 0.0,
+    seed: int | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+    memory: Memory | None = None,
+    newcomers: bool = False,
+    boxes: str = BOXES[0],
+    **options: Any,
+) -> Release:
+    """Make one release of a table that meets a requirement.
+
+    `data` is a dataframe, a path, or a Table. `suppress` is the share of rows that may be left out (methods that can
+    do without leave nothing out). The same data, options and seed give the same release; whoever knows the seed can
+    undo the shuffling of rows, so without one a secret is drawn and forgotten. Methods that follow people through a
+    series take the `memory` that the release before left in its draft, none for the first; a table in which hardly
+    anybody of the release before returns is refused unless `newcomers` says that this is so.
+
+    What is published of a group are nodes of the taxonomies; with `boxes="tight"` it is for numbers and dates the range
+    from the smallest to the largest value: less is lost, but every end is somebody's value.
+    """
+    requirement = parse(requirement) if isinstance(requirement, str) else requirement
+    chosen = find(method)
+    settled = chosen.settle(options)
+    if not 0 <= suppress < 1:
+        raise InputError("`suppress` must be a share of the rows, at least 0 and below 1.")
+    if boxes not in BOXES:
+        raise InputError('`boxes` must be "nodes" or "tight".')
+    table = data if isinstance(data, Table) else Table.read(data, schema)
+    table = table.with_boxes(tight=boxes == "tight")
+    if requirement.sensitive and not table.schema.sensitive:
+        raise SchemaError(
+            f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
+        )
+    rng = np.random.default_rng(seed)
+    job = Job(table, requirement, rng, suppress, settled, progress)
+    if chosen.remembers:
+        return _continue(job, chosen, memory or {}, newcomers=newcomers, tight=boxes == "tight")
+    if memory:
+        raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
+    chosen.refuse_impossible(requirement, table, suppress)
+    draft = chosen.run(job)
+    progress(1.0)
+    release = make_release(table, draft, requirement, method, rng)
+    kept = chosen.recheck(release, settled) if chosen.recheck else None
+    return replace(release, draft=replace(release.draft, memory=kept)) if kept else release
+
+
+def _continue(job: Job, chosen: Algorithm, memory: Memory, *, newcomers: bool, tight: bool) -> Release:
+    """The next release of a series; its draft carries the memory for the one after."""
+    entry = enter(job.table, memory, chosen.name, newcomers=newcomers)
+    entry = replace(entry, table=entry.table.with_boxes(tight=tight))
+    draft = chosen.run(replace(job, table=entry.table, memory=entry.state, people=entry.people, lasting=entry.lasting))
+    job.progress(1.0)
+    draft = replace(draft, memory=keep(entry, draft.memory, chosen.name))
+    return make_release(entry.table, draft, job.requirement, chosen.name, job.rng)

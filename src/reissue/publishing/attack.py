@@ -1,0 +1,67 @@
+"""attack: what releases give away together."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reissue.attacks import find, registered
+from reissue.attacks.findings import Findings, Point
+from reissue.attacks.run import run_attack
+from reissue.errors import SchemaError
+from reissue.people.knowledge import Knowledge
+from reissue.proposing.guess import Guessed, guess
+from reissue.published.series import Series
+from reissue.publishing.timeline import attacked, timeline_of
+from reissue.schema import Schema
+
+__all__ = ["attack"]
+
+
+def attack(
+    releases: Sequence[Any],
+    schema: Schema | None = None,
+    *,
+    only: str | Sequence[str] | None = None,
+    exact: bool = False,
+    knowledge: Knowledge | None = None,
+    limits: Mapping[str, float] | None = None,
+    delimiter: str = ",",
+    timeline: bool = False,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Findings:
+    """Attack releases the way someone who holds them would.
+
+    `releases` are paths, dataframes or Release objects, in the order they were published; anyone's files will do.
+    Without a schema one is guessed from them, and `assumptions` of the findings tells what was taken for granted.
+    `only` names the attacks to run (all by default), `exact` asks for the slower exact way of those that have one,
+    `limits` sets an attack's limit, by its name, where the schema's policy does not. With `timeline` the attacks are
+    run for the first releases too, to show how the risk grew. `progress` is told the share of the work that is done.
+    """
+    names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
+    chosen = [find(name) for name in names]
+    for name in limits or {}:
+        find(name)
+    known = knowledge or Knowledge()
+    guessed = Guessed(schema) if schema is not None else _guess(releases, known, delimiter)
+    if not guessed.schema.quasi:
+        raise SchemaError(
+            "An attack needs a quasi-identifier: a column that others may know, and the schema names none."
+        )
+    series = Series.read(guessed.tables or releases, guessed.schema, exact=exact, limits=limits, delimiter=delimiter)
+    findings, grown = [], {}
+    for number, one in enumerate(chosen):
+
+        def within(share: float, number: int = number) -> None:
+            progress((number + share) / len(chosen))
+
+        found = run_attack(one, series, replace(known, progress=within))
+        findings.append(found)
+        points: tuple[Point, ...] = timeline_of(one, found, series, known) if timeline else ()
+        if points:
+            grown[one.name] = points
+        progress((number + 1) / len(chosen))
+    return Findings(tuple(findings), attacked(series), grown, guessed.assumed)
+
+
+def _guess(releases: Sequence[Any], known: Knowledge, delimiter: str) -> Guessed:
+    return guess(releases, members=known.members, population=known.population, delimiter=delimiter)

@@ -1,0 +1,318 @@
+"""A table that is to become the next release of a ledger's series: made, attacked, mended where few are exposed."""
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Ints
+from reissue.algorithms import find
+from reissue.attacks.findings import Finding, Findings
+from reissue.data.identifiers import refuse_strangers
+from reissue.data.table import Table
+from reissue.errors import DataError, InputError, NotMetError
+from reissue.publishing.anonymize import anonymize
+from reissue.release.release import Release
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.ledger import Ledger, Recorded
+    from reissue.ledger.chain import Entry
+    from reissue.ledger.store import Writer
+    from reissue.policy import Policy
+    from reissue.publishing.gate import Together
+
+__all__ = ["Candidate", "Request", "made"]
+
+_REPAIRS = 4
+"""How often a release is made at most: each time without those whom the joint attack exposes."""
+_FEW = 0.05
+"""Where more people than this share of the table are exposed, nothing is mended: the method does not fit."""
+_LEFT_OUT = (
+    "{people} left out of this release: with everyone in it the joint attack would have linked them to a value more "
+    "surely than the policy's limit."
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for beside the table."""
+
+    recipients: tuple[str, ...]
+    dated: str | None
+    seed: int | None
+    newcomers: bool
+    """Whether hardly anybody of the last release need return. No part of what makes a release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A table that is to become the next release."""
+
+    ledger: "Ledger"
+    schema: Schema
+    policy: "Policy"
+    table: Table
+    identifiers: str | None
+    """The form that the table gives identifiers."""
+    request: Request
+    mark: str
+    """Tells this table and request from any other, to those who have the key."""
+    before: str
+    """Tells what was published before: a series that is published again from the same tables is the same."""
+    earlier: "tuple[Recorded, ...]"
+    again: "Recorded | None"
+    """The last release, if it was made from the same table and request."""
+    number: int
+    """That the release will have, or has."""
+    withdrawn: tuple[int, ...]
+    """Numbers of earlier releases that never left the house."""
+    left_out: int = 0
+    """How many people were left out because the joint attack would have exposed them."""
+    attempt: int = 0
+    """How often a release was made and dismissed before."""
+
+    @classmethod
+    def of(
+        cls, ledger: "Ledger", entries: "Sequence[Entry]", table: Table, identifiers: str | None, request: Request
+    ) -> "Candidate":
+        """What the ledger says about it."""
+        from reissue.ledger.chain import canonical
+        from reissue.ledger.ledger import csv_bytes
+        from reissue.ledger.recorded import releases_of, sent_of
+        from reissue.policy import Policy
+
+        schema, releases = ledger.schema_of(entries), releases_of(entries)
+        asked = [list(request.recipients), request.dated, request.seed, schema.dumps()]
+        content = hashlib.sha256(csv_bytes(table.frame)).hexdigest()
+        mark = ledger.key.derive("request", canonical({"asked": asked, "table": content}).encode()).hex()
+        sent = sent_of(releases)
+        again = sent[-1] if sent and sent[-1].content["request"] == mark else None
+        earlier = sent if again is None else sent[:-1]
+        number = len(releases) + 1 if again is None else again.number
+        withdrawn = tuple(one.number for one in releases if one.withdrawn is not None and one.number < number)
+        before = canonical({"csv": [one.content["csv"] for one in earlier[-1:]], "number": len(earlier)})
+        return cls(
+            ledger,
+            schema,
+            Policy.of(schema),
+            table,
+            identifiers,
+            request,
+            mark,
+            before,
+            earlier,
+            again,
+            number,
+            withdrawn,
+        )
+
+    def warnings(self, release: Release) -> tuple[str, ...]:
+        """What whoever sends the release out should know."""
+        from reissue.publishing.refusal import warnings_of
+
+        earlier = [one.number for one in self.earlier]
+        found = warnings_of(self.policy, earlier, self.withdrawn)
+        people = "1 person was" if self.left_out == 1 else f"{self.left_out:,} people were"
+        left = [_LEFT_OUT.format(people=people)] if self.left_out else []
+        return (*release.warnings, *left, *found, *self.ledger.unknown)
+
+    def present(self, people: Ints) -> Ints:
+        """Those of some pseudonyms who are in the table."""
+        return people[:0] if self.table.ids is None else np.intersect1d(people, self.table.ids.to_numpy())
+
+    def repairable(self, release: Release, exposed: Ints) -> bool:
+        """Whether few are exposed, and the policy and the method allow that those of today's table are left out."""
+        rows, method = self.table.rows + self.left_out, find(self.policy.method)
+        if not 0 < len(exposed) <= _FEW * rows or ("after" in method.options and not method.remembers):
+            return False  # records of a growing table stay in it
+        return self.left_out + release.suppressed + len(self.present(exposed)) <= self.policy.suppress * rows
+
+    def without(self, people: Ints) -> "Candidate":
+        """The same with some people left out of the table, and another seed: others may be exposed by the groups."""
+        ids = pl.Series() if self.table.ids is None else self.table.ids
+        kept = np.flatnonzero(~np.isin(ids.to_numpy(), people))
+        left_out = self.left_out + len(people)
+        return replace(self, table=self.table.some(kept), left_out=left_out, attempt=self.attempt + 1)
+
+    def check(self) -> None:
+        """Refuse a table that does not continue the series."""
+        kinds = _kinds(self.table)
+        own = [one for one in self.earlier if one.content["kinds"]]
+        if own:
+            before = own[-1].content["kinds"]
+            changed = sorted(name for name in kinds if before.get(name, kinds[name]) != kinds[name])
+            if changed:
+                told = ", ".join(f"'{name}' ({before[name]}, now {kinds[name]})" for name in changed)
+                raise DataError(
+                    f"Columns have another type than in release {own[-1].number}: {told}. People and values would not "
+                    "be recognized; bring the columns into the earlier form."
+                )
+        dates = [one.date for one in self.earlier if one.date is not None]
+        if self.request.dated is not None and dates and self.request.dated <= max(dates):
+            raise DataError(
+                f"The table is of {self.request.dated}, and a release of {max(dates)} has been published. The next one "
+                "must be later."
+            )
+        if self.again is None and not self.request.newcomers:
+            self._refuse_strangers()
+
+    def _refuse_strangers(self) -> None:
+        """Refuse a table in which hardly anybody of the last release returns."""
+        from reissue.ledger.pack import unpack_people
+
+        last, ids = self.earlier[-1] if self.earlier else None, self.table.ids
+        if last is None or ids is None or "standing" not in last.files:
+            return
+        form, now = last.content.get("identifiers"), self.identifiers
+        changed = "" if form in {None, now} else f" (they were {form} and are {now})"
+        people = unpack_people(self.ledger.store.read(last.files["standing"]))
+        refuse_strangers(people.to_numpy(), ids.to_numpy(), changed)
+
+    def anonymize(self, progress: Callable[[float], None]) -> Release:
+        """The release, by the policy's method, knowing what went before."""
+        from reissue.publishing.earlier_releases import after
+        from reissue.publishing.refusal import refusal
+
+        policy, method = self.policy, find(self.policy.method)
+        more: dict[str, Any] = dict(policy.options)
+        if method.remembers:
+            more["memory"] = self.ledger.memory(self.earlier, self.schema, policy.method)
+            more["newcomers"] = True  # `check` has looked at that
+        elif "after" in method.options:
+            more["after"] = after(self.ledger, self.earlier, self.schema, carries=method.carries)
+        try:
+            return anonymize(
+                self.table,
+                self.schema,
+                policy.require,
+                method=policy.method,
+                boxes=policy.boxes,
+                suppress=policy.suppress,
+                seed=self._seed(),
+                progress=progress,
+                **more,
+            )
+        except NotMetError as problem:
+            message = str(problem)
+        raise refusal(self.number, [message], Findings(), policy, None)
+
+    def _seed(self) -> int:
+        if self.request.seed is not None:
+            return self.request.seed + self.attempt
+        again = f"#{self.attempt}" if self.attempt else ""
+        derived = self.ledger.key.derive("seed", f"{self.before}{self.mark}{again}".encode())
+        return int.from_bytes(derived[:16], "little")
+
+    def attack(self, release: Release, progress: Callable[[float], None]) -> "Together":
+        """What attacks find, with all earlier releases."""
+        from reissue.publishing.gate import attack_together
+
+        asked = self.request.recipients
+        return attack_together(self.ledger, self.earlier, release, self.policy, asked, self.number, progress)
+
+    def record(self, release: Release, together: "Together", writer: "Writer") -> dict[str, Any]:
+        """The content of the release's entry, its files kept."""
+        from reissue._version import __version__
+        from reissue.ledger.ledger import csv_bytes
+        from reissue.ledger.pack import ENDINGS, pack_frame, pack_memory, pack_standing, pack_state
+        from reissue.publishing.gate import state_mark
+
+        files = {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in release.tables.items()}
+        if release.table.ids is not None:
+            files["standing"] = writer.keep(pack_standing(release), ENDINGS["standing"])
+        if find(release.method).remembers:
+            files["memory"] = writer.keep(pack_memory(release.draft.memory), ENDINGS["memory"])
+        elif release.draft.memory:
+            files["past"] = writer.keep(pack_state(release.draft.memory["state"]), ENDINGS["state"])
+        for name, carried in together.states.items():
+            files[f"state.{name}"] = writer.keep(pack_state(carried), ENDINGS["state"])
+        state = release.draft.memory.get("state", {})
+        return {
+            "adopted": False,
+            "carried": state_mark(release.schema.dumps(), self.withdrawn),
+            "counterfeits": release.counterfeits,
+            "csv": {name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()},
+            "date": self.request.dated,
+            "files": files,
+            "findings": _json(together.findings.as_dict()),
+            "groups": release.groups,
+            "identifiers": self.identifiers,
+            "kinds": _kinds(self.table),
+            "method": release.method,
+            "promises": {"e": int(state["e"])} if "e" in state else {},
+            "recipients": list(self.request.recipients),
+            "reissue": __version__,
+            "request": self.mark,
+            "requirement": str(release.requirement),
+            "rows": release.table.rows + self.left_out,
+            "suppressed": release.suppressed + self.left_out,
+            "tables": list(release.tables),
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "warnings": list(self.warnings(release)),
+        }
+
+    def same(self, release: Release) -> Findings:
+        """The release that was published from this table before, made again."""
+        from reissue.ledger.ledger import csv_bytes
+
+        again = self.again
+        if again is None or any(
+            hashlib.sha256(csv_bytes(frame)).hexdigest() != again.content["csv"].get(name)
+            for name, frame in release.tables.items()
+        ):
+            raise InputError(
+                f"This table was published already, as release {self.number}, and this version of Reissue would make "
+                f"another release of it. `reissue ledger export {self.number}` gives the published one."
+            )
+        found = [
+            Finding(**{**one, "releases": tuple(one["releases"])}) for one in again.content["findings"]["findings"]
+        ]
+        return Findings(tuple(found))
+
+
+def made(candidate: "Candidate", progress: Callable[[float], None]) -> "tuple[Candidate, Release, Together]":
+    """A release, and what attacks find in it together with earlier ones.
+
+    Where the joint attack exposes people of today's table, they are left out, as far as the policy's `suppress` goes,
+    and the release is made and attacked again.
+    """
+    for turn in range(_REPAIRS):
+        release = candidate.anonymize(lambda done, turn=turn: progress((turn + done / 2) / (turn + 1)))  # type: ignore[misc]
+        together = candidate.attack(release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
+        if turn + 1 == _REPAIRS or not candidate.repairable(release, together.exposed):
+            break
+        candidate = candidate.without(candidate.present(together.exposed))
+    return candidate, release, together
+
+
+def _kinds(table: Table) -> dict[str, str]:
+    """What each column holds, as roughly as a series must keep it."""
+    names = [name for name in table.frame.columns if name not in {table.schema.identifier, table.schema.provider}]
+    return {name: _kind(table.frame.schema[name]) for name in names}
+
+
+def _kind(kind: pl.DataType) -> str:
+    if kind.is_numeric():
+        return "numbers"
+    if kind.is_temporal():
+        return "times"
+    return "yes or no" if kind == pl.Boolean else "text"
+
+
+def _json(value: Any) -> Any:
+    """What JSON knows: NumPy's numbers become Python's, numbers that are no numbers become null."""
+    if isinstance(value, Mapping):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_json(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _json(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

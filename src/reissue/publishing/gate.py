@@ -1,0 +1,209 @@
+"""A candidate release attacked together with all earlier ones, by everyone who could hold several of them.
+
+Attacks that judge a release by itself look at the candidate only: earlier releases were judged when they went out. All
+others, anyone's too, look at the whole series that a group of colluding recipients holds: those that carry on from the
+state that the release before left, if it fits, else from the stored releases.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from reissue._arrays import Ints, State
+from reissue.attacks import Attack, Carried, find, registered
+from reissue.attacks.findings import Finding, Findings, Status
+from reissue.attacks.run import cannot_run, run_attack
+from reissue.errors import CannotCarryError, CannotRunError, DataError
+from reissue.ledger.chain import canonical
+from reissue.ledger.ledger import Ledger, Recorded
+from reissue.ledger.pack import unpack_state
+from reissue.ledger.store import MissingFileError
+from reissue.people.knowledge import Knowledge
+from reissue.policy import Policy
+from reissue.published import PublishedRelease, read_published
+from reissue.published.series import Series
+from reissue.release.release import Release
+from reissue.schema import Schema
+
+__all__ = ["Together", "attack_together", "gate_attacks", "held_together", "kept_state", "state_mark"]
+
+GATE = "joint"
+"""The attack on which the verdict rests."""
+_TOLD = 2_000_000
+"""Series of so many records at most are attacked whole once more where a carried attack succeeds, to tell the case."""
+_FORMAT = 5
+"""Goes up when attacks keep something else: states that were written before are made again."""
+_FOLLOWING = ("joint", "updates", "equivalence")
+"""Attacks that need nothing of earlier releases but who stood where."""
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """What attacks found, and what those that carry on need for the next release."""
+
+    findings: Findings
+    states: Mapping[str, State]
+    """Attack to its state after this release; of attacks that saw all earlier releases."""
+    uncompared: tuple[tuple[int, ...], ...] = ()
+    """Numbers of earlier releases that somebody holds with this one, and that no attack compared it with."""
+
+    @property
+    def exposed(self) -> Ints:
+        """Pseudonyms of the people whom the joint attack exposes."""
+        return np.asarray(self.states.get(GATE, {}).get("exposed", np.empty(0, np.int64)))
+
+
+def attack_together(
+    ledger: Ledger,
+    earlier: Sequence[Recorded],
+    release: Release,
+    policy: Policy,
+    recipients: Sequence[str],
+    number: int,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Together:
+    """What all attacks of the policy find."""
+    names = gate_attacks(policy, release.schema)
+    groups = held_together(earlier, recipients, policy)
+    asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).alone]
+    asked += [(name, some) for some in groups for name in names if not find(name).alone]
+    candidate = _Candidate(ledger, tuple(earlier), release, policy, number)
+    findings, compared = [], set()
+    for turn, (name, some) in enumerate(asked):
+        share = _part(progress, turn, len(asked))
+        found = candidate.finding(find(name), some, share)
+        findings.append(found)
+        if find(name).compares and found.status != Status.NOT_RUN:
+            compared.add(_numbers(some))
+        share(1.0)
+    order = {name: place for place, name in enumerate(names)}
+    missing = tuple(numbers for numbers in map(_numbers, groups) if numbers and numbers not in compared)
+    return Together(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
+
+
+def gate_attacks(policy: Policy, schema: Schema) -> list[str]:
+    """The attacks that a release must withstand: those of the policy, and the joint one wherever people have names."""
+    names = list(policy.attacks if policy.attacks is not None else registered())
+    return names if GATE in names or schema.identifier is None else [GATE, *names]
+
+
+def state_mark(schema_text: str, withdrawn: Sequence[int] = ()) -> str:
+    """Tells by which schema, policy and version of Reissue a state was made, and without which releases."""
+    from reissue._version import __version__
+
+    made = {"schema": schema_text, "reissue": __version__, "format": _FORMAT, "withdrawn": list(withdrawn)}
+    return hashlib.sha256(canonical(made).encode()).hexdigest()
+
+
+def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema) -> State | None:
+    """The state that a release left, if it was made by the same schema and policy and is still there."""
+    file = last.files.get(what)
+    if file is None or last.content.get("carried") != state_mark(schema.dumps(), last.without):
+        return None
+    try:
+        return unpack_state(ledger.store.read(file))
+    except MissingFileError:
+        return None
+    except DataError as problem:
+        # It could be made again just as well, but then nobody would learn that something changes files.
+        raise DataError(f"{problem} This one may be removed instead: it is made again from the releases.") from None
+
+
+def _part(progress: Callable[[float], None], turn: int, turns: int) -> Callable[[float], None]:
+    return lambda done: progress((turn + min(done, 1.0)) / turns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A release that is to be attacked together with earlier ones."""
+
+    ledger: Ledger
+    earlier: tuple[Recorded, ...]
+    release: Release
+    policy: Policy
+    number: int
+    states: dict[str, State] = field(default_factory=dict)
+
+    def finding(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
+        """One attack on the candidate and the earlier releases given."""
+        if attack.carried is None or tuple(some) != self.earlier:
+            return self._whole(attack, some, progress)
+        try:
+            found = self._carry(attack.name, attack.carried, progress)
+        except CannotCarryError:
+            return self._whole(attack, some, progress)
+        rows = self.release.table.rows + sum(int(one.content["rows"]) for one in some)
+        if found.status == Status.EXPOSED and rows <= _TOLD and not attack.carried.tells:
+            return self._whole(attack, some, progress)
+        return found
+
+    def _whole(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
+        read = [self._read(one, attack.name) for one in some]
+        series = self._series([*read, self._own()], [*(one.number for one in some), self.number])
+        found = run_attack(attack, series, Knowledge(progress=progress))
+        return replace(found, releases=series.numbers) if found.status == Status.NOT_RUN else found
+
+    def _carry(self, name: str, carried: Carried, progress: Callable[[float], None]) -> Finding:
+        """The same from the state after the release before, or from the beginning where there is none that fits."""
+        newest, held = self._series([self._own()], [self.number]), (*_numbers(self.earlier), self.number)
+        try:
+            state = carried.take(self._state(name, carried, progress), newest)
+            self.states[name] = state
+            return replace(carried.judge(state, newest), releases=held)
+        except CannotRunError as obstacle:
+            return cannot_run(name, held, obstacle)
+
+    def _state(self, name: str, carried: Carried, progress: Callable[[float], None]) -> State | None:
+        kept = self._kept(name)
+        if kept is not None or not self.earlier:
+            return kept
+        state = None
+        for turn, one in enumerate(self.earlier):
+            state = carried.take(state, self._series([self._read(one, name)], [one.number]))
+            progress((turn + 1) / (len(self.earlier) + 1))
+        return state
+
+    def _kept(self, name: str) -> State | None:
+        return kept_state(self.ledger, self.earlier[-1], f"state.{name}", self.release.schema) if self.earlier else None
+
+    def _own(self) -> PublishedRelease:
+        return read_published(self.release, self.release.schema)
+
+    def _read(self, one: Recorded, attack: str) -> PublishedRelease:
+        read = self.ledger.followed if attack in _FOLLOWING else self.ledger.published
+        return read(one, self.release.schema)
+
+    def _series(self, releases: Iterable[PublishedRelease], numbers: Iterable[int]) -> Series:
+        limits = dict(self.policy.ceilings)
+        return Series(tuple(releases), self.release.schema, self.policy.exact, limits, tuple(numbers))
+
+
+def held_together(earlier: Sequence[Recorded], recipients: Sequence[str], policy: Policy) -> list[tuple[Recorded, ...]]:
+    """The earlier releases that someone who gets the next one may hold, for each group of colluding recipients.
+
+    A release without recipients is public: everyone holds it. Groups that hold less than another are left out. Of what
+    a group holds only the last `look_back` are looked at. Where the policy says `alone`, nobody holds an earlier one.
+    """
+    if policy.alone:
+        return [()]
+    last = slice(None) if policy.look_back is None else slice(-policy.look_back, None)
+    if policy.collude is None:
+        return [tuple(earlier[last])]
+    everyone = {name for one in earlier for name in one.recipients} | set(recipients)
+    groups = [set(group) for group in policy.collude] + [{name} for name in sorted(everyone)]
+    reached = [group for group in groups if not recipients or group & set(recipients)] or [set()]
+    held = {
+        tuple(one for one in earlier if not one.recipients or group & set(one.recipients))[last]
+        for group in map(frozenset, reached)
+    }
+    return [
+        some
+        for some in sorted(held, key=_numbers)
+        if not any(set(_numbers(some)) < set(_numbers(more)) for more in held)
+    ]
+
+
+def _numbers(some: Sequence[Recorded]) -> tuple[int, ...]:
+    return tuple(one.number for one in some)

@@ -1,0 +1,158 @@
+"""publish: the next release of a series, safe with all the earlier ones.
+
+Identifiers end at the door: from the moment a table is read, people are pseudonyms under the ledger's key. Without a
+seed the release follows from the key, the release before it and the table alone; so a publisher who was killed can
+simply begin again, and whoever publishes the same table twice gets the same release, not a second one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from reissue.attacks.findings import Findings
+from reissue.data.identifiers import identifier_kind
+from reissue.data.table import Table
+from reissue.errors import InputError
+from reissue.publishing.candidate import Candidate, Request, made
+from reissue.release.release import Release
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.ledger import Ledger
+    from reissue.ledger.chain import Entry
+    from reissue.ledger.store import Writer
+
+__all__ = ["Publication", "publish", "publish_next"]
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """A release, and how it came about."""
+
+    release: Release
+    number: int
+    """1, 2, ... in the order published."""
+    findings: Findings
+    recorded: bool
+    """Whether it is in the ledger: not after a dry run."""
+    again: bool = False
+    """Whether it had been published before, from the same table."""
+    warnings: tuple[str, ...] = ()
+    """What whoever sends it out should know."""
+
+
+def publish(
+    data: Any,
+    ledger: "Ledger",
+    *,
+    dry_run: bool = False,
+    seed: int | None = None,
+    recipients: Sequence[str] = (),
+    dated: date | str | None = None,
+    newcomers: bool = False,
+    delimiter: str = ",",
+) -> Release:
+    """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
+
+    `data` is a dataframe, a path or a Table. A release that does not withstand is refused: RefusedError says what would
+    have leaked and what would help. `dated` is the day that the table shows; an older table than the last is refused.
+    So is one in which hardly anybody of the last release returns, unless `newcomers` says that this is so.
+    """
+    return publish_next(
+        data,
+        ledger,
+        dry_run=dry_run,
+        seed=seed,
+        recipients=recipients,
+        dated=dated,
+        newcomers=newcomers,
+        delimiter=delimiter,
+    ).release
+
+
+def publish_next(
+    data: Any,
+    ledger: "Ledger",
+    *,
+    dry_run: bool = False,
+    seed: int | None = None,
+    recipients: Sequence[str] = (),
+    dated: date | str | None = None,
+    newcomers: bool = False,
+    delimiter: str = ",",
+    schema: Schema | None = None,
+    before_record: Callable[[Publication], object] = lambda _: None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Publication:
+    """The same, with the release's number and findings.
+
+    `schema` is recorded with the release, by a ledger that has none so far. `before_record` gets what will be recorded:
+    if it raises, nothing is.
+    """
+    from reissue.ledger.recorded import needed_files
+    from reissue.publishing.refusal import problems_of, refusal
+
+    request = Request(tuple(sorted(set(recipients))), _day(dated), seed, newcomers)
+    with _turn(ledger, schema, dry_run=dry_run) as (entries, writer):
+        candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, delimiter), request)
+        candidate.check()
+        candidate, release, together = made(candidate, progress)
+        if candidate.again is not None:
+            known = tuple(candidate.again.content.get("warnings", ()))
+            same = Publication(
+                release, candidate.number, candidate.same(release), recorded=True, again=True, warnings=known
+            )
+            before_record(same)
+            return same
+        findings = together.findings
+        problems = problems_of(release, findings, candidate.policy, together.uncompared)
+        if problems:
+            raise refusal(candidate.number, problems, findings, candidate.policy, release)
+        recorded = writer is not None
+        published = Publication(
+            release, candidate.number, findings, recorded=recorded, warnings=candidate.warnings(release)
+        )
+        before_record(published)
+        if writer is not None:
+            writer.remove_all_but(needed_files(entries))
+            writer.append("release", candidate.record(release, together, writer))
+    return replace(published, warnings=(*published.warnings, ledger.unwritten)) if ledger.unwritten else published
+
+
+@contextmanager
+def _turn(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> "Iterator[tuple[list[Entry], Writer | None]]":
+    """The entries as they stand: as the only publisher, or as somebody who only looks."""
+    _ = ledger.key
+    if dry_run:
+        entries = ledger.entries()
+        ledger.compare(entries)
+        yield entries, None
+        return
+    with ledger.writing() as writer:
+        if schema is not None:
+            if any(entry.kind == "release" for entry in writer.entries):
+                raise InputError("Somebody else has published with this ledger in the meantime. Try again.")
+            ledger.amend_by(writer, schema)
+        yield list(writer.entries), writer
+
+
+def _read(data: Any, ledger: "Ledger", entries: "Sequence[Entry]", delimiter: str) -> tuple[Table, str | None]:
+    """The table, with pseudonyms instead of identifiers, and the form that identifiers had."""
+    schema = ledger.schema_of(entries)
+    table = data if isinstance(data, Table) else Table.read(data, schema, delimiter=delimiter)
+    table = replace(table, schema=schema)
+    if table.ids is None:
+        return table, None
+    named = replace(table, frame=table.frame.with_columns(ledger.key.pseudonyms(table.ids)))
+    return named, identifier_kind(table.ids)
+
+
+def _day(dated: date | str | None) -> str | None:
+    if dated is None:
+        return None
+    try:
+        return (date.fromisoformat(dated) if isinstance(dated, str) else dated).isoformat()[:10]
+    except ValueError:
+        raise InputError("The date of a table must be written as 2026-03-31.") from None

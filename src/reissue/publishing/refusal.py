@@ -1,0 +1,188 @@
+"""Why a release was refused: what would have leaked, and what would help."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reissue import algorithms
+from reissue.attacks import find, registered
+from reissue.attacks.findings import Finding, Findings, Status
+from reissue.errors import RiskError, Why
+from reissue.policy import Policy
+from reissue.release.release import Release
+from reissue.requirements import KAnonymity, MUnique
+
+__all__ = ["RefusedError", "Report", "problems_of", "refusal", "warnings_of"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a holder reads when a release was refused."""
+
+    release: int
+    """The number that it would have had."""
+    problems: tuple[str, ...]
+    advice: tuple[str, ...]
+    findings: Findings
+
+    @property
+    def text(self) -> str:
+        """In plain words."""
+        lines = [f"Release {self.release} was refused. Nothing was published, nothing was recorded.", ""]
+        lines += ["What would have leaked, or was not known:", *(f"- {problem}" for problem in self.problems), ""]
+        lines += ["What would help:", *(f"- {line}" for line in self.advice), ""]
+        if len(self.findings):
+            lines += ["All attacks:", *(f"- {one.attack} {_ended(one)}: {one.sentence}" for one in self.findings)]
+        return "\n".join(lines).rstrip() + "\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        told = {"refused": self.release, "problems": list(self.problems), "advice": list(self.advice)}
+        return {**told, **self.findings.as_dict()}
+
+
+class RefusedError(RiskError):
+    """A release was refused; `report` says what would have leaked and what would help."""
+
+    def __init__(self, report: Report) -> None:
+        """With the report as its message."""
+        super().__init__(report.text.rstrip())
+        self.report = report
+
+
+def _ended(finding: Finding) -> str:
+    return {Status.EXPOSED: "exposes people", Status.WITHSTOOD: "withstood", Status.NOT_RUN: "was not run"}[
+        finding.status
+    ]
+
+
+def _single(finding: Finding) -> bool:
+    """Whether it needs several releases, and somebody holds only one."""
+    return len(finding.releases) == 1 and find(finding.attack).fewest > 1
+
+
+def problems_of(
+    release: Release, findings: Findings, policy: Policy, uncompared: Sequence[Sequence[int]] = ()
+) -> list[str]:
+    """All that stands against a release; `uncompared` are earlier ones held with it that no attack compared it with."""
+    problems = [f"{one.attack}: {one.sentence}" for one in findings.of(Status.EXPOSED)]
+    if policy.not_run is not True:
+        fine = set(policy.not_run or ())
+        asked = set(registered() if policy.attacks is None else policy.attacks)
+        missing = [
+            one
+            for one in findings.of(Status.NOT_RUN)
+            if (one.attack in asked or one.why == Why.TOO_LARGE) and one.attack not in fine and not _single(one)
+        ]
+        problems += [f"{one.attack}: {one.sentence} The policy asks for this attack." for one in missing]
+    problems += [_UNCOMPARED.format(releases=_listed(numbers)) for numbers in uncompared]
+    rows = release.table.rows - release.suppressed
+    if policy.counterfeits is not None and release.counterfeits > policy.counterfeits * rows:
+        problems.append(
+            f"{release.counterfeits:,} counterfeits were needed for {rows:,} records; the policy allows a share of "
+            f"{policy.counterfeits:g}."
+        )
+    return problems
+
+
+def warnings_of(policy: Policy, earlier: Sequence[int], withdrawn: Sequence[int]) -> list[str]:
+    """What is left unseen, to be said at every publication: by the policy, and of releases that were withdrawn.
+
+    All are given by their numbers; `earlier` are the other earlier releases.
+    """
+    found = [_WITHDRAWN.format(releases=_listed(withdrawn).capitalize())] if withdrawn else []
+    if policy.alone:
+        return [_ALONE, *found]
+    unseen = () if policy.look_back is None else earlier[: -policy.look_back]
+    if unseen:
+        found.append(
+            f"The policy looks back {policy.look_back:,} releases (`look_back`): {_listed(unseen)} may be unseen."
+        )
+    return found
+
+
+_WITHDRAWN = "{releases} never left the house, by the ledger (withdrawn), and no attack looked at that."
+
+
+_ALONE = (
+    "The policy says that nobody ever holds two releases of this series (`alone`): they were not compared. Whoever "
+    "puts two of them together may learn what neither shows."
+)
+_UNCOMPARED = (
+    "No attack compared it with {releases}, which the same people hold. The difference of two releases may show what "
+    "each of them hides."
+)
+
+
+_COMPARE = (
+    "An attack that compares releases and can run on them, under `attacks` in the policy: one of {attacks}. Only where "
+    "nobody ever holds two releases: `alone = true` in the policy."
+)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Release 1; releases 1 and 2; releases 1 to 12."""
+    if len(numbers) == 1:
+        return f"release {numbers[0]}"
+    between = " and " if len(numbers) == 2 else " to "
+    if len(numbers) == numbers[-1] - numbers[0] + 1:
+        return f"releases {numbers[0]}{between}{numbers[-1]}"
+    return f"releases {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def refusal(
+    number: int, problems: Sequence[str], findings: Findings, policy: Policy, release: Release | None
+) -> RefusedError:
+    """What says no, with advice that fits."""
+    others = [problem for problem in problems if not problem.startswith(_UNCOMPARED.partition("{")[0])]
+    advice = []
+    if len(others) < len(problems):
+        comparing = [f"'{name}'" for name, attack in sorted(registered().items()) if attack.compares]
+        advice.append(_COMPARE.format(attacks=", ".join(comparing)))
+    if others:
+        advice += _advice(findings, policy, release, {problem.partition(":")[0] for problem in others})
+    return RefusedError(Report(number, tuple(problems), tuple(advice), findings))
+
+
+_METHODS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "joint": (("invariance", "equivalence", "distinct"), "they keep a person's possible values through the series"),
+    "correspondence": (("correspondence",), "it makes each release safe together with the earlier ones"),
+    "updates": (("invariance", "equivalence", "distinct"), "they keep a person's possible values through the series"),
+    "equivalence": (("equivalence",), "no fewer than e people are then shown to have the same values"),
+    "coalition": (("providers",), "no m providers can then break the requirement by taking their own records out"),
+    "minimality": (("mask",), "its groups say nothing about where the requirement was broken"),
+    "mechanism": (("mask",), "its groups do not depend on sensitive values"),
+}
+
+
+def _stricter(policy: Policy) -> str:
+    """A stricter requirement, named by the number that makes it so."""
+    parts = policy.require.parts()
+    m = max((part.m for part in parts if isinstance(part, MUnique)), default=None)
+    if m is not None:
+        return f"A larger m than {m}, in a new series: more values in a group leave more room."
+    k = max((part.k for part in parts if isinstance(part, KAnonymity)), default=None)
+    return f"A larger k than {k}." if k else "A stricter requirement, for example with a larger k."
+
+
+def _advice(findings: Findings, policy: Policy, release: Release | None, blocking: Collection[str]) -> list[str]:
+    """What would help against what was found."""
+    advice = []
+    for one in findings.of(Status.EXPOSED):
+        methods, why = _METHODS.get(one.attack, ((), ""))
+        if methods and policy.method not in methods:
+            advice.append(f"Against '{one.attack}' another method: {' or '.join(methods)}; {why}.")
+        elif methods:
+            advice.append(f"Against '{one.attack}' a stricter option of the method '{policy.method}'.")
+    if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):
+        advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
+    if release is None and algorithms.find(policy.method).suppresses:
+        advice.append(f"More rows that may be left out: `suppress` in the policy, {policy.suppress:g} now.")
+    advice.append(_stricter(policy))
+    if release is not None and len(release.schema.quasi) > 1:
+        sizes = dict(zip(release.schema.quasi, release.table.sizes, strict=True))
+        widest = max(sizes, key=lambda name: sizes[name])
+        advice.append(f"Leave out a quasi-identifier: '{widest}' has the most different values.")
+    if release is not None and release.counterfeits:
+        advice.append("If counterfeits are too many: allow more of them in the policy, or ask for a smaller m or e.")
+    return advice

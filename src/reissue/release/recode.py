@@ -1,0 +1,175 @@
+"""From a draft to the tables that go out: generalize, add counterfeits, shuffle."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reissue._arrays import Codes
+from reissue.counting.cells import distinct_keys
+from reissue.data.table import Table
+from reissue.errors import InternalError, SchemaError
+from reissue.release.counterfeits import counterfeit_cells
+from reissue.release.release import GROUP, Boxes, Counterfeits, Draft
+
+__all__ = ["boxes_of", "tables_of"]
+
+
+def tables_of(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+    """The tables that go out, in random row order."""
+    apart = draft.bucketized or draft.permuted
+    _refuse_names(table, draft, apart)
+    return _bucketized(table, draft, boxes, rng) if apart else _generalized(table, draft, boxes, rng)
+
+
+def _refuse_names(table: Table, draft: Draft, apart: bool) -> None:
+    """Stop if a column that the release adds would meet one of the data's by that name."""
+    added = {GROUP: apart or draft.numbered, "count": draft.bucketized, "counterfeits": draft.counterfeits is not None}
+    public = {*table.schema.quasi, *table.schema.sensitive, *table.schema.kept}
+    clash = [name for name, needed in added.items() if needed and name in public]
+    if clash:
+        raise SchemaError(f"This method's releases have a column '{clash[0]}' of their own. Rename the data's column.")
+
+
+def boxes_of(table: Table, draft: Draft) -> Boxes:
+    """The published intervals of each group: its nodes in the cuts, else the smallest that may be published."""
+    fakes = draft.counterfeits
+    groups = draft.groups if fakes is None else np.concatenate([draft.groups, fakes.groups])
+    total = int(groups.max(initial=-1)) + 1
+    lo, hi = np.empty((2, len(table.codes), total), np.int32)
+    for place, taxonomy in enumerate(table.taxonomies):
+        codes = table.codes[place] if fakes is None else np.concatenate([table.codes[place], fakes.codes[place]])
+        # One place more than there are groups: suppressed rows, number -1, write there.
+        low = np.full(total + 1, taxonomy.size, np.int32)
+        np.minimum.at(low, groups, codes)
+        if draft.cuts is not None:
+            cut = draft.cuts[place]
+            lo[place], hi[place] = cut[low[:-1]], taxonomy.ends(cut)[low[:-1]]
+        else:
+            high = np.full(total + 1, -1, np.int32)
+            np.maximum.at(high, groups, codes)
+            lo[place], hi[place] = taxonomy.snap(low[:-1], high[:-1])
+    return Boxes(lo, hi, np.bincount(groups[groups >= 0], minlength=total).astype(np.int64))
+
+
+def _generalized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+    """One table: every row with its group's texts."""
+    order = _order(draft, rng)
+    texts = [_texts(table, boxes, place) for place in range(len(table.codes))]
+    groups = draft.groups[order]
+    recoded = [names.gather(pl.Series(np.take(of_group, groups))) for names, of_group in texts]
+    number = pl.Series(GROUP, rng.permutation(boxes.lo.shape[1]) + 1 if draft.numbered else [], dtype=pl.Int64)
+    whole = _published(table, draft, order, recoded)
+    whole = whole.insert_column(0, number.gather(groups)) if draft.numbered else whole
+    if draft.counterfeits is None:
+        return {"release": whole}
+    fakes = [names.gather(pl.Series(of_group[draft.counterfeits.groups])) for names, of_group in texts]
+    added, marks = _fakes(table, draft, draft.counterfeits, fakes, rng), pl.DataFrame(fakes)
+    if draft.numbered:
+        marks = number.gather(draft.counterfeits.groups).to_frame()
+        added = added.insert_column(0, marks[GROUP])
+    counted = marks.group_by(pl.all()).len("counterfeits").sort(pl.all())
+    return {"release": _mixed(whole, added, rng), "counterfeits": counted}
+
+
+def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+    """Quasi-identifiers row by row, joined by a shuffled number with the sensitive values of their group."""
+    order = _order(draft, rng)
+    number = rng.permutation(len(boxes.sizes)) + 1
+    own, others = _row_by_row(table, draft, order)
+    joined = pl.Series(GROUP, number[draft.groups[order]], dtype=pl.Int64)
+    whole = _published(table, draft, order, own).insert_column(0, joined)
+    tables = {}
+    if draft.counterfeits is not None:
+        fakes = draft.counterfeits
+        joined = pl.Series(GROUP, number[fakes.groups], dtype=pl.Int64)
+        added = _fakes(table, draft, fakes, others, rng)
+        whole = _mixed(whole, added.insert_column(0, joined), rng)
+        tables["counterfeits"] = joined.to_frame().group_by(GROUP).len("counterfeits").sort(GROUP)
+    sensitive = list(table.schema.sensitive)
+    if draft.permuted:
+        by_group = whole.select(GROUP, *sensitive)[rng.permutation(whole.height)].sort(GROUP, maintain_order=True)
+        whole = whole.sort(GROUP).with_columns(by_group.select(sensitive))[rng.permutation(whole.height)]
+        return {"release": whole, **tables}
+    counted = whole.group_by([GROUP, *sensitive]).agg(pl.len().alias("count")).sort([GROUP, *sensitive])
+    return {"quasi": whole.drop(sensitive), "sensitive": counted, **tables}
+
+
+def _row_by_row(table: Table, draft: Draft, order: Codes) -> tuple[list[pl.Series], list[pl.Series]]:
+    """What rows and counterfeits show of themselves: exact values, or the box of those that look alike."""
+    fakes = draft.counterfeits
+    if draft.looks is None:
+        return _exact(table, table.codes[:, order]), [] if fakes is None else _exact(table, fakes.codes)
+    looks, others = draft.looks[: table.rows], draft.looks[table.rows :]
+    if (looks[order] < 0).any() or (others < 0).any():
+        raise InternalError("A published row looks like no other. Nothing was published. Please report this.")
+    alike = replace(draft, groups=looks, counterfeits=None if fakes is None else replace(fakes, groups=others))
+    boxes = boxes_of(table, alike)
+    texts = [_texts(table, boxes, place) for place in range(len(table.codes))]
+    shown = [[names.gather(pl.Series(of_look[some])) for names, of_look in texts] for some in (looks[order], others)]
+    return shown[0], shown[1]
+
+
+def _exact(table: Table, codes: Codes) -> list[pl.Series]:
+    """Quasi-identifiers as they were coded, in the user's types: nothing finer, and counterfeits look the same."""
+    decoded = [coding.decode(column) for coding, column in zip(table.codings, codes, strict=True)]
+    return [
+        _as_given(column.alias(name), table.frame.schema[name])
+        for name, column in zip(table.schema.quasi, decoded, strict=True)
+    ]
+
+
+def _as_given(column: pl.Series, kind: pl.DataType) -> pl.Series:
+    try:
+        return column.cast(kind)
+    except pl.exceptions.PolarsError:
+        return column
+
+
+def _order(draft: Draft, rng: np.random.Generator) -> Codes:
+    """The rows that are published, shuffled: row order tells nothing."""
+    return rng.permutation(np.flatnonzero(draft.groups >= 0).astype(np.int32))
+
+
+def _texts(table: Table, boxes: Boxes, place: int) -> tuple[pl.Series, NDArray[np.uint32]]:
+    """The distinct published texts of one quasi-identifier, and which of them each group has.
+
+    As an Enum each row holds a small number and the texts are there once: a fraction of the memory, faster to group.
+    """
+    taxonomy = table.taxonomies[place]
+    keys = boxes.lo[place].astype(np.int64) * taxonomy.size + boxes.hi[place]
+    distinct, of_group = distinct_keys(keys, taxonomy.size**2)
+    low, high = (distinct // taxonomy.size).astype(np.int32), (distinct % taxonomy.size).astype(np.int32)
+    texts = taxonomy.text(low, high)
+    kind = pl.Enum([text for text in texts if text is not None])
+    return pl.Series(table.schema.quasi[place], texts, dtype=kind), of_group.astype(np.uint32)
+
+
+def _published(table: Table, draft: Draft, order: Codes, quasi: list[pl.Series]) -> pl.DataFrame:
+    """Quasi-identifiers, sensitive and kept columns in the order of the user's table; nothing else."""
+    columns: dict[str, pl.Series] = {column.name: column for column in quasi}
+    if draft.sensitive is not None:
+        columns |= _named(table.decode(draft.sensitive[order]))
+    schema = table.schema
+    public = {*schema.quasi, *schema.sensitive, *schema.kept}
+    names = [name for name in table.frame.columns if name in public]
+    return pl.DataFrame([columns[name] if name in columns else table.frame[name].gather(order) for name in names])
+
+
+def _fakes(
+    table: Table, draft: Draft, fakes: Counterfeits, quasi: list[pl.Series], rng: np.random.Generator
+) -> pl.DataFrame:
+    """The counterfeits as published rows, in the columns of the real ones."""
+    columns = {column.name: column for column in quasi} | counterfeit_cells(table, draft, fakes, rng)
+    return pl.DataFrame([columns[name] for name in table.frame.columns if name in columns])
+
+
+def _named(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    return {column.name: column for column in frame}
+
+
+def _mixed(real: pl.DataFrame, fake: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+    """Real and counterfeit rows in random order."""
+    both = pl.concat([real, fake])
+    return both[rng.permutation(both.height)]

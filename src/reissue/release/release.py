@@ -1,0 +1,205 @@
+"""Draft and Release: what an algorithm decided, and what goes out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import polars as pl
+
+from reissue._arrays import Codes, Ints
+from reissue._notebook import card
+from reissue.data.table import Table
+from reissue.files.staging import Staging
+from reissue.files.tables import second_path, stage_tables, write_files
+from reissue.requirements import Requirement
+from reissue.schema import Schema
+
+__all__ = ["COUNT", "COUNTERFEITS", "EXACT", "GROUP", "TIGHT", "Boxes", "Counterfeits", "Draft", "Form", "Release"]
+
+TIGHT = "Ranges are tight (`boxes`): their ends are values of real people, the smallest and the largest of each group."
+"""What is said wherever tight ranges go out."""
+_SHOWN = 5
+"""Rows that a notebook shows."""
+GROUP = "group"
+"""The column that numbers groups, and joins the two tables of a bucketized release."""
+COUNT = "count"
+"""The column of a bucketized release's second table that says how often a value occurs in its group."""
+COUNTERFEITS = "counterfeits"
+"""The table, and its column, that says how many records of a group are nobody's."""
+
+EXACT = "Quasi-identifiers are exact: this shows who is in the table."
+"""What is said of every release whose rows show them."""
+
+
+class Form(Enum):
+    """How a release is published."""
+
+    GENERALIZED = "generalized"
+    """One table; rows with the same quasi-identifiers are a group."""
+    NUMBERED = "numbered"
+    """The same with numbered groups, because two of them may look the same and must not be taken for one."""
+    PERMUTED = "permuted"
+    """One table with numbered groups whose rows do not all look the same; values are permuted in a group."""
+    TWO_TABLES = "two tables"
+    """Quasi-identifiers in one table, the values of each group counted in another, joined by the group's number."""
+
+    @property
+    def boxes(self) -> bool:
+        """Whether all rows of a group look the same; else each row keeps quasi-identifiers of its own."""
+        return self in {Form.GENERALIZED, Form.NUMBERED}
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """What an algorithm decides: which rows stand together, and how their values are generalized."""
+
+    groups: Codes
+    """Row to group number 0, 1, ...; -1 for a suppressed row."""
+    cuts: tuple[Codes, ...] | None = None
+    """Global recoding: one cut per quasi-identifier. None: every group is published as a box of its own, the lowest
+    nodes that hold its values, or their ranges where the taxonomy `runs`."""
+    bucketized: bool = False
+    """Exact quasi-identifiers, and the sensitive values of a group apart from them: two tables, joined by a number."""
+    permuted: bool = False
+    """Bucketized in one table: the sensitive values are permuted inside each group."""
+    looks: Codes | None = None
+    """Of a permuted release: row, then counterfeit, to those that are generalized alike. None: they are exact."""
+    numbered: bool = False
+    """Generalized groups that are numbered, because two of them may look the same and must not be taken for one."""
+    sensitive: Codes | None = None
+    """Row to the sensitive code that is published, where a method changes or permutes the values."""
+    counterfeits: "Counterfeits | None" = None
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    """Private: what the method must remember for the next release."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What the method wants to tell: levels, cuts, rounds."""
+
+    @property
+    def form(self) -> Form:
+        """How it is published."""
+        if self.bucketized:
+            return Form.TWO_TABLES
+        if self.permuted:
+            return Form.PERMUTED
+        return Form.NUMBERED if self.numbered else Form.GENERALIZED
+
+    @property
+    def exact(self) -> bool:
+        """Whether rows show exact quasi-identifiers."""
+        return not self.form.boxes and self.looks is None
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfeits:
+    """Records of nobody, added so that groups keep their values. Published like the others, and counted per group."""
+
+    groups: Codes
+    """Counterfeit to its group, which has real rows too or none."""
+    codes: Codes
+    """Quasi-identifiers x counterfeits: leaf codes inside the group's box."""
+    sensitive: Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """The published interval of each group on each quasi-identifier, and its number of rows."""
+
+    lo: Codes
+    """Quasi-identifiers x groups."""
+    hi: Codes
+    sizes: Ints
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """What goes out, and beside it what stays with the holder."""
+
+    tables: Mapping[str, pl.DataFrame]
+    """Published tables: "release", or "quasi" and "sensitive" of a bucketized one; "counterfeits" per group if any.
+
+    Generalized columns are Enums: texts stand once, rows hold small numbers. `frames` has them as plain text.
+    """
+    table: Table
+    """Private: the original."""
+    draft: Draft
+    """Private: who stands together."""
+    boxes: Boxes
+    requirement: Requirement
+    method: str
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that it was made by."""
+        return self.table.schema
+
+    @property
+    def frame(self) -> Any:
+        """The published table, as the kind of frame the user gave; of a bucketized release the one with the QI."""
+        return self._handed(next(iter(self.tables.values())))
+
+    @property
+    def frames(self) -> dict[str, Any]:
+        """All published tables, as the kind of frame the user gave."""
+        return {name: self._handed(frame) for name, frame in self.tables.items()}
+
+    def _handed(self, frame: pl.DataFrame) -> Any:
+        """A table as its user wants it: generalized values as plain text, not as our Enum."""
+        own = self.table.frame.schema
+        ours = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum) and kind != own.get(name)]
+        return self.table.back(frame.with_columns(pl.col(ours).cast(pl.String)) if ours else frame)
+
+    @property
+    def suppressed(self) -> int:
+        """How many rows were left out."""
+        return int((self.draft.groups < 0).sum())
+
+    @property
+    def groups(self) -> int:
+        """How many groups were published."""
+        return len(self.boxes.sizes)
+
+    @property
+    def counterfeits(self) -> int:
+        """How many records of nobody were added."""
+        return 0 if self.draft.counterfeits is None else len(self.draft.counterfeits.groups)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever sends it out should know."""
+        if self.draft.exact:
+            return (EXACT,)
+        tight = self.draft.cuts is None and any(taxonomy.runs for taxonomy in self.table.taxonomies)
+        return (TIGHT,) if tight else ()
+
+    def __str__(self) -> str:
+        """What went out, in one sentence."""
+        rows = self.table.rows - self.suppressed
+        made = f"Release by the method {self.method}, which meets {self.requirement}"
+        left = f"{self.suppressed:,} rows left out, {self.counterfeits:,} counterfeits"
+        return f"{made}: {rows:,} rows in {self.groups:,} groups, {left}."
+
+    __repr__ = __str__  # the fields would show what is private
+
+    def _repr_html_(self) -> str:
+        """For a notebook: the first rows as published."""
+        frame = next(iter(self.tables.values())).head(_SHOWN)
+        return card(
+            str(self), frame.columns, [["" if cell is None else str(cell) for cell in row] for row in frame.rows()]
+        )
+
+    def write(self, path: str, *, force: bool = False) -> list[str]:
+        """Write the published tables; a second table goes beside the first. Returns the paths."""
+        places = self.places(path)
+        write_files(list(zip(self.tables.values(), places, strict=True)), force=force)
+        return places
+
+    def stage(self, staging: Staging, path: str, *, force: bool = False) -> list[str]:
+        """The same beside their places, to be placed with other files."""
+        places = self.places(path)
+        stage_tables(staging, list(zip(self.tables.values(), places, strict=True)), force=force)
+        return places
+
+    def places(self, path: str) -> list[str]:
+        """Where each table goes."""
+        return [path, *(second_path(path, name) for name in list(self.tables)[1:])]

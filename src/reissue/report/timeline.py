@@ -1,0 +1,100 @@
+"""Risk over time: how many people each attack exposes once a release is out."""
+
+from dataclasses import dataclass
+
+from reissue.attacks import registered
+from reissue.attacks.findings import Findings, Point
+from reissue.report.scale import Axis, fit
+
+__all__ = ["Line", "Timeline", "risk_over_time"]
+
+WIDTH, HEIGHT = 480, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 12, 14, 44
+MARKS = ("circle", "square", "triangle", "diamond", "cross", "ring", "bar")
+"""Each line has its own mark, so that colours are not needed to tell them apart."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One attack through time."""
+
+    attack: str
+    place: int
+    """Decides colour and mark."""
+    mark: str
+    points: tuple[tuple[float, float], ...]
+    joined: bool
+    """Whether the points build on each other; an attack on single releases has no line."""
+    values: tuple[int | None, ...]
+    """People by release of the table."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The whole chart."""
+
+    lines: tuple[Line, ...]
+    releases: tuple[int, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    left: int
+    right: int
+    top: int
+    bottom: int
+    sentence: str
+    alone: bool
+    """Whether some attack judges releases by themselves."""
+    fewer: bool
+    """Whether attacks that expose nobody were left out."""
+
+
+def risk_over_time(findings: Findings) -> Timeline | None:
+    """The chart; None where there is nothing to show. Attacks that expose nobody are left out, unless none does."""
+    shown = {name: points for name, points in findings.timeline.items() if points}
+    shown = {name: points for name, points in shown.items() if any(point.people for point in points)} or shown
+    releases = tuple(sorted({point.release for points in shown.values() for point in points}))
+    if len(releases) < 2:
+        return None
+    most = max(point.people for points in shown.values() for point in points)
+    across = Axis(releases[0], releases[-1], _LEFT, WIDTH - _RIGHT)
+    up = fit(0, max(most, 4), HEIGHT - _BOTTOM, _TOP, whole=True)
+    known = registered()
+    lines = tuple(
+        _line(name, place, points, releases, across, up, joined=name not in known or not known[name].alone)
+        for place, (name, points) in enumerate(shown.items())
+    )
+    return Timeline(
+        lines,
+        releases,
+        tuple((across(number), str(number)) for number in releases),
+        tuple(up.ticks()),
+        _LEFT,
+        WIDTH - _RIGHT,
+        _TOP,
+        HEIGHT - _BOTTOM,
+        _sentence(shown, releases),
+        not all(line.joined for line in lines),
+        len(shown) < len(findings.timeline),
+    )
+
+
+def _line(
+    name: str, place: int, points: tuple[Point, ...], releases: tuple[int, ...], across: Axis, up: Axis, *, joined: bool
+) -> Line:
+    by_release = {point.release: point.people for point in points}
+    places = tuple((across(point.release), up(point.people)) for point in points)
+    values = tuple(by_release.get(release) for release in releases)
+    return Line(name, place % len(MARKS), MARKS[place % len(MARKS)], places, joined, values)
+
+
+def _sentence(shown: dict[str, tuple[Point, ...]], releases: tuple[int, ...]) -> str:
+    """What the picture says, for those who do not see it."""
+    first = {name: next((p.release for p in points if p.people), None) for name, points in shown.items()}
+    found = {name: release for name, release in first.items() if release is not None}
+    if not found:
+        return f"No attack exposes anybody at any time, from release {releases[0]} to release {releases[-1]}."
+    told = [
+        f"{name} exposes {shown[name][-1].people:,} people at the end, the first with release {release}"
+        for name, release in found.items()
+    ]
+    return "; ".join(told) + "."

@@ -1,0 +1,70 @@
+"""The report's own sentences and numbers."""
+
+from collections.abc import Mapping, Sequence
+
+from reissue.attacks.findings import Findings, Status
+from reissue.utility import Utility
+from reissue.words import plural
+
+__all__ = ["compared", "costs", "figures", "title"]
+
+
+def title(findings: Findings) -> str:
+    """What the page is about."""
+    if len(findings.releases) == 1:
+        return "What this release gives away"
+    return "What these releases give away together"
+
+
+def figures(findings: Findings) -> list[tuple[str, str]]:
+    """The few numbers beside the verdict: what, how much."""
+    shown = []
+    exposing, not_run = findings.of(Status.EXPOSED), findings.of(Status.NOT_RUN)
+    if len(findings):
+        ended = [f"{len(exposing)} of {len(findings) - len(not_run)} expose people"]
+        ended += [f"{len(not_run)} not run"] if not_run else []
+        shown.append(("Attacks", ", ".join(ended)))
+    certain = max((int(one.details.get("sure", 0)) for one in findings), default=0)
+    sure = [one.worst for one in findings if one.worst is not None and (one.measure or "").startswith("posterior")]
+    if certain:
+        shown.append(("Of whom a value is known for sure", "1 person" if certain == 1 else f"{certain:,} people"))
+    elif sure:
+        shown.append(("Surest link of a person to a value", f"{max(sure):.0%}"))
+    if findings.releases:
+        rows = sum(one.rows for one in findings.releases)
+        shown.append(("Read", f"{plural(len(findings.releases), 'release')}, {plural(rows, 'row')}"))
+        smallest = min(one.smallest for one in findings.releases)
+        shown.append(("Smallest group in any release", plural(smallest, "row")))
+    return shown
+
+
+def costs(some: Mapping[str, Sequence[Utility]]) -> list[str]:
+    """What protection cost on average, a sentence for each way of publishing."""
+    lines = []
+    for name, utilities in some.items():
+        told = f"{name}: a published value covers {_mean([one.loss for one in utilities]):.1%} of its column on average"
+        errors = [one.queries.median for one in utilities if one.queries is not None]
+        if errors:
+            told += f"; half of the count queries are off by {_mean(errors):.1%} or less"
+        lost, added = sum(one.suppressed for one in utilities), sum(one.added for one in utilities)
+        told += f"; {plural(lost, 'row')} left out" if lost else "; no row left out"
+        lines.append(f"{told}, {plural(added, 'counterfeit')} added." if added else f"{told}.")
+    return lines
+
+
+def compared(some: Mapping[str, Sequence[Utility]]) -> list[tuple[str, list[str]]]:
+    """A line for each release: loss and query error of every way of publishing."""
+    longest = max((len(utilities) for utilities in some.values()), default=0)
+    lines = []
+    for place in range(longest):
+        cells = []
+        for utilities in some.values():
+            one = utilities[place] if place < len(utilities) else None
+            error = None if one is None or one.queries is None else one.queries.median
+            cells += ["–" if one is None else f"{one.loss:.1%}", "–" if error is None else f"{error:.1%}"]
+        lines.append((str(place + 1), cells))
+    return lines
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

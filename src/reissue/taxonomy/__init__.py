@@ -1,0 +1,1 @@
+"""Taxonomies: trees over the values of a column, from files, tables or rules, and how published values are written."""

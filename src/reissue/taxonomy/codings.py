@@ -1,0 +1,351 @@
+"""Hierarchies and codings: what the schema says about a column, and what becomes of it with the column's values.
+
+A `Hierarchy` is what the schema says about a column; together with the values that occur it becomes a `Coding`: a
+Taxonomy and the typed leaf values that turn a column into leaf codes.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reissue._arrays import Codes
+from reissue.errors import TaxonomyError
+from reissue.taxonomy.numbers import EXACT, automatic_widths, check_widths, dates, prefixes, ranges, texts
+from reissue.taxonomy.paths import from_paths, read_hierarchy, tree_paths, with_unlisted
+from reissue.taxonomy.tree import ROOT, Taxonomy, assemble, check_names
+
+__all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "automatic_widths", "prepare", "read_hierarchy", "unrounded"]
+
+KINDS = ("auto", "flat", "ranges", "prefix", "dates", "file", "tree")
+DATE_STEPS = ("month", "quarter", "year", "decade")
+_WIDE = (pl.Int128, pl.UInt128, pl.UInt64)
+_FIT = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean, pl.Date, pl.Datetime, pl.Time)
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """How the values of one column are generalized, as the schema says it."""
+
+    kind: str = "auto"
+    """One of KINDS; may be left out where `ranges`, `prefix`, `file` or `tree` says it."""
+    ranges: tuple[float, ...] = ()
+    """Widths of the ranges, each a multiple of the one before."""
+    prefix: tuple[int, ...] = ()
+    """How many characters are kept, fewer and fewer."""
+    dates: tuple[str, ...] = DATE_STEPS
+    file: Path | None = None
+    tree: Mapping[str, Any] = field(default_factory=dict)
+    delimiter: str | None = None
+    header: bool = False
+    unlisted: str = "error"
+    """What a value that the file or tree lacks means: "error", or "root" to hang it directly under the root."""
+    ordered: bool | None = None
+    """Whether ranges other than the file's own may be published; by default yes if all leaves are numbers."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise TaxonomyError(f"A taxonomy's kind must be one of {', '.join(KINDS)}.")
+        given = [kind for kind in ("ranges", "prefix", "file", "tree") if getattr(self, kind)]
+        if self.kind == "auto" and len(given) == 1:
+            object.__setattr__(self, "kind", given[0])
+        if given not in ([], [self.kind]):
+            raise TaxonomyError(f"A taxonomy of kind '{self.kind}' cannot have {' and '.join(given)} too.")
+        if self.kind in {"file", "tree"} and not given:
+            raise TaxonomyError(f"A taxonomy of kind '{self.kind}' needs `{self.kind}`, and not an empty one.")
+        self._check_steps()
+        self._check_options()
+
+    def _check_steps(self) -> None:
+        check_widths(self.ranges)
+        steps = list(self.prefix)
+        if self.kind == "prefix" and (not steps or min(steps) < 1 or steps != sorted(set(steps), reverse=True)):
+            raise TaxonomyError("`prefix` must list how many characters to keep, fewer each time, for example [3, 1].")
+        if [step for step in DATE_STEPS if step in self.dates] != list(self.dates):
+            raise TaxonomyError(f"`dates` must list some of {', '.join(DATE_STEPS)}, in this order.")
+
+    def _check_options(self) -> None:
+        if self.unlisted not in {"error", "root"}:
+            raise TaxonomyError('`unlisted` must be "error" or "root".')
+        if not isinstance(self.header, bool) or not isinstance(self.ordered, bool | None):
+            raise TaxonomyError("`header` and `ordered` must be true or false.")
+        if self.delimiter is not None and (not isinstance(self.delimiter, str) or len(self.delimiter) != 1):
+            raise TaxonomyError("`delimiter` must be one single character.")
+        listed = self.kind in {"file", "tree"}
+        if not listed and (self.unlisted != "error" or self.ordered is not None):
+            raise TaxonomyError(
+                "`unlisted` and `ordered` are for taxonomies that list their values: `file` and `tree`."
+            )
+        if self.kind != "file" and (self.header or self.delimiter is not None):
+            raise TaxonomyError("`header` and `delimiter` are for taxonomies from a `file`.")
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """A taxonomy with the typed values of its leaves: turns a column into leaf codes."""
+
+    hierarchy: Hierarchy
+    taxonomy: Taxonomy
+    leaves: pl.Series
+    """The leaves' values in code order, without the missing one."""
+
+    @classmethod
+    def build(cls, hierarchy: Hierarchy, column: pl.Series, *, published: bool = True) -> "Coding":
+        """The coding for a prepared column (see `prepare`): its own values, and all that the hierarchy lists.
+
+        `published` says that texts of the taxonomy go out, so each must have one meaning only.
+        """
+        values = _distinct(column)
+        missing = len(values) == 0 or column.null_count() > 0
+        taxonomy, leaves = _build(hierarchy, values, missing)
+        if published:
+            _check_leaves(taxonomy, hierarchy, column.name)
+            check_names(taxonomy, column.name)
+        return cls(hierarchy, taxonomy, leaves)
+
+    def decode(self, codes: Codes) -> pl.Series:
+        """The typed values of leaf codes; the missing leaf is null."""
+        known = self.leaves.extend_constant(None, 1) if self.taxonomy.missing else self.leaves
+        return known.gather(codes)
+
+    def encode(self, column: pl.Series) -> tuple[Codes, Codes]:
+        """Leaf codes of a prepared column (-1 where the taxonomy lacks the value), and the row numbers of those."""
+        leaves = self.leaves
+        if column.dtype == pl.String and (leaves.dtype.is_temporal() or leaves.dtype == pl.Boolean):
+            # What was written to a text file comes back as text.
+            codes = _lookup(_time_text(column), _time_text(leaves.cast(pl.String)))
+        else:
+            codes = _lookup(_match(column, leaves), leaves)
+        if self.taxonomy.missing and column.null_count():
+            codes[column.is_null().to_numpy()] = self.taxonomy.size - 1
+        lacking = np.flatnonzero(codes < 0) if codes.min(initial=0) < 0 else np.empty(0, np.int32)
+        return codes, lacking.astype(np.int32)
+
+
+def _build(hierarchy: Hierarchy, values: pl.Series, missing: bool) -> tuple[Taxonomy, pl.Series]:
+    kind = _settle(hierarchy.kind, values)
+    if kind == "prefix":
+        return prefixes(values, hierarchy.prefix, missing=missing), values
+    if kind == "dates":
+        return dates(values, hierarchy.dates, missing=missing), values
+    if kind == "ranges":
+        return ranges(values, hierarchy.ranges or automatic_widths(values), missing=missing), values
+    if kind == "flat":
+        return assemble(texts(values), [], np.arange(len(values), dtype=np.float64), missing=missing), values
+    if hierarchy.file is not None:
+        paths = read_hierarchy(hierarchy.file, hierarchy.delimiter, header=hierarchy.header)
+    else:
+        paths = list(tree_paths(hierarchy.tree))
+    paths = with_unlisted(paths, texts(values)) if hierarchy.unlisted == "root" else paths
+    taxonomy, listed = from_paths(paths, values.name, ordered=hierarchy.ordered, missing=missing)
+    return taxonomy, _typed(pl.Series(values.name, listed, dtype=pl.String), values.dtype)
+
+
+def _typed(leaves: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """The listed leaves as numbers if the column holds numbers and every leaf is one."""
+    if not dtype.is_numeric():
+        return leaves
+    typed = leaves.cast(dtype, strict=False)
+    same = typed.null_count() == 0 and (typed.cast(pl.Float64) == leaves.cast(pl.Float64, strict=False)).all()
+    return typed if same and typed.n_unique() == len(typed) else leaves
+
+
+def _check_leaves(taxonomy: Taxonomy, hierarchy: Hierarchy, column: str) -> None:
+    """Refuse values that a reader of the release would take for something else."""
+    stars = ROOT if hierarchy.kind == "prefix" else None
+    bad = [
+        name
+        for name in taxonomy.names
+        if name and (not name.strip(ROOT) or (name[0] == "{" and name[-1] == "}") or (stars and name.endswith(stars)))
+    ]
+    if bad:
+        raise TaxonomyError(
+            f"Column '{column}' has {len(bad)} different values that read like generalized ones, such as '{ROOT}', "
+            "'{..., ...}' or a code that ends in asterisks; a release could not be told from them. Rename these values."
+        )
+
+
+def prepare(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
+    """The column in the type its hierarchy works on: text for prefixes, dates for dates, numbers for ranges."""
+    if not (column.dtype.is_numeric() or isinstance(column.dtype, _FIT)):
+        raise TaxonomyError(
+            f"Column '{column.name}' has a type ({column.dtype.base_type()}) that cannot be generalized. Make it text, "
+            "numbers or dates, or leave it out."
+        )
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    if isinstance(column.dtype, pl.Categorical | pl.Enum | pl.Null):
+        column = column.cast(pl.String)
+    if column.dtype == pl.Datetime and hierarchy.kind != "flat":
+        column = column.dt.date()
+    if column.dtype.is_numeric():
+        return _plain_numbers(column, hierarchy.kind)
+    if hierarchy.kind == "prefix":
+        return column.cast(pl.String)
+    if column.dtype == pl.String and hierarchy.kind in {"dates", "ranges"}:
+        return _parsed(column, hierarchy.kind)
+    return column
+
+
+def unrounded(hierarchy: Hierarchy, column: pl.Series) -> Hierarchy:
+    """The hierarchy for a column that goes out as it is: times that differ by seconds are different values."""
+    return Hierarchy("flat") if hierarchy.kind == "auto" and column.dtype == pl.Datetime else hierarchy
+
+
+def _plain_numbers(column: pl.Series, kind: str) -> pl.Series:
+    """Numbers as Int64 or smaller, or floats, without loss; text where the kind wants text."""
+    if column.dtype.is_float():
+        # Whole numbers with gaps are floats in many tools; 31.0 is the age 31.
+        whole = column.cast(pl.Int64, strict=False)
+        column = whole if (whole.cast(column.dtype) == column).all() and _exact(column) else column
+    if column.dtype.is_decimal() and kind in {"auto", "ranges"}:
+        column = _undecimal(column)
+    if isinstance(column.dtype, _WIDE):
+        narrow = column.cast(pl.Int64, strict=False)
+        column = narrow if narrow.null_count() == column.null_count() else column.cast(pl.String)
+        if column.dtype == pl.String and kind == "ranges":
+            raise TaxonomyError(f"Column '{column.name}' holds whole numbers beyond 64 bits: too large for ranges.")
+    return column.cast(pl.String) if kind == "prefix" else column
+
+
+def _exact(column: pl.Series) -> bool:
+    """Whether neighbouring whole numbers are still different floats."""
+    largest: Any = column.abs().max() or 0
+    return bool(largest < EXACT)
+
+
+def _undecimal(column: pl.Series) -> pl.Series:
+    """Decimals as whole numbers or floats, if these tell them all apart."""
+    scale = getattr(column.dtype, "scale", 0)
+    if scale == 0:
+        return column.cast(pl.Int128)
+    largest: Any = column.abs().max() or 0
+    if int(largest * 10**scale) >= EXACT:
+        raise TaxonomyError(f"Column '{column.name}' holds decimals with more than 15 digits: too many for ranges.")
+    return column.cast(pl.Float64)
+
+
+def _parsed(column: pl.Series, kind: str) -> pl.Series:
+    """Text as dates or numbers."""
+    bare = column.str.strip_chars()
+    if kind == "dates":
+        return _strictly(column, bare.str.to_date("%Y-%m-%d", strict=False), "dates such as 2024-03-31")
+    whole = bare.cast(pl.Int64, strict=False)
+    if whole.null_count() == column.null_count():
+        return whole
+    real = _strictly(column, bare.cast(pl.Float64, strict=False).fill_nan(None), "numbers")
+    if (real.abs() >= EXACT).any():
+        raise TaxonomyError(
+            f"Column '{column.name}' holds numbers of more than 15 digits as text: too long for ranges."
+        )
+    return real
+
+
+def _strictly(raw: pl.Series, parsed: pl.Series, expected: str) -> pl.Series:
+    bad = np.flatnonzero((parsed.is_null() & raw.is_not_null()).to_numpy())
+    if len(bad):
+        rows = ", ".join(str(row + 1) for row in bad[:5])
+        raise TaxonomyError(f"Column '{raw.name}' must hold {expected}; {len(bad)} values do not (first rows: {rows}).")
+    return parsed
+
+
+def _settle(kind: str, values: pl.Series) -> str:
+    """What "auto" means for this column, and whether the kind fits it."""
+    numeric, temporal = values.dtype.is_numeric(), values.dtype == pl.Date
+    if kind == "auto":
+        kind = "ranges" if numeric and len(values) else "dates" if temporal else "flat"
+    if kind == "ranges" and not numeric and len(values):
+        raise TaxonomyError(f"Column '{values.name}' has ranges in the schema, but holds no numbers.")
+    if kind == "dates" and not temporal and len(values):
+        raise TaxonomyError(f"Column '{values.name}' has dates in the schema, but holds no dates.")
+    if kind == "ranges" and len(values) and not (math.isfinite(values[0]) and math.isfinite(values[-1])):
+        raise TaxonomyError(f"Column '{values.name}' holds infinite numbers. Make them missing, or large ones.")
+    return kind if len(values) or kind in {"file", "tree"} else "flat"
+
+
+# --- from values to codes: the hot path ------------------------------------------------------------------------------
+
+
+def _countable(column: pl.Series) -> bool:
+    return column.dtype.is_integer() or column.dtype in {pl.Date, pl.Boolean}
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Integers, days or booleans as plain integers."""
+    return column.cast(pl.Int8) if column.dtype == pl.Boolean else column.to_physical()
+
+
+def _narrow(low: Any, high: Any, rows: int) -> bool:
+    """Whether a table of all integers from low to high is worth its memory."""
+    return low is not None and int(high) - int(low) < max(4 * rows, 2**16)
+
+
+def _distinct(column: pl.Series) -> pl.Series:
+    """The values that occur, sorted."""
+    if column.dtype.is_integer():
+        low, high = column.min(), column.max()
+        if _narrow(low, high, len(column)):
+            present = np.flatnonzero(np.bincount(_offsets(column.drop_nulls(), int(low)))) + int(low)  # type: ignore[arg-type]
+            return pl.Series(column.name, present, dtype=column.dtype)
+    return column.drop_nulls().unique().sort()
+
+
+def _offsets(column: pl.Series, low: int) -> NDArray[np.signedinteger]:
+    """How far above `low` each integer is."""
+    wide = np.int64 if column.dtype in {pl.Int64, pl.UInt32} else np.int32
+    above: NDArray[np.signedinteger] = np.subtract(column.to_numpy(), low, dtype=wide)
+    return above
+
+
+def _match(column: pl.Series, leaves: pl.Series) -> pl.Series:
+    """The column in the leaves' type; null where that would change the value."""
+    if column.dtype == leaves.dtype:
+        return column
+    try:
+        matched = column.cast(leaves.dtype, strict=False)
+        if not (column.dtype.is_numeric() and leaves.dtype.is_numeric()):
+            return matched
+        same = (matched.cast(column.dtype, strict=False) == column).fill_null(value=False)
+    except pl.exceptions.PolarsError:
+        return pl.Series(column.name, [None], dtype=leaves.dtype).new_from_index(0, len(column))
+    return matched if same.all() else pl.select(pl.when(same).then(matched)).to_series()
+
+
+def _time_text(column: pl.Series) -> pl.Series:
+    """Dates and times as text in one of the ways to write them."""
+    return column.str.replace("T", " ", literal=True).str.replace(r"\.0+$", "")
+
+
+def _lookup(column: pl.Series, leaves: pl.Series) -> Codes:
+    """The place of each value among the leaves; -1 where it is missing or none of them."""
+    if len(leaves) == 0 or len(column) == 0:
+        return np.full(len(column), -1, np.int32)
+    if column.dtype == pl.String:
+        found = column.cast(pl.Enum(leaves), strict=False).to_physical()
+        return _signed(found)
+    if _countable(column) and _narrow(_whole(leaves).min(), _whole(leaves).max(), len(column)):
+        return _by_table(_whole(column), _whole(leaves))
+    known = pl.DataFrame({"value": leaves, "code": np.arange(len(leaves), dtype=np.int32)})
+    joined = column.alias("value").to_frame().join(known, on="value", how="left", maintain_order="left")
+    return _signed(joined["code"])
+
+
+def _signed(codes: pl.Series) -> Codes:
+    return codes.cast(pl.Int32).fill_null(-1).to_numpy(writable=True)
+
+
+def _by_table(column: pl.Series, leaves: pl.Series) -> Codes:
+    """Codes from a table of all integers between the smallest and the largest leaf."""
+    low, high = int(leaves.min()), int(leaves.max())  # type: ignore[arg-type]
+    table = np.full(high - low + 2, -1, np.int32)
+    table[leaves.to_numpy().astype(np.int64) - low] = np.arange(len(leaves), dtype=np.int32)
+    if column.null_count() or column.min() < low or column.max() > high:  # type: ignore[operator]
+        inside = column.is_between(low, high).fill_null(value=False)
+        # The table's last place stands for all that is no leaf.
+        column = pl.select(pl.when(inside).then(column.cast(pl.Int64)).otherwise(high + 1)).to_series()
+    return np.take(table, _offsets(column, low))

@@ -1,0 +1,264 @@
+"""Published values back into intervals of leaf codes: `[20, 34]`, `20-34`, node names, `{a, b}`, `53***`, `*`.
+
+Works on what any tool published: with the holder's own coding, or, where only published files are at hand, with a
+coding built from the end points and names that occur in them (`coding_of`). A text that is a node's name means that
+node; only other texts are read as ranges, sets or prefixes. Whole numbers are compared as integers, however large.
+"""
+
+import itertools
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Codes
+from reissue.errors import TaxonomyError
+from reissue.taxonomy.codings import Coding, Hierarchy, prepare
+from reissue.taxonomy.ranges import Number, Span, above, below, calendar_span, is_dated, last, number_of, span_of
+from reissue.taxonomy.tree import ROOT
+
+__all__ = ["Intervals", "coding_of", "parse_column", "span_of"]
+
+_EMPTY = (1, 0, True)
+_ELSEWHERE = "\ue000"
+"""A leaf (or, in codes, characters) that stands for all that a general text means beside what occurs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """A published column as intervals of leaf codes, one per row."""
+
+    lo: Codes
+    hi: Codes
+    exact: Bools
+    """False where the text meant a set of values that is no interval, and its hull is given instead."""
+
+
+class _Reader:
+    """Looks texts up in one taxonomy."""
+
+    def __init__(self, coding: Coding) -> None:
+        self.taxonomy = coding.taxonomy
+        self.dates = coding.leaves.dtype == pl.Date
+        self.prefixed = coding.hierarchy.kind == "prefix"
+        self.heads = [name or "" for name in coding.taxonomy.names[: len(coding.leaves)]]
+
+    @cached_property
+    def nodes(self) -> dict[str, tuple[int, int]]:
+        found: dict[str, tuple[int, int]] = {}
+        for level in self.taxonomy.levels:
+            starts = level.first.tolist()
+            for name, start, after in zip(level.names, starts, starts[1:], strict=False):
+                if name is not None:
+                    found.setdefault(name, (start, after - 1))
+        found.setdefault(self.taxonomy.root, (0, self.taxonomy.size - 1))
+        return found
+
+    @cached_property
+    def commas(self) -> int:
+        """The most commas in one member of a set: those of names, or one in a range."""
+        return max(1, *(name.count(",") for name in self.nodes))
+
+    @cached_property
+    def line(self) -> list[Number]:
+        """The leaves' numbers or days, exactly; empty where they are neither."""
+        spans = [calendar_span(name) if self.dates else number_of(name) for name in self.heads]
+        ends = [span.low if isinstance(span, Span) else span for span in spans]
+        return [end for end in ends if end is not None] if None not in ends else []
+
+    def read(self, text: str | None) -> tuple[int, int, bool] | None:
+        if text is None:
+            last = self.taxonomy.size - 1
+            return (last, last, True) if self.taxonomy.missing else None
+        return self._as_it_is(text) or self._as_it_is(text.strip()) or self._as_notation(text.strip())
+
+    def speaks(self, text: str | None) -> bool:
+        """Whether a text says by itself which values it means: a code, a range, a missing value."""
+        if text is None or self.prefixed:
+            return True
+        return bool(self.line) and span_of(text.strip(), dates=self.dates) is not None
+
+    def _as_it_is(self, text: str) -> tuple[int, int, bool] | None:
+        if _is_root(text):
+            return 0, self.taxonomy.size - 1, True
+        if self.prefixed and text.endswith(ROOT):
+            return self._prefix(text.rstrip(ROOT))
+        return (*self.nodes[text], True) if text in self.nodes else None
+
+    def _as_notation(self, text: str) -> tuple[int, int, bool] | None:
+        if text.startswith("{") and text.endswith("}"):
+            return self._set(text[1:-1].split(","))
+        if self.taxonomy.ordered:
+            return self._run(text) or self._range(text)
+        whole = re.fullmatch(r"(-?\d+)\.0", text)
+        return self._as_it_is(whole[1]) if whole else None
+
+    def _run(self, text: str) -> tuple[int, int, bool] | None:
+        """`[a, b]` between two leaves by name."""
+        low, comma, high = text[1:-1].partition(", ")
+        ends = self.nodes.get(low), self.nodes.get(high)
+        if not (comma and text[0] == "[" and text[-1] == "]" and ends[0] and ends[1]):
+            return None
+        return (ends[0][0], ends[1][1], True) if ends[0][0] <= ends[1][1] else None
+
+    def _range(self, text: str) -> tuple[int, int, bool] | None:
+        span = span_of(text, dates=self.dates)
+        if span is None or not self.line:
+            return None
+        lo = bisect_left(self.line, span.low)
+        hi = (bisect_left if span.open else bisect_right)(self.line, span.high) - 1
+        return (lo, hi, True) if lo <= hi else None
+
+    def _prefix(self, head: str) -> tuple[int, int, bool] | None:
+        lo, hi = bisect_left(self.heads, head), bisect_right(self.heads, head + "\U0010ffff") - 1
+        return (lo, hi, True) if lo <= hi else None
+
+    def _set(self, parts: Sequence[str]) -> tuple[int, int, bool] | None:
+        """The hull of a set; a name that contains commas is found because longer names are tried first."""
+        found = []
+        while parts:
+            sizes = range(min(len(parts), self.commas + 1), 0, -1)
+            tries = ((size, self.read(",".join(parts[:size]).strip())) for size in sizes)
+            size, part = next(((size, part) for size, part in tries if part is not None), (0, None))
+            if part is None:
+                return None
+            found.append(part)
+            parts = parts[size:]
+        found.sort()
+        reach = list(itertools.accumulate((hi for _, hi, _ in found), max))
+        whole = all(end + 1 >= lo for end, (lo, *_) in zip(reach, found[1:], strict=False))
+        return found[0][0], reach[-1], whole and all(exact for *_, exact in found)
+
+
+def parse_column(column: pl.Series, coding: Coding, *, partial: bool = False, strange: bool = False) -> Intervals:
+    """A published column as intervals; a text that the taxonomy does not know is an error that counts rows.
+
+    With `partial` the taxonomy has some people's values only: a range or a prefix with none of them is no error but an
+    empty interval, whose `hi` is below its `lo`. A name stays one, for nobody knows whom it includes; unless `strange`
+    says that whatever the taxonomy does not know is nobody's.
+    """
+    if column.dtype == pl.Datetime and coding.leaves.dtype == pl.Date:
+        column = column.dt.date()
+    texts, place = _texts(column)
+    reader = _Reader(coding)
+    read = [reader.read(text) or (_EMPTY if strange or (partial and reader.speaks(text)) else None) for text in texts]
+    bad = np.array([interval is None for interval in read], np.bool_)
+    if bad.any():
+        rows = np.flatnonzero(bad[place])
+        raise TaxonomyError(
+            f"Column '{column.name}' has {len(rows)} published values that its taxonomy does not know "
+            f"(first rows: {', '.join(str(row + 1) for row in rows[:5])})."
+        )
+    known = np.array([interval for interval in read if interval is not None], np.int32).reshape(-1, 3)
+    return Intervals(known[place, 0], known[place, 1], known[place, 2].astype(np.bool_))
+
+
+def _texts(column: pl.Series) -> tuple[list[str | None], Codes]:
+    """The distinct texts of a column, and which of them each row has."""
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    if not isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String).cast(pl.Categorical(pl.Categories.random()))
+    distinct = column.unique()
+    codes, known = column.to_physical(), distinct.to_physical()
+    beyond = int(_signed(known).max(initial=-1)) + 1
+    table = np.empty(beyond + 1, np.int32)
+    table[_signed(known)] = np.arange(len(distinct), dtype=np.int32)
+    return distinct.cast(pl.String).to_list(), table[_signed(codes)]
+
+
+def _signed(codes: pl.Series) -> Codes:
+    """Category numbers; -1, which is the last place of any table, for a missing one."""
+    return codes.cast(pl.Int32).fill_null(-1).to_numpy()
+
+
+def coding_of(columns: Iterable[pl.Series], hierarchy: Hierarchy) -> Coding:
+    """A coding for published columns alone: leaves are the end points and names that occur in them.
+
+    Two published texts nest, overlap or are equal in it just as they do by what they say. The root is more than all
+    other texts together.
+    """
+    texts = {text for column in columns for text in _texts(column)[0]}
+    names = sorted(text for text in texts if text is not None and not _is_root(text))
+    open_ended = any(text is not None and _is_root(text) for text in texts)
+    parts = [part for name in names for part in _members(name)]
+    if hierarchy.kind in {"file", "tree"}:
+        values = _beyond_the_list(parts, hierarchy)
+    elif hierarchy.kind == "prefix":
+        values, hierarchy = _codes(parts, hierarchy)
+        values += [_ELSEWHERE] * open_ended
+    else:
+        line = _on_a_line(parts, hierarchy, open_ended)
+        if line is not None:
+            return _coding(*line, missing=None in texts)
+        values = parts + [_ELSEWHERE] * open_ended
+        hierarchy = hierarchy if parts else Hierarchy("flat")  # nothing but roots: no number or date to place
+    return _coding(pl.Series("values", values, dtype=pl.String), hierarchy, missing=None in texts)
+
+
+def _coding(values: pl.Series, hierarchy: Hierarchy, *, missing: bool) -> Coding:
+    if missing:
+        values = values.extend_constant(None, 1)
+    return Coding.build(hierarchy, prepare(values, hierarchy), published=False)
+
+
+def _is_root(text: str) -> bool:
+    return bool(text.strip()) and not text.strip().strip(ROOT)
+
+
+def _members(name: str) -> list[str]:
+    """The texts of a set, or the one text."""
+    bare = name.strip()
+    return [part.strip() for part in bare[1:-1].split(",")] if bare[:1] == "{" and bare[-1:] == "}" else [name]
+
+
+def _beyond_the_list(names: Sequence[str], hierarchy: Hierarchy) -> list[str]:
+    """What a file or tree lacks and the schema hangs under the root."""
+    if hierarchy.unlisted == "error":
+        return []
+    reader = _Reader(_coding(pl.Series("values", [], dtype=pl.String), hierarchy, missing=False))
+    return [name for name in names if reader.read(name) is None]
+
+
+def _codes(names: Sequence[str], hierarchy: Hierarchy) -> tuple[list[str], Hierarchy]:
+    """Codes as they are, and one that stands for the others under each prefix."""
+    heads = {name: name.rstrip(ROOT) for name in names}
+    lengths = {len(head) for name, head in heads.items() if head != name}
+    keep = tuple(sorted({*hierarchy.prefix, *lengths} - {0}, reverse=True))
+    values = [head + _ELSEWHERE * (len(name) - len(head)) for name, head in heads.items()]
+    return values, replace(hierarchy, prefix=keep)
+
+
+def _on_a_line(names: Sequence[str], hierarchy: Hierarchy, open_ended: bool) -> tuple[pl.Series, Hierarchy] | None:
+    """End points of ranges as numbers or days, if that is what the texts are."""
+    if hierarchy.kind == "flat" or not names:
+        return None
+    dated = hierarchy.kind == "dates" or (hierarchy.kind == "auto" and any(is_dated(name) for name in names))
+    spans = [span_of(name, dates=dated) for name in names]
+    if hierarchy.kind == "auto" and None in spans:
+        return None
+    ends = sorted(_ends([span for span in spans if span is not None], open_ended))
+    if dated:
+        days = pl.Series("values", [int(end) for end in ends], dtype=pl.Int32).cast(pl.Date)
+        return days, replace(hierarchy, kind="dates")
+    whole = all(isinstance(end, int) and abs(end) < 2**63 for end in ends)
+    return pl.Series("values", ends, dtype=pl.Int64 if whole else pl.Float64), replace(hierarchy, kind="ranges")
+
+
+def _ends(spans: Sequence[Span], open_ended: bool) -> set[Number]:
+    """The first and last point of every span, and points outside for spans without end."""
+    lows, highs = {span.low for span in spans}, {last(span) for span in spans}
+    ends = {int(end) if float(end).is_integer() else end for end in lows | highs if math.isfinite(end)}
+    if -math.inf in lows:
+        ends.add(below(min(ends, default=0), days=True))
+    if math.inf in highs or open_ended:
+        largest = max(ends, default=0)
+        # The root needs a point that no range holds, on whichever side 64 bits have room.
+        room = math.inf in highs or largest < 2**63 - 1
+        ends.add(above(largest, days=True) if room else below(min(ends), days=True))
+    return ends

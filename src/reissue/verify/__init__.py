@@ -1,0 +1,1 @@
+"""Checks that share no arithmetic with the methods: what published columns satisfy."""

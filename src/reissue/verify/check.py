@@ -1,0 +1,290 @@
+"""check: what published columns satisfy, counted from the columns themselves.
+
+Two independent answers: what an algorithm promises is counted again here from what goes out, by code that shares no
+arithmetic with the requirements' own (`groups` counts, `measures` judges). The same code tells what anybody's file
+satisfies; it needs to know only which columns are quasi-identifiers and which are sensitive.
+
+Rows are grouped once (one integer per row, sorted); everything else is read from the counts by group and value.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars as pl
+
+from reissue._notebook import card
+from reissue.errors import DataError, NotMetError, SchemaError, nearest, nearest_column
+from reissue.published import Form, PublishedRelease, read_published
+from reissue.requirements import Requirement, parse
+from reissue.schema import Schema
+from reissue.taxonomy.codings import Coding
+from reissue.verify.groups import Groups, read_groups
+from reissue.verify.measures import distance, effective, judge, largest_share, spread, tail_ratio, worst_odds
+from reissue.words import number
+
+__all__ = ["Check", "Measure", "Verdict", "check", "meets"]
+
+
+_TAKEN = {
+    Form.GENERALIZED: "; the worst group decides.",
+    Form.NUMBERED: ", as the column 'group' numbers them; the worst group decides.",
+    Form.PERMUTED: (
+        ", as the column 'group' numbers them; the worst group decides. Rows of a group show quasi-identifiers of "
+        "their own: this holds only if the sensitive values were put into random order inside each group."
+    ),
+    Form.TWO_TABLES: ", as the column 'group' of both tables numbers them; the worst group decides.",
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One thing that was measured: the worst over all groups."""
+
+    name: str
+    """The requirement that the value belongs to, as it is written."""
+    value: float | None
+    """None where no finite value would do."""
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether one requirement is met, and where not."""
+
+    requirement: str
+    met: bool
+    groups: int
+    """Groups that fall short."""
+    rows: int
+    """Rows in those groups."""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if self.met:
+            return f"{self.requirement} is met."
+        return f"{self.requirement} is not met: {self.groups:,} groups with {self.rows:,} rows fall short."
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a published table satisfies."""
+
+    rows: int
+    groups: int
+    measures: tuple[Measure, ...]
+    verdicts: tuple[Verdict, ...] = ()
+    form: Form = Form.GENERALIZED
+    """How the table was taken to be published."""
+
+    @property
+    def first(self) -> str:
+        """How much there is, and what was taken for a group."""
+        return f"{self.rows:,} rows in {self.groups:,} groups{_TAKEN[self.form]}"
+
+    @property
+    def met(self) -> bool:
+        """Whether all that was asked for is met."""
+        return all(verdict.met for verdict in self.verdicts)
+
+    def __getitem__(self, name: str) -> float | None:
+        """The value of a measure."""
+        values = {measure.name: measure.value for measure in self.measures}
+        if name not in values:
+            raise KeyError(f"'{name}' was not measured." + nearest(name, values))
+        return values[name]
+
+    def __str__(self) -> str:
+        """Everything in words, one sentence a line."""
+        return "\n".join([self.first, *(m.sentence for m in self.measures), *(v.sentence for v in self.verdicts)])
+
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        verdicts = [["met" if one.met else "NOT MET", "", one.sentence] for one in self.verdicts]
+        measures = [[one.name, number(one.value), one.sentence] for one in self.measures]
+        return card(self.first, ["measure", "value", "in words"], verdicts + measures)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "form": self.form.value, "met": self.met}
+
+    def raise_if_not_met(self) -> None:
+        """Turn a requirement that is not met into an error."""
+        failed = [verdict.sentence for verdict in self.verdicts if not verdict.met]
+        if failed:
+            raise NotMetError("What was published does not do. " + " ".join(failed))
+
+
+def meets(published: Any, schema: Schema, requirement: Requirement, secrets: Sequence[Coding] = ()) -> bool:
+    """Whether a release meets a requirement, counted from its published columns.
+
+    `secrets` are the holder's codings of the sensitive columns. Distances are measured from the distribution in the
+    published table, which is all that its readers see.
+    """
+    release = read_published(published, schema, as_text=False)
+    if not release.consistent:
+        return False
+    groups = read_groups(release, secrets=secrets, sensitive=requirement.sensitive)
+    return all(judge(part, groups).all() for part in requirement.parts())
+
+
+def check(
+    published: Any,
+    schema: Schema,
+    requirement: Requirement | str | None = None,
+    *,
+    by: str | None = None,
+    delimiter: str = ",",
+) -> Check:
+    """What published columns satisfy: k, every kind of l, t, shares; and whether they meet a requirement.
+
+    `published` is a dataframe, a path or a Release; a bucketized release is a pair of tables, or a mapping with
+    "quasi" and "sensitive". Rows with the same quasi-identifiers are a group, or, where the release numbers its groups
+    as ours do (the column `group`), rows with the same number; `by` names another column that does. The schema needs
+    only name the columns (`Schema.of_columns`); with a taxonomy of the sensitive column, distances that use it are
+    measured too.
+    """
+    requirement = parse(requirement) if isinstance(requirement, str) else requirement
+    if not schema.quasi:
+        raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
+    release = read_published(published, schema, delimiter=delimiter, as_text=False)
+    _refuse(release, by)
+    if requirement is not None and requirement.sensitive and not schema.sensitive:
+        raise SchemaError(
+            f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
+        )
+    groups = read_groups(release, by=by)
+    if requirement is not None:
+        requirement.fits(groups.domain)
+    parts = () if requirement is None else requirement.parts()
+    form = release.form if by is None else Form.PERMUTED
+    measures = _measures(groups, schema, form) if schema.sensitive else (_k(groups, form),)
+    rows = int(groups.size.sum())
+    return Check(rows, groups.total, measures, tuple(_verdict(part, groups) for part in parts), form)
+
+
+def _refuse(release: PublishedRelease, by: str | None) -> None:
+    """Stop at tables that cannot be counted."""
+    for frame, needed in (
+        (release.main, (*release.schema.quasi, *([by] if by else []))),
+        (release.values, release.schema.sensitive),
+    ):
+        absent = [column for column in needed if column not in frame.columns]
+        if absent:
+            raise SchemaError(
+                f"The published table lacks columns: {', '.join(absent)}." + nearest_column(absent[0], frame.columns)
+            )
+        if not frame.height:
+            raise DataError("The published table has no rows.")
+    if not release.consistent:
+        raise DataError("The two tables do not belong together: the sizes of their groups differ.")
+
+
+def _verdict(requirement: Requirement, groups: Groups) -> Verdict:
+    failed = ~judge(requirement, groups)
+    rows = int(groups.size.filter(failed).sum())
+    return Verdict(str(requirement), not failed.any(), int(failed.sum()), rows)
+
+
+# --- measures in words -----------------------------------------------------------------------------------------------
+
+
+def _measures(groups: Groups, schema: Schema, form: Form) -> tuple[Measure, ...]:
+    taxonomy = groups.domain.taxonomy
+    found = [_k(groups, form), _l(groups), _entropy(groups), _recursive(groups, 2), _recursive(groups, 3)]
+    found += [_simple(groups), _confidence(groups), _alpha_k(groups), _t(groups, "equal")]
+    if taxonomy is not None and taxonomy.ordered:
+        found += [_t(groups, "ordered"), _k_e(groups)]
+    # Ranges that nobody chose say nothing about how far apart values are.
+    if taxonomy is not None and taxonomy.height > 1 and schema.hierarchy(schema.sensitive[0]).kind != "auto":
+        found += [_t(groups, "hierarchical")]
+    return (*found, _c_k(groups), _m_unique(groups))
+
+
+def _least(values: pl.Series) -> float:
+    return float(values.min())  # type: ignore[arg-type]
+
+
+def _most(values: pl.Series) -> float:
+    return float(values.max())  # type: ignore[arg-type]
+
+
+def _k(groups: Groups, form: Form) -> Measure:
+    k, shared = int(_least(groups.size)), "quasi-identifiers" if form.boxes else "group"
+    if k == 1:
+        alone = int((groups.size == 1).sum())
+        return Measure("k", 1, f"{alone:,} records are alone with their {shared} (k = 1).")
+    return Measure("k", k, f"Every record shares its {shared} with at least {k - 1:,} others (k = {k:,}).")
+
+
+def _l(groups: Groups) -> Measure:
+    distinct = int(_least(groups.distinct))
+    if distinct == 1:
+        rows = int(groups.size.filter(groups.distinct == 1).sum())
+        return Measure("l", 1, f"{rows:,} records are in groups with one sensitive value only: it is known (l = 1).")
+    return Measure("l", distinct, f"Every group has at least {distinct} different sensitive values (l = {distinct}).")
+
+
+def _entropy(groups: Groups) -> Measure:
+    value = _least(effective(groups))
+    words = f"The most uneven group is as diverse as {value:.4g} equally frequent values (entropy l = {value:.4g})."
+    return Measure("entropy-l", value, words)
+
+
+def _recursive(groups: Groups, rank: int) -> Measure:
+    name, ratio = f"recursive:l={rank}", _most(tail_ratio(groups, rank))
+    if math.isinf(ratio):
+        words = f"Some group has fewer than {rank} sensitive values, so no c makes it recursive (c,{rank})-diverse."
+        return Measure(name, None, words)
+    return Measure(name, ratio, f"Recursive (c,{rank})-diversity holds for every c above {ratio:.4g}.")
+
+
+def _simple(groups: Groups) -> Measure:
+    value = 1 / _most(largest_share(groups))
+    return Measure("simple-l", value, f"No value makes up more than 1/{value:.4g} of a group (simplified l-diversity).")
+
+
+def _confidence(groups: Groups) -> Measure:
+    value = _most(largest_share(groups))
+    words = f"In the worst group a sensitive value can be inferred with confidence {value:.4g}."
+    return Measure("confidence", value, words)
+
+
+def _alpha_k(groups: Groups) -> Measure:
+    value, k = _most(largest_share(groups)), int(_least(groups.size))
+    return Measure("alpha-k", value, f"(alpha,k)-anonymity holds for alpha = {value:.4g} and k = {k:,}.")
+
+
+def _t(groups: Groups, kind: str) -> Measure:
+    value = _most(distance(groups, kind))
+    name = "t" if kind == "equal" else f"t:{kind}"
+    words = f"Every group's distribution is within {value:.4g} of the whole table's ({kind} distance, t = {value:.4g})."
+    return Measure(name, value, words)
+
+
+def _k_e(groups: Groups) -> Measure:
+    distinct, reach = spread(groups)
+    k, e = int(_least(distinct)), _least(reach)
+    words = (
+        f"Every group has at least {k} different sensitive numbers over a range of at least {e:g} ((k,e)-anonymity)."
+    )
+    return Measure("k-e", e, words)
+
+
+def _c_k(groups: Groups) -> Measure:
+    value = 1 / (1 + float(worst_odds(groups, 1).min()))
+    words = (
+        "Someone who knows one fact of the kind 'if she has this, so does he' can infer a value with probability "
+        f"{value:.4g} at most ((c,1)-safety)."
+    )
+    return Measure("c-k:k=1", value, words)
+
+
+def _m_unique(groups: Groups) -> Measure:
+    repeated = int((groups.largest > 1).sum())
+    if repeated:
+        return Measure("m-unique", 0, f"{repeated:,} groups have some sensitive value twice, so they are not m-unique.")
+    m = int(_least(groups.size))
+    return Measure("m-unique", m, f"No group has a sensitive value twice; the table is {m}-unique.")

@@ -1,0 +1,193 @@
+"""Published tables back into groups and counts, with Polars, sharing nothing with the algorithms' own counting.
+
+What a group is, the reader of published tables says. Every column becomes small integers, the columns of a row
+one integer, and sorted integers become runs: group, sensitive value, how many rows. All checks work on those runs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from reissue.counting.cells import Domain
+from reissue.errors import TaxonomyError
+from reissue.published import Form, PublishedRelease
+from reissue.schema import Schema
+from reissue.taxonomy.codings import Coding, Hierarchy, prepare, unrounded
+from reissue.taxonomy.tree import Taxonomy
+
+__all__ = ["Groups", "read_groups"]
+
+_LIMIT = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Published groups: runs of (group, value, count), and what is known about the values."""
+
+    runs: pl.DataFrame
+    """Columns `group` (0, 1, ...), `value`, `count`, sorted by group, then value."""
+    domain: Domain
+    """The values in the table that distances are measured from, and their taxonomy where there is one."""
+
+    @cached_property
+    def statistics(self) -> pl.DataFrame:
+        """Rows, distinct values and rows of the most frequent value, group by group."""
+        count = pl.col("count")
+        return self.runs.group_by("group", maintain_order=True).agg(
+            count.sum().alias("size"), pl.len().alias("distinct"), count.max().alias("largest")
+        )
+
+    @property
+    def total(self) -> int:
+        """How many groups there are."""
+        return self.statistics.height
+
+    @property
+    def size(self) -> pl.Series:
+        """Rows of each group."""
+        return self.statistics["size"]
+
+    @property
+    def distinct(self) -> pl.Series:
+        """Distinct sensitive values of each group."""
+        return self.statistics["distinct"]
+
+    @property
+    def largest(self) -> pl.Series:
+        """Rows of each group's most frequent value."""
+        return self.statistics["largest"]
+
+    @cached_property
+    def share(self) -> pl.Series:
+        """The share of each run in its group."""
+        return (self.runs["count"] / self.size.gather(self.runs["group"])).alias("share")
+
+    @cached_property
+    def ranked(self) -> pl.DataFrame:
+        """Runs with the most frequent value of each group first, and their place in the group (0, 1, ...)."""
+        most = self.runs["count"].max()
+        width = int(most if isinstance(most, int) else 0) + 1
+        key = (self.runs["group"].cast(pl.Int64) * width + (width - 1 - self.runs["count"].cast(pl.Int64))).sort()
+        first = self.distinct.cum_sum() - self.distinct
+        # Polars groups sorted columns run by run, if it is told that they are sorted.
+        ranked = pl.DataFrame({"group": (key // width).set_sorted(), "count": width - 1 - key % width})
+        return ranked.with_columns((pl.int_range(pl.len()) - first.gather(ranked["group"])).alias("place"))
+
+    def top(self, ranks: int) -> pl.Series:
+        """Rows of each group's most frequent values taken together."""
+        if ranks == 1:
+            return self.largest.cast(pl.Int64)
+        first = self.ranked.filter(pl.col("place") < ranks)
+        return first.group_by("group", maintain_order=True).agg(pl.col("count").sum())["count"]
+
+    def sum(self, each: pl.Series) -> pl.Series:
+        """Sums over each group's runs."""
+        runs = pl.DataFrame({"group": self.runs["group"], "each": each})
+        return runs.group_by("group", maintain_order=True).agg(pl.col("each").sum())["each"]
+
+
+def read_groups(
+    published: PublishedRelease, *, secrets: Sequence[Coding] = (), sensitive: bool = True, by: str | None = None
+) -> Groups:
+    """Count published tables by group and sensitive value; `by` names another column that numbers the groups.
+
+    `secrets` are the holder's codings of the sensitive columns; without them the published values make their own.
+    Sensitive values are left alone if nobody asks for them.
+    """
+    rows, schema = published.values, published.schema
+    if by is not None or published.form == Form.GENERALIZED:
+        key, bound = _key(rows, list(schema.quasi) if by is None else [by])
+    else:
+        key, bound = pl.Series(published.value_group), published.groups
+    weights = pl.Series(published.weights) if published.tables.apart else None
+    values, domain = _values(rows, weights, schema, secrets) if sensitive and schema.sensitive else _nothing(rows)
+    if bound * domain.size > _LIMIT:
+        key = key.rank("dense").cast(pl.Int64)
+    return Groups(_runs(key * domain.size + values, domain.size, weights), domain)
+
+
+def _number(column: pl.Series) -> tuple[pl.Series, int]:
+    """A column as numbers 0, 1, ..., equal where the values are equal, and how many numbers there are at most."""
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    whole = column.dtype.is_integer() and column.dtype not in {pl.UInt64, pl.Int128, pl.UInt128}  # what 64 bits hold
+    counted = whole or column.dtype.is_temporal() or isinstance(column.dtype, pl.Boolean | pl.Enum)
+    if not counted:
+        own = pl.Categorical(pl.Categories.random())
+        column = column.cast(pl.String).cast(own)
+    codes = column.to_physical().cast(pl.Int64)
+    low, high = codes.min(), codes.max()
+    if not (isinstance(low, int) and isinstance(high, int)):
+        return pl.repeat(0, len(codes), dtype=pl.Int64, eager=True), 1
+    if high - low > 4 * len(codes) + 1024:
+        codes = codes.rank("dense").cast(pl.Int64)
+        low, high = 1, int(codes.max())  # type: ignore[arg-type]
+    codes = codes - low
+    missing = column.null_count() > 0
+    return (codes.fill_null(high - low + 1) if missing else codes), high - low + 1 + missing
+
+
+def _key(frame: pl.DataFrame, columns: list[str]) -> tuple[pl.Series, int]:
+    """One integer per row, equal where all columns are equal, and a bound above all of them."""
+    key, bound = pl.repeat(0, frame.height, dtype=pl.Int64, eager=True), 1
+    for name in columns:
+        codes, size = _number(frame[name])
+        if bound * size > _LIMIT:
+            key = key.rank("dense").cast(pl.Int64)
+            bound = frame.height + 1
+        key, bound = key * size + codes, bound * size
+    return key, bound
+
+
+def _runs(keys: pl.Series, width: int, weights: pl.Series | None) -> pl.DataFrame:
+    if weights is None:
+        runs = keys.sort().rle().struct.unnest().rename({"len": "count", "value": "key"})
+    else:
+        counted = pl.DataFrame({"key": keys, "count": weights.cast(pl.Int64)})
+        runs = counted.group_by("key").agg(pl.col("count").sum()).filter(pl.col("count") > 0).sort("key")
+    key = pl.col("key")
+    return runs.select((key // width).rle_id().alias("group"), (key % width).alias("value"), "count")
+
+
+def _nothing(rows: pl.DataFrame) -> tuple[pl.Series, Domain]:
+    """One sensitive value for all."""
+    return pl.repeat(0, rows.height, dtype=pl.Int64, eager=True), Domain(np.array([rows.height], np.int64))
+
+
+def _values(
+    rows: pl.DataFrame, weights: pl.Series | None, schema: Schema, secrets: Sequence[Coding]
+) -> tuple[pl.Series, Domain]:
+    """The sensitive value of each row as a number, and the domain of those numbers in the published table."""
+    coded = [
+        _leaves(rows[name], schema.hierarchy(name), secrets[place : place + 1])
+        for place, name in enumerate(schema.sensitive)
+    ]
+    values, taxonomy = coded[0]
+    size = taxonomy.size
+    if len(coded) > 1:
+        together = pl.DataFrame({str(place): codes for place, (codes, _) in enumerate(coded)})
+        values = _key(together, together.columns)[0].rank("dense").cast(pl.Int64) - 1
+        size = max(values.n_unique(), 1)
+    totals = np.bincount(values.to_numpy(), None if weights is None else weights.to_numpy(), size)
+    return values, Domain(totals.astype(np.int64), taxonomy if len(coded) == 1 else None)
+
+
+def _leaves(column: pl.Series, hierarchy: Hierarchy, secret: Sequence[Coding]) -> tuple[pl.Series, Taxonomy]:
+    """A sensitive column as leaf codes, looked up once per distinct value."""
+    codes, size = _number(column)
+    first = codes.is_first_distinct()
+    hierarchy = secret[0].hierarchy if secret else unrounded(hierarchy, column)
+    values = prepare(column.filter(first), hierarchy)
+    coding = secret[0] if secret else Coding.build(hierarchy, values, published=False)
+    leaves, unlisted = coding.encode(values)
+    if len(unlisted):
+        raise TaxonomyError(
+            f"Column '{column.name}' has {len(unlisted)} different values that its taxonomy lacks. Add them to the "
+            'hierarchy, or write  unlisted = "root"  to hang them directly under the root.'
+        )
+    leaf = np.zeros(size, np.int64)
+    leaf[codes.filter(first).to_numpy()] = leaves
+    return pl.Series(column.name, leaf[codes.to_numpy()]), coding.taxonomy

@@ -1,0 +1,232 @@
+"""What published groups measure up to: one value per group, and a judge for every requirement.
+
+The twin of `requirements`: the same definitions by other arithmetic, so that a mistake in one shows in the other.
+Distances sum both sides of |P - Q| (equal), compare quantiles (ordered), or move mass up node by node as Li et al. do
+(hierarchical); worst-case disclosure is the dynamic program of Martin et al. over all groups of the table at once.
+A requirement of the user's own is judged by its own `holds`, on counts of the published columns, unless a judge is
+registered for it with `judge.register`.
+"""
+
+from functools import singledispatch
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools
+from reissue.counting.cells import Counts
+from reissue.requirements import (
+    KE,
+    AlphaK,
+    CKSafety,
+    Confidence,
+    EntropyLDiversity,
+    KAnonymity,
+    LDiversity,
+    MUnique,
+    Personalized,
+    RecursiveLDiversity,
+    Requirement,
+    SimpleLDiversity,
+    TCloseness,
+)
+from reissue.requirements._values import Sets, masks
+from reissue.taxonomy.tree import Level
+from reissue.verify.disclosure import worst_odds
+from reissue.verify.groups import Groups
+
+__all__ = [
+    "distance",
+    "effective",
+    "judge",
+    "largest_share",
+    "spread",
+    "tail_ratio",
+    "worst_odds",
+]
+
+_SLACK = 1e-11
+"""More than the requirements' own, so that rounding never makes the two answers differ."""
+
+
+def effective(groups: Groups) -> pl.Series:
+    """The number of equally frequent values that would have the group's entropy."""
+    share = groups.share
+    return (-groups.sum(share * share.log())).exp()
+
+
+def tail_ratio(groups: Groups, rank: int) -> pl.Series:
+    """The most frequent value's rows over those of the values from a rank on; infinite where there are none."""
+    return groups.largest / (groups.size.cast(pl.Int64) - groups.top(rank - 1))
+
+
+def largest_share(groups: Groups, values: Sets = ()) -> pl.Series:
+    """The largest share that a value has in a group; of named values or sets only, if any are named."""
+    if not values:
+        return groups.largest / groups.size
+    shares = [_share(groups, mask) for mask in masks(groups.domain, values)]
+    return pl.DataFrame({str(number): share for number, share in enumerate(shares)}).max_horizontal()
+
+
+def _share(groups: Groups, mask: Bools) -> pl.Series:
+    rows = pl.Series(mask).gather(groups.runs["value"]) * groups.runs["count"].cast(pl.Int64)
+    return groups.sum(rows) / groups.size
+
+
+def spread(groups: Groups) -> tuple[pl.Series, pl.Series]:
+    """How many different numbers a group has, and the range that they span; missing is no number."""
+    domain = groups.domain
+    places = pl.Series(domain.positions)
+    if domain.taxonomy is not None and domain.taxonomy.missing:
+        places = places.head(domain.size - 1).extend_constant(None, 1)
+    runs = pl.DataFrame({"group": groups.runs["group"], "place": places.gather(groups.runs["value"])})
+    place = pl.col("place")
+    found = runs.group_by("group", maintain_order=True).agg(
+        place.count().alias("numbers"), (place.max() - place.min()).fill_null(0.0).alias("range")
+    )
+    return found["numbers"], found["range"]
+
+
+def distance(groups: Groups, kind: str) -> pl.Series:
+    """The earth mover's distance between a group's distribution and the whole table's."""
+    return {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}[kind](groups)
+
+
+def _equal(groups: Groups) -> pl.Series:
+    """Half of sum |P - Q|; values that a group lacks add their Q."""
+    whole = pl.Series(groups.domain.shares).gather(groups.runs["value"])
+    return (groups.sum((groups.share - whole).abs() - whole) + 1) / 2
+
+
+def _ordered(groups: Groups) -> pl.Series:
+    """The integral over u of |P's u-quantile - Q's u-quantile|, in steps of 1 / (m-1) from value to value.
+
+    A run fills the levels from `low` to `high` of its group. Q's quantiles are at most the run's value up to the level
+    that Q reaches with it, and larger above; their integral is a line between knots.
+    """
+    shares = groups.domain.shares
+    size = len(shares)
+    levels = np.append(0.0, np.cumsum(shares))
+    areas = np.append(0.0, np.cumsum(shares * np.arange(size)))
+    value, count = groups.runs["value"].to_numpy(), groups.runs["count"].cast(pl.Int64)
+    earlier = (groups.size.cast(pl.Int64).cum_sum() - groups.size).gather(groups.runs["group"])
+    reached = count.cum_sum() - earlier
+    size_of = groups.size.gather(groups.runs["group"])
+    low, high = ((reached - count) / size_of).to_numpy(), (reached / size_of).to_numpy()
+    area_high = np.interp(high, levels, areas)
+    area_low = np.where(low > 0, np.roll(area_high, 1), 0.0)
+    turn, area_turn = levels[value + 1], areas[value + 1]
+    area_turn = np.where(turn <= low, area_low, np.where(turn >= high, area_high, area_turn))
+    turn = np.clip(turn, low, high)
+    moved = value * (2 * turn - low - high) + area_low + area_high - 2 * area_turn
+    return groups.sum(pl.Series(moved)) / max(size - 1, 1)
+
+
+def _hierarchical(groups: Groups) -> pl.Series:
+    """Li et al.: the cost at a node is its height times what its children have too much and too little, matched."""
+    taxonomy = groups.domain.taxonomy
+    if taxonomy is None:
+        return _equal(groups)
+    whole = pl.Series(groups.domain.shares).gather(groups.runs["value"])
+    below = pl.DataFrame(
+        {
+            "group": groups.runs["group"],
+            "leaf": groups.runs["value"],
+            "share": groups.share,
+            "much": (groups.share - whole).clip(0),
+        }
+    )
+    cost = pl.repeat(0.0, groups.total, eager=True)
+    for height, level in enumerate(taxonomy.levels[1:], start=1):
+        above = _parents(below, level)
+        extra = above["share"] - pl.Series(np.bincount(level.node, groups.domain.shares)).gather(above["node"])
+        # Children with none of the group's rows only lack: what is lacked is what is too much, minus the node's extra.
+        lack = above["much"] - extra
+        matched = above.select("group", pl.min_horizontal("much", lack).alias("cost"))
+        cost += matched.group_by("group", maintain_order=True).agg(pl.col("cost").sum())["cost"] * height
+        below = above.with_columns(extra.clip(0).alias("much"))
+    return cost / taxonomy.height
+
+
+def _parents(below: pl.DataFrame, level: Level) -> pl.DataFrame:
+    """Nodes of one level, group by group, from those below: their share, and what their children have too much."""
+    node = pl.Series(level.node).gather(below["leaf"])
+    key = (below["group"].cast(pl.Int64) * len(level.names) + node).set_sorted()
+    sums = below.with_columns(key.alias("key"), node.alias("node")).group_by("key", maintain_order=True)
+    first = pl.col("group", "leaf", "node").first()
+    return sums.agg(first, pl.col("share", "much").sum()).with_columns(pl.col("group").set_sorted())
+
+
+@singledispatch
+def judge(requirement: Requirement, groups: Groups) -> pl.Series:
+    """Which published groups meet a requirement."""
+    runs = [groups.runs[name].cast(pl.Int64).to_numpy() for name in ("group", "value", "count")]
+    counts = Counts(runs[0], runs[1], groups.domain, groups.total, runs[2])
+    return pl.Series(requirement.holds(counts))
+
+
+@judge.register
+def _k(requirement: KAnonymity, groups: Groups) -> pl.Series:
+    return groups.size >= requirement.k
+
+
+@judge.register
+def _l(requirement: LDiversity, groups: Groups) -> pl.Series:
+    return groups.distinct >= requirement.l
+
+
+@judge.register
+def _entropy_l(requirement: EntropyLDiversity, groups: Groups) -> pl.Series:
+    return effective(groups) >= requirement.l * (1 - _SLACK)
+
+
+@judge.register
+def _recursive(requirement: RecursiveLDiversity, groups: Groups) -> pl.Series:
+    return tail_ratio(groups, requirement.l) < requirement.c
+
+
+@judge.register
+def _simple_l(requirement: SimpleLDiversity, groups: Groups) -> pl.Series:
+    return largest_share(groups, requirement.values) <= 1 / requirement.l
+
+
+@judge.register
+def _confidence(requirement: Confidence, groups: Groups) -> pl.Series:
+    return largest_share(groups, requirement.values) <= requirement.bound
+
+
+@judge.register
+def _alpha_k(requirement: AlphaK, groups: Groups) -> pl.Series:
+    return (largest_share(groups, requirement.values) <= requirement.alpha) & (groups.size >= requirement.k)
+
+
+@judge.register
+def _t(requirement: TCloseness, groups: Groups) -> pl.Series:
+    return distance(groups, requirement.distance) <= requirement.t + _SLACK
+
+
+@judge.register
+def _k_e(requirement: KE, groups: Groups) -> pl.Series:
+    distinct, reach = spread(groups)
+    farthest = float(np.abs(groups.domain.positions).max(initial=0))
+    return (distinct >= requirement.k) & (reach >= requirement.e - _SLACK * farthest)
+
+
+@judge.register
+def _c_k(requirement: CKSafety, groups: Groups) -> pl.Series:
+    return pl.Series(worst_odds(groups, requirement.k) > (1 - requirement.c) / requirement.c * (1 + _SLACK))
+
+
+@judge.register
+def _personalized(requirement: Personalized, groups: Groups) -> pl.Series:
+    if not requirement.guards:
+        return largest_share(groups) <= requirement.bound
+    met = pl.repeat(True, groups.total, eager=True)
+    for who, node in requirement.guards:
+        guarding, guarded = masks(groups.domain, ((who,), (node,)))
+        met &= (_share(groups, guarding) == 0) | (_share(groups, guarded) <= requirement.bound)
+    return met
+
+
+@judge.register
+def _m_unique(requirement: MUnique, groups: Groups) -> pl.Series:
+    return (groups.size >= requirement.m) & (groups.largest == 1)

@@ -1,0 +1,114 @@
+"""The house: which room may use which, read from the import statements (lazy ones and those for types count)."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import reissue
+
+HOUSE = Path(reissue.__file__).parent
+ORDER = (
+    "errors _version _arrays words _notebook",
+    "files",
+    "taxonomy",
+    "schema",
+    "updates",
+    "counting",
+    "data",
+    "requirements",
+    "release",
+    "published",
+    "kernels",
+    "people",
+    "algorithms",
+    "attacks",
+    "verify",
+    "utility",
+    "policy",
+    "proposing",
+    "ledger",
+    "publishing",
+    "report",
+    "synth",
+    "demo",
+    "cli",
+)
+"""Each line may use those before it; modules of one line, and rooms inside, may use each other."""
+RANK = {room: number for number, line in enumerate(ORDER) for room in line.split()}
+REGISTRY = ("reissue.attacks.mechanism.attack", "reissue.algorithms.registry")
+"""The one way from attacks to algorithms: the attack by mechanism runs a method that it finds by its name."""
+MOST = 12
+"""Modules in one room, at one level."""
+
+
+def modules() -> dict[str, Path]:
+    named = {}
+    for path in HOUSE.rglob("*.py"):
+        parts = path.relative_to(HOUSE.parent).with_suffix("").parts
+        named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return named
+
+
+def imported(name: str, known: dict[str, Path]) -> set[str]:
+    """The modules of ours that one imports, anywhere in its text."""
+    found = set()
+    for node in ast.walk(ast.parse(known[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {one if one in known else str(node.module) for one in whole}
+    return {one for one in found if one in known and one != name}
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    known = modules()
+    return {name: imported(name, known) for name in known if name != "reissue"}
+
+
+def room(name: str) -> str:
+    return name.split(".")[1] if "." in name else name
+
+
+def test_every_room_is_in_the_order(graph: dict[str, set[str]]) -> None:
+    assert {room(name) for name in graph} == set(RANK)
+
+
+def test_rooms_use_only_those_before_them(graph: dict[str, set[str]]) -> None:
+    wrong = [
+        f"{name} imports {other}"
+        for name, others in graph.items()
+        for other in others
+        if room(other) not in RANK or RANK[room(other)] > RANK[room(name)]
+    ]
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+def test_algorithms_and_attacks_do_not_import_each_other(graph: dict[str, set[str]]) -> None:
+    pair = {"algorithms", "attacks"}
+    both = {(name, other) for name, others in graph.items() for other in others if {room(name), room(other)} == pair}
+    assert both == {REGISTRY}
+
+
+def test_no_cycle(graph: dict[str, set[str]]) -> None:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as cycle:
+        pytest.fail(" -> ".join(cycle.args[1]))
+
+
+def test_no_room_is_crowded() -> None:
+    folders = [HOUSE, *(path for path in HOUSE.rglob("*") if path.is_dir())]
+    counts = {str(folder.relative_to(HOUSE)): len([*folder.glob("[!_]*.py")]) for folder in folders}
+    assert not {name: count for name, count in counts.items() if count > MOST}
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    for name, path in modules().items():
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        assert text, name
+        assert len(text.splitlines()[0]) >= 20, name
