@@ -65,7 +65,7 @@ def test_with_originals_the_report_tells_what_was_lost(reissue: Reissue, tmp_pat
         assert made.code == 0, made.err
     attack = ("attack", "1.csv", "2.csv", "-s", "schema.toml", "--only", "correspondence", "--report", "out.html")
     assert reissue(*attack, "--originals", "originals").code in {0, 1, 3}
-    assert "a published value covers" in (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert "of what the tables said" in (tmp_path / "out.html").read_text(encoding="utf-8")
     refused = reissue(*attack, "--force", "--originals", "1.csv")
     assert refused.code == 2
     pl.read_csv(originals / "1.csv").write_csv(originals / "3.csv")
@@ -81,7 +81,7 @@ def test_publish_writes_a_page_for_what_went_out(reissue: Reissue, tmp_path: Pat
     assert outcome.code == 0, outcome.err
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "Release 1, attacked together with all earlier ones" in page
-    assert "a published value covers" in page
+    assert "of what the tables said" in page
 
 
 @pytest.mark.usefixtures("months")

@@ -95,7 +95,7 @@ def _show_cost(story: "Story") -> None:
             _exposed(story.two.findings["joint"]),
             _exposed(story.apart_found),
         ],
-        ["share of its column that a published value covers", *(f"{cost['loss']:.1%}" for cost in three)],
+        ["of what the tables said, lost", *(f"{cost['loss']:.1%}" for cost in three)],
         ["half of count queries are off by less than", *(f"{cost['query_error']:.1%}" for cost in three)],
         ["records of nobody, added", *(f"{cost['counterfeits']:,}" for cost in three)],
         ["records left out", *(f"{cost['suppressed']:,}" for cost in three)],

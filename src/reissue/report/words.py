@@ -42,7 +42,7 @@ def costs(some: Mapping[str, Sequence[Utility]]) -> list[str]:
     """What protection cost on average, a sentence for each way of publishing."""
     lines = []
     for name, utilities in some.items():
-        told = f"{name}: a published value covers {_mean([one.loss for one in utilities]):.1%} of its column on average"
+        told = f"{name}: of what the tables said {_mean([one.loss for one in utilities]):.1%} is lost"
         errors = [one.queries.median for one in utilities if one.queries is not None]
         if errors:
             told += f"; half of the count queries are off by {_mean(errors):.1%} or less"

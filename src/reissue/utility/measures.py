@@ -1,7 +1,7 @@
 """Utility: how much a published table still says, in numbers and in words."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reissue._notebook import card
@@ -12,7 +12,8 @@ from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.utility.discernibility import discernibility
 from reissue.utility.groupsize import average_group_size
-from reissue.utility.loss import attribute_losses, information_loss, shares_of
+from reissue.utility.loss import attribute_losses, changed_values, shares_of, table_loss, value_losses
+from reissue.utility.margins import margins_of
 from reissue.utility.published import Published, from_boxes, from_tables
 from reissue.utility.queries import QueryError, query_error
 from reissue.utility.workload import Workload, settle
@@ -37,24 +38,32 @@ class Utility:
     normalized_group_size: float | None
     """The same in multiples of k, where a k is known."""
     loss: float
-    """Information loss of the table, between 0 and 1; suppressed rows are lost altogether."""
+    """Information loss of the table, between 0 and 1; see `reissue.utility.loss`."""
     losses: Mapping[str, float]
-    """The same for each quasi-identifier."""
+    """Quasi-identifier to how much of its domain a published value covers; suppressed rows are lost altogether."""
+    value_loss: float = 0.0
+    """What is lost of the tie between a row and its sensitive value: 0 if the row shows it, 1 if anyone may have it."""
+    changed: int = 0
+    """Sensitive values that must have been changed, at least."""
+    margins: Mapping[str, float] = field(default_factory=dict)
+    """Column to the largest error of a share of people in it; see `reissue.utility.margins`."""
     queries: QueryError | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and dictionaries."""
-        return {**asdict(self), "losses": dict(self.losses)}
+        return {**asdict(self), "losses": dict(self.losses), "margins": dict(self.margins)}
 
     def _repr_html_(self) -> str:
         """For a notebook."""
-        rows = [[name, f"{loss:.1%}"] for name, loss in self.losses.items()]
-        return card(" ".join(self.sentences), ["column", "loss"], rows)
+        losses, margins = ({name: f"{one:.1%}" for name, one in some.items()} for some in (self.losses, self.margins))
+        rows = [[name, losses.get(name, "–"), margins.get(name, "–")] for name in {**losses, **margins}]
+        return card(" ".join(self.sentences), ["column", "covered", "shares off by"], rows)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The same in plain words."""
-        return tuple(filter(None, (self._rows(), self._sizes(), self._loss(), self._worst(), self._queries())))
+        parts = (self._rows(), self._sizes(), self._loss(), self._worst(), self._margins(), self._queries())
+        return tuple(filter(None, parts))
 
     def __str__(self) -> str:
         """The same, one sentence a line."""
@@ -77,16 +86,32 @@ class Utility:
         )
 
     def _loss(self) -> str:
+        values = f", a sensitive value is known of a group only ({self.value_loss:.1%} of its tie to a row is lost)"
+        whole = self.suppressed + self.added + self.changed
+        beside = f", and {whole:,} rows were left out, invented or changed and count as lost" if whole else ""
         return (
-            f"A published value covers {self.loss:.1%} of what its column can say, on average "
-            "(0% would be exact, 100% says nothing)."
+            f"Of what the table said {self.loss:.1%} is lost (0%: nothing, 100%: everything). A published value covers "
+            f"{self.covered:.1%} of what its column can say, on average{values if self.value_loss else ''}{beside}."
         )
+
+    @property
+    def covered(self) -> float:
+        """The mean of `losses`."""
+        return sum(self.losses.values()) / max(len(self.losses), 1)
 
     def _worst(self) -> str:
         most, least = max(self.losses, key=self.losses.__getitem__), min(self.losses, key=self.losses.__getitem__)
         if self.losses[most] == self.losses[least]:
             return ""
         return f"Most is lost on '{most}' ({self.losses[most]:.1%}), least on '{least}' ({self.losses[least]:.1%})."
+
+    def _margins(self) -> str:
+        if not any(self.margins.values()):
+            return ""
+        most = max(self.margins, key=self.margins.__getitem__)
+        return (
+            f"Shares of people by one column are off by {self.margins[most]:.1%} of the people at most (on '{most}')."
+        )
 
     def _queries(self) -> str:
         error = self.queries
@@ -163,7 +188,15 @@ def _utility(
         discernibility=discernibility(published.sizes, suppressed, table.rows),
         group_size=average_group_size(published.sizes),
         normalized_group_size=None if k is None else average_group_size(published.sizes, k),
-        loss=information_loss(losses, shares),
+        loss=table_loss(published, shares, suppressed, added),
         losses=dict(zip(names, losses.tolist(), strict=True)),
+        value_loss=_mean_value_loss(published),
+        changed=changed_values(published, added),
+        margins=margins_of(published),
         queries=None if plan is None else query_error(published, plan),
     )
+
+
+def _mean_value_loss(published: Published) -> float:
+    rows = float(published.sizes.sum())
+    return float(value_losses(published) @ published.sizes) / rows if rows else 0.0

@@ -5,7 +5,7 @@ groups (two tables, or values permuted inside a group), all boxes with one numbe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,42 @@ from reissue.release.release import Release
 from reissue.taxonomy.codings import prepare
 from reissue.taxonomy.notation import parse_column
 
-__all__ = ["Published", "from_boxes", "from_tables"]
+__all__ = ["Published", "Values", "from_boxes", "from_tables"]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The published sensitive values, in the original's codes."""
+
+    published: Ints
+    """Code to how many rows show it, counterfeits too."""
+    weighted: Floats
+    """The same where a row counts as much as its group has people: what is left when counterfeits are counted out."""
+    strange: int
+    """Rows with a value that the original lacks."""
+    counts: "sparse.csr_matrix | None"
+    """Groups x codes: how often a value occurs; None where nobody needs it."""
+    totals: Floats | None
+    """Rows of each group with any value, also one that the original lacks; None if all are known."""
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        if self.totals is not None or self.counts is None:
+            return np.zeros(0) if self.totals is None else self.totals
+        return np.asarray(self.counts.sum(axis=1), np.float64).ravel()
+
+    @cached_property
+    def shares(self) -> "sparse.csr_matrix":
+        """Groups x codes: the share of the group's rows."""
+        return (sparse.diags_array(1 / np.maximum(self._sizes, 1)) @ self.counts).tocsr().astype(np.float32)
+
+    @cached_property
+    def mixture(self) -> Floats:
+        """Group to how likely two of its rows, drawn with replacement, have different values."""
+        if self.counts is None:
+            return np.zeros(0)
+        squares = np.asarray(self.counts.power(2).sum(axis=1), np.float64).ravel()
+        return np.asarray(1 - squares / np.maximum(self._sizes, 1) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,38 +73,84 @@ class Published:
     """The group of each box."""
     sizes: Ints
     """Rows of each group."""
-    shares: "sparse.csr_matrix | None"
-    """Groups x sensitive codes of the original: the share of the group's rows; None where none was published."""
+    values: Values | None
+    """The sensitive values; None where none was published."""
+    apart: bool
+    """Whether sensitive values belong to a group and not to a row: permuted, or in a table of their own."""
 
     @cached_property
     def exact(self) -> bool:
         """Whether all quasi-identifiers were published as they are."""
         return bool((self.lo == self.hi).all())
 
+    @cached_property
+    def shares(self) -> "sparse.csr_matrix | None":
+        """Groups x sensitive codes of the original: the share of the group's rows; None where none was published."""
+        return None if self.values is None else self.values.shares
+
     @property
     def total(self) -> int:
         """Rows that were published."""
         return int(self.sizes.sum())
 
+    @cached_property
+    def hulls(self) -> tuple[Codes, Codes]:
+        """Quasi-identifiers x groups: the smallest interval around all boxes of a group."""
+        lo, hi = np.empty((2, len(self.lo), len(self.sizes)), np.int32)
+        for place, taxonomy in enumerate(self.table.taxonomies):
+            low, high = np.full(len(self.sizes), taxonomy.size - 1, np.int32), np.zeros(len(self.sizes), np.int32)
+            np.minimum.at(low, self.group, self.lo[place])
+            np.maximum.at(high, self.group, self.hi[place])
+            # Whoever sees single rows sees their smallest and largest number too, whatever a release writes.
+            lo[place], hi[place] = replace(taxonomy, runs=taxonomy.ordered).snap(np.minimum(low, high), high)
+        return lo, hi
+
 
 def from_boxes(release: Release) -> Published:
-    """What a release published, without a look at its rows: enough for everything but queries."""
-    if release.draft.looks is not None:
-        return from_tables(release.table, read_published(release, release.schema))
-    lo, hi, sizes = release.boxes.lo, release.boxes.hi, release.boxes.sizes
-    fakes = np.zeros(len(sizes))
-    if release.draft.counterfeits is not None:
-        fakes = np.bincount(release.draft.counterfeits.groups, minlength=len(sizes)).astype(np.float64)
-    own = np.arange(len(sizes))
-    if not release.draft.form.boxes:
-        exact = np.zeros_like(lo)
-        return Published(release.table, exact, exact, sizes - fakes, own, sizes, None)
-    if release.draft.form == Form.NUMBERED:
-        return Published(release.table, lo, hi, sizes - fakes, own, sizes, None)
-    box, first = _alike(lo, hi, release.table.sizes)
-    merged = np.bincount(box, sizes, len(first)).astype(np.int64)
-    real = np.bincount(box, sizes - fakes, len(first)).astype(np.float64)
-    return Published(release.table, lo[:, first], hi[:, first], real, np.arange(len(first)), merged, None)
+    """What a release published, without a look at its texts: enough for everything but queries."""
+    table, draft = release.table, release.draft
+    if draft.looks is not None:
+        return from_tables(table, read_published(release, release.schema))
+    sizes, fakes = release.boxes.sizes, np.zeros(len(release.boxes.sizes))
+    if draft.counterfeits is not None:
+        fakes = np.bincount(draft.counterfeits.groups, minlength=len(sizes)).astype(np.float64)
+    real = 1 - fakes / np.maximum(sizes, 1)
+    if draft.form.boxes:
+        box = np.arange(len(sizes))
+        lo, hi = release.boxes.lo, release.boxes.hi
+        if draft.form == Form.GENERALIZED:
+            # Without numbers, groups that look the same are one.
+            box, first = _alike(lo, hi, table.sizes)
+            lo, hi = lo[:, first], hi[:, first]
+        rows = np.bincount(box, sizes * real).astype(np.float64)
+        merged = np.bincount(box, sizes).astype(np.int64)
+        values = _drafted(release, real, None)
+        return Published(table, lo, hi, rows, np.arange(len(merged)), merged, values, apart=False)
+    kept = np.flatnonzero(draft.groups >= 0)
+    codes, group = table.codes[:, kept], draft.groups[kept].astype(np.int64)
+    if draft.counterfeits is not None:
+        codes = np.hstack([codes, draft.counterfeits.codes])
+        group = np.append(group, draft.counterfeits.groups)
+    values = _drafted(release, real, len(sizes))
+    return Published(table, codes, codes, real[group], group, sizes, values, apart=values is not None)
+
+
+def _drafted(release: Release, real: Floats, groups: int | None) -> Values | None:
+    """The sensitive values of a release; by group if it is said how many there are."""
+    table, draft = release.table, release.draft
+    if not table.schema.sensitive:
+        return None
+    kept = np.flatnonzero(draft.groups >= 0)
+    group, value = draft.groups[kept], (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
+    if draft.counterfeits is not None:
+        group = np.append(group, draft.counterfeits.groups)
+        value = np.append(value, draft.counterfeits.sensitive)
+    counts = None
+    if groups is not None:
+        counts = _matrix(np.ones(len(value)), group.astype(np.int64), value, (groups, table.domain.size))
+    size = table.domain.size
+    weighted = np.bincount(value, real[group], size).astype(np.float64)
+    return Values(np.bincount(value, minlength=size), weighted, 0, counts, None)
 
 
 def from_tables(table: Table, published: PublishedRelease) -> Published:
@@ -95,8 +176,9 @@ def from_tables(table: Table, published: PublishedRelease) -> Published:
     group = merged[looks.group[chosen]]
     share = 1 - np.maximum(fakes - strange, 0) / np.maximum(sizes - strange, 1)
     count = np.bincount(box, looks.rows[known]) * share[group]
-    shares = _shares(published, table, merged[published.value_group], len(sizes))
-    return Published(table, lo[:, chosen], hi[:, chosen], count, group, sizes, shares)
+    values = _read_values(published, table, merged[published.value_group], 1 - fakes / np.maximum(sizes, 1))
+    apart = values is not None and not published.form.boxes
+    return Published(table, lo[:, chosen], hi[:, chosen], count, group, sizes, values, apart)
 
 
 def _intervals(published: PublishedRelease, table: Table) -> tuple[Codes, Codes]:
@@ -130,17 +212,25 @@ def _alike(lo: Codes, hi: Codes, sizes: Sequence[int], number: Ints | None = Non
     return box, first
 
 
-def _shares(published: PublishedRelease, table: Table, group: Ints, groups: int) -> "sparse.csr_matrix | None":
-    """Groups x sensitive codes: the share of the group's rows; rows with a value that the original lacks count too."""
+def _read_values(published: PublishedRelease, table: Table, group: Ints, real: Floats) -> Values | None:
+    """The values that tables show; rows with one that the original lacks count in their groups."""
     names, frame, weights = table.schema.sensitive, published.values, published.weights
     if not names or not set(names) <= set(frame.columns):
         return None
     value = _sensitive(frame, table)
-    sizes = np.bincount(group, weights, groups)
-    known = value >= 0
-    each = weights / np.maximum(sizes, 1)[group]
-    data = each[known].astype(np.float32)
-    return sparse.coo_matrix((data, (group[known], value[known])), shape=(groups, table.domain.size)).tocsr()
+    known, size = value >= 0, table.domain.size
+    counts = _matrix(weights[known].astype(np.float64), group[known], value[known], (len(real), size))
+    return Values(
+        np.bincount(value[known], weights[known], size).astype(np.int64),
+        np.bincount(value[known], (weights * real[group])[known], size).astype(np.float64),
+        int(weights[~known].sum()),
+        counts,
+        np.bincount(group, weights, len(real)).astype(np.float64),
+    )
+
+
+def _matrix(counts: Floats, group: Ints, value: Codes | Ints, shape: tuple[int, int]) -> "sparse.csr_matrix":
+    return sparse.coo_array((counts, (group, value)), shape=shape).tocsr()
 
 
 def _sensitive(frame: pl.DataFrame, table: Table) -> Ints:
