@@ -59,6 +59,26 @@ def test_workloads_go_by_name_and_columns_have_weights(reissue: Reissue) -> None
     assert reissue(*command, "--weight", "age").code == 2
 
 
+def test_models_and_means(reissue: Reissue) -> None:
+    command = ("utility", "patients.csv", released(reissue, 5), *CHECK, "--queries", "0")
+    asked = ("--model", "age ~ sex", "--model", "age ~ zip", "--means", "disease ~ sex")
+    outcome = reissue(*command, *asked)
+    assert outcome.code == 0, outcome.err
+    assert "95% interval" in outcome.out
+    assert "sex[" in outcome.out
+    numbers = reissue(*command, *asked, "--json").json
+    assert [one["asked"] for one in numbers["models"]] == ["age ~ sex", "age ~ zip"]
+    first = numbers["models"][0]["lines"][1]
+    assert first["true"]["low"] < first["true"]["value"] < first["true"]["high"]
+    assert numbers["means"][0]["people"] == 600
+    for wrong in ("age", "age ~ agee", "disease ~ sex"):
+        refused = reissue(*command, "--model", wrong, "--json")
+        assert refused.code == 2
+        assert (
+            "outcome ~ column" in refused.json["error"]["message"] or "share of one" in refused.json["error"]["message"]
+        )
+
+
 def test_two_tables(reissue: Reissue) -> None:
     reissue("anonymize", "patients.csv", *CHECK, "-r", "l=3", "--method", "anatomy", "-o", "out.csv")
     outcome = reissue("utility", "patients.csv", "out.csv", "out.sensitive.csv", *CHECK, "--queries", "20")

@@ -1,13 +1,16 @@
 """`reissue utility`: how much a published table still says."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reissue.cli import _render
 from reissue.cli._app import app
 from reissue.cli._options import DelimiterOption, JsonOption, SchemaOption, delimiter_of, options_of
+
+if TYPE_CHECKING:
+    from reissue.utility import Comparison, Estimate
 
 
 @app.command()
@@ -18,6 +21,20 @@ def utility(
         typer.Argument(metavar="PUBLISHED", help="What was published of it: one table, or two with groups and counts."),
     ],
     schema: SchemaOption,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMULA",
+            help='A regression on both tables, such as "wage ~ age + south" or "disease[flu] ~ age"; may be repeated.',
+        ),
+    ] = None,
+    means: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMULA",
+            help='Means, or shares of values, by the groups of a column: "wage ~ south"; may be repeated.',
+        ),
+    ] = None,
     workload: Annotated[
         str, typer.Option(metavar="NAME", help="Which count queries: ranges, or one of the papers' own workloads.")
     ] = "ranges",
@@ -35,7 +52,7 @@ def utility(
     delimiter: DelimiterOption = ",",
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a published table with the original: information loss, group sizes, errors of count queries."""
+    """Compare a published table with the original: loss, group sizes, count queries, and what an analyst computes."""
     from reissue.schema import Schema
     from reissue.utility import compare
 
@@ -48,9 +65,29 @@ def utility(
         queries=queries,
         workload=workload,
         seed=seed,
+        models=model or (),
+        means=means or (),
         delimiter=delimiter_of(delimiter),
     )
     if as_json:
         _render.show_json(outcome.as_dict())
-    else:
-        _render.say(*outcome.sentences)
+        return
+    _render.say(*outcome.sentences)
+    for comparison in (*outcome.models, *outcome.means):
+        _show(comparison)
+
+
+def _show(comparison: "Comparison") -> None:
+    """True and published estimates side by side."""
+    rows = [
+        [line.name, *_cells(line.true), *_cells(line.published), {True: "yes", False: "no", None: "–"}[line.inside]]
+        for line in comparison.lines
+    ]
+    headings = ["estimate", "true", "95% interval", "published", "95% interval", "within the true interval"]
+    _render.show_table(headings, rows, title=comparison.asked)
+
+
+def _cells(estimate: "Estimate | None") -> list[str]:
+    if estimate is None:
+        return ["–", "–"]
+    return [f"{estimate.value:.4g}", f"{estimate.low:.4g} to {estimate.high:.4g}"]

@@ -1,6 +1,7 @@
 """Utility: what a release lost. Each measure in its own file; `measure` and `compare` take them together."""
 
 from reissue.utility.discernibility import discernibility
+from reissue.utility.estimates import Comparison, Estimate, Line
 from reissue.utility.groupsize import average_group_size
 from reissue.utility.loss import attribute_losses, information_loss, shares_of
 from reissue.utility.measures import Utility, compare, measure
@@ -9,6 +10,9 @@ from reissue.utility.workload import WORKLOADS, Predicates, Workload, draw
 
 __all__ = [
     "WORKLOADS",
+    "Comparison",
+    "Estimate",
+    "Line",
     "Predicates",
     "QueryError",
     "Utility",

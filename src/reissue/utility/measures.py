@@ -1,16 +1,17 @@
 """Utility: how much a published table still says, in numbers and in words."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from reissue._notebook import card
 from reissue.data.table import Table
-from reissue.published import read_published
+from reissue.published import PublishedRelease, read_published
 from reissue.release.release import Release
 from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.utility.discernibility import discernibility
+from reissue.utility.estimates import Comparison, means_of, models_of
 from reissue.utility.groupsize import average_group_size
 from reissue.utility.loss import attribute_losses, changed_values, shares_of, table_loss, value_losses
 from reissue.utility.margins import margins_of
@@ -48,6 +49,10 @@ class Utility:
     margins: Mapping[str, float] = field(default_factory=dict)
     """Column to the largest error of a share of people in it; see `reissue.utility.margins`."""
     queries: QueryError | None = None
+    models: tuple[Comparison, ...] = ()
+    """Regressions, true against published."""
+    means: tuple[Comparison, ...] = ()
+    """Means and shares by group, true against published."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and dictionaries."""
@@ -63,7 +68,7 @@ class Utility:
     def sentences(self) -> tuple[str, ...]:
         """The same in plain words."""
         parts = (self._rows(), self._sizes(), self._loss(), self._worst(), self._margins(), self._queries())
-        return tuple(filter(None, parts))
+        return (*filter(None, parts), *(one.sentence for one in (*self.models, *self.means)))
 
     def __str__(self) -> str:
         """The same, one sentence a line."""
@@ -130,15 +135,17 @@ def measure(
     queries: int | None = 0,
     workload: Workload | str = "ranges",
     seed: int | None = None,
+    models: Sequence[str] = (),
+    means: Sequence[str] = (),
 ) -> Utility:
     """What a release lost. `weights` are by column name; `queries` is how many to ask, None as many as the workload."""
     parts = release.requirement.parts()
     k = max((part.k for part in parts if isinstance(part, KAnonymity)), default=None)
     plan = None if queries == 0 else settle(workload, queries, seed)
-    published = (
-        from_boxes(release) if plan is None else from_tables(release.table, read_published(release, release.schema))
-    )
-    return _utility(published, release.suppressed, release.counterfeits, k, weights, plan)
+    tables = read_published(release, release.schema)
+    published = from_boxes(release) if plan is None else from_tables(release.table, tables)
+    found = _utility(published, release.suppressed, release.counterfeits, k, weights, plan)
+    return _computed(found, release.table, tables, models, means)
 
 
 def compare(
@@ -151,13 +158,16 @@ def compare(
     queries: int | None = 1000,
     workload: Workload | str = "ranges",
     seed: int | None = None,
+    models: Sequence[str] = (),
+    means: Sequence[str] = (),
     delimiter: str = ",",
 ) -> Utility:
     """What anybody's published table lost against the original: dataframes or files.
 
     `published` is one table, or two (quasi-identifiers with group numbers, and sensitive values with counts). Its texts
     are read with the original's taxonomies. Rows that it lacks count as suppressed; a set of values that is no interval
-    counts as the interval around it.
+    counts as the interval around it. `models` are regressions such as "wage ~ age + south", `means` means or shares by
+    group such as "wage ~ south"; both are computed from both tables.
     """
     plan = None if queries == 0 else settle(workload, queries, seed)
     table = original if isinstance(original, Table) else Table.read(original, schema, delimiter=delimiter)
@@ -165,7 +175,17 @@ def compare(
     view, declared = from_tables(table, release), int(release.counterfeits.sum())
     real = view.total - declared
     added = declared + max(real - table.rows, 0)
-    return _utility(view, max(table.rows - real, 0), added, k, weights, plan)
+    found = _utility(view, max(table.rows - real, 0), added, k, weights, plan)
+    return _computed(found, table, release, models, means)
+
+
+def _computed(
+    found: Utility, table: Table, published: PublishedRelease, models: Sequence[str], means: Sequence[str]
+) -> Utility:
+    """With what an analyst computes."""
+    if not models and not means:
+        return found
+    return replace(found, models=models_of(table, published, models), means=means_of(table, published, means))
 
 
 def _utility(

@@ -20,7 +20,7 @@ from reissue.release.release import Release
 from reissue.taxonomy.codings import prepare
 from reissue.taxonomy.notation import parse_column
 
-__all__ = ["Published", "Values", "from_boxes", "from_tables"]
+__all__ = ["Published", "Values", "from_boxes", "from_tables", "intervals"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ def _drafted(release: Release, real: Floats, groups: int | None) -> Values | Non
 def from_tables(table: Table, published: PublishedRelease) -> Published:
     """What tables say, read from their texts."""
     looks, groups = published.looks, published.groups
-    lo, hi = (ends[:, looks.first] for ends in _intervals(published, table))
+    lo, hi = (ends[:, looks.first] for ends in intervals(published, table))
     known: Bools = np.asarray((lo <= hi).all(axis=0))
     numbered = published.form != Form.GENERALIZED
     box, first = _alike(lo[:, known], hi[:, known], table.sizes, looks.group[known] if numbered else None)
@@ -181,7 +181,7 @@ def from_tables(table: Table, published: PublishedRelease) -> Published:
     return Published(table, lo[:, chosen], hi[:, chosen], count, group, sizes, values, apart)
 
 
-def _intervals(published: PublishedRelease, table: Table) -> tuple[Codes, Codes]:
+def intervals(published: PublishedRelease, table: Table) -> tuple[Codes, Codes]:
     """Quasi-identifiers x rows: the published intervals; empty ones for rows of nobody in the original.
 
     A counterfeit may show a value that only earlier tables have. So many rows as are declared to be nobody's, or as

@@ -1,0 +1,221 @@
+"""Records as an analyst has them: for each row its weight, and of each column what is expected of it.
+
+The true table has values. Of a published one a number enters by the middle of its range, and a category by the share
+of its node's values; what says nothing at all (`*`) by the mean of the other rows. Where sensitive values belong to a
+group and not to a row, every row expects the mean of its group. Rows of a group with declared counterfeits count less:
+together as many as it has people.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Codes, Floats
+from reissue.data.table import Table
+from reissue.errors import InputError
+from reissue.published import PublishedRelease
+from reissue.taxonomy.codings import Coding, Hierarchy, prepare
+from reissue.taxonomy.notation import span_of
+from reissue.taxonomy.tree import Level
+from reissue.utility.formula import Variable
+from reissue.utility.published import intervals
+
+__all__ = ["PublishedRecords", "Records", "Scale", "groups_of", "scale_of"]
+
+_FEW = 12
+"""Groups are the nodes of the finest level of a taxonomy that has at most so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """How a column enters a computation: for each leaf its numbers."""
+
+    labels: tuple[str, ...]
+    """One for a number, one for each category."""
+    leaves: Floats
+    """Leaves x labels; not a number for the missing value."""
+    line: bool
+    """Whether leaves lie on a line, so that a range stands for its middle."""
+
+    def over(self, lo: Codes, hi: Codes, weights: Floats) -> Floats:
+        """Rows x labels: what is expected of published intervals."""
+        known = ~np.isnan(self.leaves[:, 0])
+        last = int(np.flatnonzero(known).max(initial=-1))
+        high = np.minimum(hi, last)
+        if self.line:
+            found = (self.leaves[np.minimum(lo, len(known) - 1)] + self.leaves[high]) / 2
+        else:
+            below = np.vstack([np.zeros(len(self.labels)), np.cumsum(np.where(known[:, None], self.leaves, 0), axis=0)])
+            found = (below[high + 1] - below[lo]) / np.maximum(high - lo + 1, 1)[:, None]
+        found[lo > high] = np.nan
+        return _filled(found, (lo == 0) & (hi >= last) & (last > 0), weights)
+
+
+def _filled(found: Floats, nothing: Bools, weights: Floats) -> Floats:
+    """Rows that say nothing, with the mean of those that say something."""
+    some = ~nothing & ~np.isnan(found[:, 0]) & (weights > 0)
+    if some.any() and nothing.any():
+        found[nothing] = weights[some] @ found[some] / weights[some].sum()
+    return found
+
+
+def scale_of(table: Table, variable: Variable, *, bands: bool = False) -> Scale:
+    """How a variable enters: numbers as they are, else one label for each category.
+
+    With `bands` texts count as the middle of the numbers in them, if all have some.
+    """
+    coding = _coding(table, variable.column)
+    if variable.value is not None:
+        return _indicator(coding, variable)
+    numbers = _numbers(coding, bands=bands)
+    if numbers is not None:
+        return Scale((variable.column,), numbers[:, np.newaxis], coding.taxonomy.ordered)
+    return _categories(coding.taxonomy.levels[0], variable.column)
+
+
+def groups_of(table: Table, variable: Variable) -> Scale:
+    """A column as groups of people: the finest level of its taxonomy that has few nodes, else its values."""
+    coding = _coding(table, variable.column)
+    if variable.value is not None:
+        return _indicator(coding, variable)
+    levels = coding.taxonomy.levels
+    few = [level for level in levels[:-1] if len(level.names) <= _FEW]
+    return _categories(few[0] if few else levels[0], variable.column)
+
+
+def _categories(level: Level, column: str) -> Scale:
+    """One label for each node of a level."""
+    names = [name for name in level.names if name is not None]
+    leaves = np.full((len(level.node), len(names)), np.nan)
+    known = level.node < len(names)
+    leaves[known] = np.eye(len(names))[level.node[known]]
+    return Scale(tuple(f"{column}[{name}]" for name in names), leaves, line=False)
+
+
+def _indicator(coding: Coding, variable: Variable) -> Scale:
+    names = coding.taxonomy.names
+    if variable.value not in names:
+        raise InputError(f"A model asks for a value of '{variable.column}' that the table lacks.")
+    leaves = np.array([[np.nan if name is None else float(name == variable.value)] for name in names])
+    return Scale((str(variable),), leaves, line=False)
+
+
+def _numbers(coding: Coding, *, bands: bool) -> Floats | None:
+    """Leaf to its number, if all have one."""
+    kind = coding.leaves.dtype
+    if kind.is_numeric() or kind in {pl.Boolean, pl.Date}:
+        values = coding.leaves.to_physical().cast(pl.Float64).to_numpy()
+    elif bands and coding.hierarchy.kind != "prefix":
+        read = [_middle(name) for name in coding.leaves.cast(pl.String).to_list()]
+        if None in read or not read:
+            return None
+        values = np.array(read, np.float64)
+    else:
+        return None
+    return np.append(values, np.nan) if coding.taxonomy.missing else values.astype(np.float64)
+
+
+def _middle(text: str) -> float | None:
+    """The middle of a band: `3-5`, `[20, 34]`, `v6-8`; of one that is open, the end that it has."""
+    span = span_of(text)
+    ends = [] if span is None or span.days else [float(end) for end in (span.low, span.high) if np.isfinite(end)]
+    ends = ends or [float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)][:2]
+    return sum(ends) / len(ends) if ends else None
+
+
+def _coding(table: Table, column: str) -> Coding:
+    schema = table.schema
+    if column in schema.quasi:
+        return table.codings[schema.quasi.index(column)]
+    if column in schema.sensitive:
+        return table.secrets[schema.sensitive.index(column)]
+    return _kept(table, column)
+
+
+def _kept(table: Table, column: str) -> Coding:
+    """The coding of a column that is published as it is."""
+    return Coding.build(Hierarchy(), prepare(table.frame[column], Hierarchy()), published=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The true table."""
+
+    table: Table
+
+    @property
+    def weights(self) -> Floats:
+        """Every row is one person."""
+        return np.ones(self.table.rows)
+
+    def expect(self, column: str, scale: Scale) -> Floats:
+        """Rows x labels."""
+        return np.asarray(scale.leaves[self._codes(column)])
+
+    def _codes(self, column: str) -> Codes:
+        table, schema = self.table, self.table.schema
+        if column in schema.quasi:
+            return np.asarray(table.codes[schema.quasi.index(column)])
+        if column in schema.sensitive:
+            return np.asarray(table.joint[schema.sensitive.index(column)][table.sensitive])
+        return _encoded(_kept(table, column), table.frame[column])
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRecords:
+    """What was published of a table, row by row of the table that has the quasi-identifiers."""
+
+    table: Table
+    published: PublishedRelease
+
+    @cached_property
+    def _intervals(self) -> tuple[Codes, Codes]:
+        return intervals(self.published, self.table)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Row to how many people it stands for; none where it shows a value that nobody has."""
+        lo, hi = self._intervals
+        nobody: Bools = np.asarray((lo > hi).any(axis=0))
+        group, release = self.published.group, self.published
+        strange = np.bincount(group[nobody], minlength=release.groups)
+        share = 1 - np.maximum(release.counterfeits - strange, 0) / np.maximum(release.sizes - strange, 1)
+        return np.asarray(np.where(nobody, 0.0, share[group]))
+
+    def expect(self, column: str, scale: Scale) -> Floats:
+        """Rows x labels: what a reader expects."""
+        schema = self.table.schema
+        self.published.require(column)
+        if column in schema.quasi:
+            lo, hi = (ends[schema.quasi.index(column)] for ends in self._intervals)
+            empty = lo > hi
+            return scale.over(np.where(empty, 0, lo), np.where(empty, 0, hi), self.weights)
+        if column in schema.sensitive and not self.published.form.boxes:
+            return self._by_group(column, scale)
+        coding = _coding(self.table, column)
+        return _at(scale, _encoded(coding, self.published.main[column]))
+
+    def _by_group(self, column: str, scale: Scale) -> Floats:
+        """The mean of each row's group."""
+        coding = _coding(self.table, column)
+        found = _at(scale, _encoded(coding, self.published.values[column]))
+        known = ~np.isnan(found[:, 0])
+        group, weights = self.published.value_group[known], self.published.weights[known].astype(np.float64)
+        total = np.bincount(group, weights, self.published.groups)
+        sums = [np.bincount(group, weights * each, self.published.groups) for each in found[known].T]
+        with np.errstate(invalid="ignore"):
+            return np.asarray((np.stack(sums, axis=1) / total[:, np.newaxis])[self.published.group])
+
+
+def _encoded(coding: Coding, column: pl.Series) -> Codes:
+    return coding.encode(prepare(column, coding.hierarchy))[0]
+
+
+def _at(scale: Scale, codes: Codes) -> Floats:
+    """The numbers of leaves; none for a value that the original lacks."""
+    found = scale.leaves[np.maximum(codes, 0)]
+    found[codes < 0] = np.nan
+    return np.asarray(found)
