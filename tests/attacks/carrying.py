@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from reissue.attacks import CannotRunError, Knowledge, Series, find, run_attack
-from reissue.attacks.findings import Finding
+from reissue.attacks.findings import Finding, Status
 from reissue.attacks.run import cannot_run
 from reissue.ledger.pack import pack_state, unpack_state
 from reissue.schema import Schema
@@ -37,18 +37,22 @@ def random_groups(
 
 def assert_carries(attack: str, releases: Sequence[Any], schema: Schema, limits: Mapping[str, float]) -> list[Finding]:
     """After every release the carried attack finds what the whole one finds; states survive being packed."""
-    carried = find(attack).carried
+    carried = find(attack).kept
     assert carried is not None
     state, found = None, []
     for number in range(1, len(releases) + 1):
-        whole = run_attack(find(attack), Series.read(releases[:number], schema, limits=limits), Knowledge())
+        series = Series.read(releases[:number], schema, limits=limits)
+        whole = run_attack(find(attack), series, Knowledge())
         newest = Series.read(releases[number - 1 : number], schema, limits=limits)
         newest = Series(newest.releases, schema, limits=dict(limits), numbers=(number,))
         try:
-            state = unpack_state(pack_state(carried.take(state, newest)))
+            state = unpack_state(pack_state(carried.add(state, newest)))
             own = carried.judge(state, newest)
         except CannotRunError as obstacle:
             own = cannot_run(attack, tuple(range(1, number + 1)), obstacle)
+        if own.status == Status.EXPOSED and carried.looks_back:
+            own = carried.explain(state, own, series, Knowledge())
+            assert own.details["case"] == whole.details["case"]
         assert_same(own, whole, changing=schema.updates.get("none", not schema.updates) is not True)
         found.append(own)
     return found

@@ -68,13 +68,13 @@ def test_people_who_change_their_bucket(seed: int, limits: dict[str, float]) -> 
 
 
 def test_groups_are_kept_only_once_something_is_shown() -> None:
-    carried: Any = find("equivalence").carried
+    carried: Any = find("equivalence").kept
     states = []
     for seed in (0, 2):
         state: Any = None
         for number, frame in enumerate(_moving(seed), start=1):
             newest = Series.read([frame], PLAIN, limits={"equivalence": 1})
-            state = carried.take(state, Series(newest.releases, PLAIN, limits={"equivalence": 1}, numbers=(number,)))
+            state = carried.add(state, Series(newest.releases, PLAIN, limits={"equivalence": 1}, numbers=(number,)))
         states.append(state)
     assert ["classes" in state for state in states] == [True, False]
 

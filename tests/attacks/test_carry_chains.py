@@ -34,15 +34,15 @@ def carried(
 ) -> list[Finding | None]:
     """What was carried on to after each release, compared with the whole attack; None where only that can tell."""
     attack = find("correspondence")
-    assert attack.carried is not None
+    assert attack.kept is not None
     state, found = None, list[Finding | None]()
     for number in range(1, len(releases) + 1):
         whole = run_attack(attack, Series.read(releases[:number], plan, limits=limits, exact=exact), Knowledge())
         newest = Series.read(releases[number - 1 : number], plan)
         newest = Series(newest.releases, plan, exact=exact, limits=dict(limits), numbers=(number,))
-        state = unpack_state(pack_state(attack.carried.take(state, newest)))
+        state = unpack_state(pack_state(attack.kept.add(state, newest)))
         try:
-            own = attack.carried.judge(state, newest)
+            own = attack.kept.judge(state, newest)
         except CannotCarryError:
             found.append(None)
             continue

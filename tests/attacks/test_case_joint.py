@@ -99,11 +99,11 @@ def test_carried_on_it_tells_with_counts_and_values(tmp_path: Path) -> None:
     schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path)
     months = synth.Population(seed=3, people=120).months(2)
     releases = [anonymize(month, schema, "k=4", method="mondrian", seed=1) for month in months]
-    carried, state = find("joint").carried, None
+    carried, state = find("joint").kept, None
     assert carried is not None
     for number, release in enumerate(releases, start=1):
         series = replace(Series.read([release], schema), numbers=(number,))
-        state = carried.take(state, series)
+        state = carried.add(state, series)
     assert state is not None
     case = sound(carried.judge(state, series), published=[])
     whole = sound(attack(releases, schema, only="joint")["joint"])

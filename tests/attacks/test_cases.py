@@ -6,6 +6,7 @@ from reissue import anonymize, synth
 from reissue.attacks import Attack, registered
 from reissue.attacks.cases import histogram, listed, plural, row_texts, short, shown, value_text
 from reissue.attacks.findings import Findings, Status, not_run
+from reissue.attacks.fold import at_hand
 from reissue.publishing.attack import attack
 from tests.attacks.cases import sound
 
@@ -46,7 +47,8 @@ def test_attacks_tell_of_themselves_in_plain_sentences() -> None:
         assert its.needs[0].islower()
         assert not its.needs.endswith(".")
         assert all(text[0].isupper() and text.endswith(".") for text in (its.story, *its.prevention))
-    bare = Attack("mine", lambda series, _: not_run("mine", series.numbers, "it is a test."), "Does nothing.")
+    nothing = at_hand(lambda series, _: not_run("mine", series.numbers, "it is a test."))
+    bare = Attack("mine", nothing, "Does nothing.")
     assert (bare.needs, bare.story, bare.prevention) == ("", "", ())
 
 

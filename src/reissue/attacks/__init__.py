@@ -1,7 +1,8 @@
 """Attacks: one package each, a function from releases and knowledge to what it found."""
 
 from reissue._arrays import State
-from reissue.attacks.registry import Attack, Carried, attack, find, registered
+from reissue.attacks.fold import Fold
+from reissue.attacks.registry import Attack, attack, find, register, registered
 from reissue.attacks.run import run_attack
 from reissue.errors import CannotCarryError, CannotRunError
 from reissue.people.knowledge import Knowledge
@@ -11,12 +12,13 @@ __all__ = [
     "Attack",
     "CannotCarryError",
     "CannotRunError",
-    "Carried",
+    "Fold",
     "Knowledge",
     "Series",
     "State",
     "attack",
     "find",
+    "register",
     "registered",
     "run_attack",
 ]

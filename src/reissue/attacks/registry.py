@@ -3,41 +3,18 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
-from reissue._arrays import State
-from reissue.attacks.findings import Finding
+from reissue.attacks.fold import Fold, Run, at_hand
 from reissue.errors import InputError, nearest
-from reissue.people.knowledge import Knowledge
-from reissue.published.series import Series
 
 __all__ = [
     "Attack",
-    "Carried",
-    "Run",
     "attack",
     "find",
+    "register",
     "registered",
 ]
-
-
-Run = Callable[[Series, Knowledge], Finding]
-"""An attack: releases and knowledge to what it found. Where it does not apply it raises CannotRunError."""
-
-
-@dataclass(frozen=True)
-class Carried:
-    """An attack that carries on from release to release: the same findings as over all of them at once.
-
-    `take` makes the state after one more release of the state before (None before the first); people's identifiers must
-    be whole numbers, as a ledger's pseudonyms are. `judge` says what all releases taken so far give away. Both get a
-    series of the newest release alone, and raise CannotRunError where the attack does not apply, CannotCarryError where
-    only all releases at once tell.
-    """
-
-    take: Callable[[State | None, Series], State]
-    judge: Callable[[State, Series], Finding]
-    tells: bool = False
-    """Whether what `judge` finds tells its worst case already; else all releases at once are asked for it."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +22,8 @@ class Attack:
     """A registered attack."""
 
     name: str
-    run: Run
+    fold: Fold[Any, Any]
+    """How it goes through the releases at hand."""
     summary: str
     """One sentence for people who read a list of attacks."""
     insiders: bool = False
@@ -54,8 +32,11 @@ class Attack:
     """Whether it judges every release by itself: what else was published does not matter to it."""
     fewest: int = 1
     """How many releases it needs: with fewer there is nothing for it to do."""
-    carried: Carried | None = None
-    """How it carries on from release to release, if it does; else it begins anew with all of them."""
+    kept: Fold[Any, Any] | None = None
+    """How it goes on in a ledger, which keeps its state and no earlier release; None: it begins anew with all of them.
+
+    People's identifiers are whole numbers there: a ledger's pseudonyms.
+    """
     needs: str = ""
     """What must be given for it to run: "It needs ...", in plain words."""
     story: str = ""
@@ -93,24 +74,28 @@ def attack(
     insiders: bool = False,
     alone: bool = False,
     fewest: int = 1,
-    carried: Carried | None = None,
+    kept: Fold[Any, Any] | None = None,
     needs: str = "",
     story: str = "",
     prevention: Sequence[str] = (),
     heavy: bool = False,
 ) -> Callable[[Run], Run]:
-    """Register a function as an attack: `reissue.attack(...)` and the command line find it.
+    """Register a function over all releases as an attack: `reissue.attack(...)` and the command line find it.
 
     Reports tell what it `needs`, the `story` of its adversary and the `prevention`; an attack may leave them out.
     """
 
     def keep(run: Run) -> Run:
-        _REGISTRY[name] = Attack(
-            name, run, summary, insiders, alone, fewest, carried, needs, story, tuple(prevention), heavy
-        )
+        fold = at_hand(run)
+        register(Attack(name, fold, summary, insiders, alone, fewest, kept, needs, story, tuple(prevention), heavy))
         return run
 
     return keep
+
+
+def register(attack: Attack) -> None:
+    """Register an attack that is written as a fold."""
+    _REGISTRY[attack.name] = attack
 
 
 def registered() -> dict[str, Attack]:

@@ -1,40 +1,71 @@
 """Running an attack for an adversary: on the releases at hand, without the coalition's own records."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from reissue.attacks.findings import Finding, not_run
+from reissue.attacks.fold import fold_over, some_members
 from reissue.attacks.registry import Attack
-from reissue.errors import CannotRunError
+from reissue.errors import CannotRunError, InputError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
-__all__ = ["cannot_run", "run_attack"]
+__all__ = ["cannot_run", "judged_at", "run_attack"]
 
 
-def run_attack(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
-    """Run an attack on the releases that the adversary holds."""
+def run_attack(
+    attack: Attack, series: Series, knowledge: Knowledge, early: Callable[[int, Finding], None] | None = None
+) -> Finding:
+    """Run an attack on the releases that the adversary holds.
+
+    `early` is told what the attack finds after each of them, by its place from 0, where judging costs little.
+    """
     held = knowledge.held(len(series))
     try:
-        seen = series
-        if len(held) < len(series):
-            seen = series.of(held)
-            knowledge = replace(knowledge, members=_of_held(knowledge.members, held, len(series)))
-        if knowledge.coalition and not attack.insiders:
-            from reissue.attacks.coalition.records import without
-
-            seen = without(seen, knowledge.coalition)
-        return attack.run(seen, knowledge)
+        return _run(attack, *_seen(attack, series, knowledge, held), early if attack.fold.judges_each else None)
     except CannotRunError as obstacle:
         return cannot_run(attack.name, held, obstacle)
+
+
+def judged_at(attack: Attack, series: Series, knowledge: Knowledge, places: Collection[int]) -> Iterator[Finding]:
+    """What the attack finds after some of the releases held, or in each of them if it judges them by themselves."""
+    held = knowledge.held(len(series))
+    seen, knowing = _seen(attack, series, knowledge, held)
+    for place, state in fold_over(attack.fold, seen, knowing, apart=attack.alone):
+        if place in places:
+            yield _judged(attack, state, seen, held[place : place + 1] if attack.alone else held[: place + 1])
+
+
+def _run(attack: Attack, series: Series, knowledge: Knowledge, early: Callable[[int, Finding], None] | None) -> Finding:
+    state = None
+    for place, added in fold_over(attack.fold, series, knowledge):
+        state = added
+        if early is not None:
+            early(place, _judged(attack, state, series, series.numbers[: place + 1]))
+    if state is None:
+        raise InputError("There is nothing to attack: give one release or more.")
+    return attack.fold.explain(state, attack.fold.judge(state, series), series, knowledge)
+
+
+def _judged(attack: Attack, state: object, series: Series, releases: Sequence[int]) -> Finding:
+    try:
+        return attack.fold.judge(state, series)
+    except CannotRunError as obstacle:
+        return cannot_run(attack.name, releases, obstacle)
+
+
+def _seen(attack: Attack, series: Series, knowledge: Knowledge, held: Sequence[int]) -> tuple[Series, Knowledge]:
+    """The releases at hand as this attack sees them, and the knowledge that goes with them."""
+    if len(held) < len(series):
+        members = some_members(knowledge.members, [number - 1 for number in held], len(series))
+        series, knowledge = series.of(held), replace(knowledge, members=members)
+    if knowledge.coalition and not attack.insiders:
+        from reissue.attacks.coalition.records import without
+
+        series = without(series, knowledge.coalition)
+    return series, knowledge
 
 
 def cannot_run(attack: str, releases: Sequence[int], obstacle: CannotRunError) -> Finding:
     """The attack was not run, and why."""
     return not_run(attack, releases, str(obstacle), why=obstacle.why, needs=obstacle.needs)
-
-
-def _of_held(members: Sequence[Any] | None, held: Sequence[int], total: int) -> Sequence[Any] | None:
-    """The tables of people for the releases at hand, where there is one for every release."""
-    return members if members is None or len(members) != total else [members[number - 1] for number in held]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from reissue.attacks import find, registered
-from reissue.attacks.findings import Findings, Point
+from reissue.attacks.findings import Finding, Findings, Point
 from reissue.attacks.run import run_attack
 from reissue.errors import SchemaError
 from reissue.people.knowledge import Knowledge
@@ -54,9 +54,10 @@ def attack(
         def within(share: float, number: int = number) -> None:
             progress((number + share) / len(chosen))
 
-        found = run_attack(one, series, replace(known, progress=within))
+        early: dict[int, Finding] = {}
+        found = run_attack(one, series, replace(known, progress=within), early.__setitem__ if timeline else None)
         findings.append(found)
-        points: tuple[Point, ...] = timeline_of(one, found, series, known) if timeline else ()
+        points: tuple[Point, ...] = timeline_of(one, found, series, known, early) if timeline else ()
         if points:
             grown[one.name] = points
         progress((number + 1) / len(chosen))

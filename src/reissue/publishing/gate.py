@@ -8,11 +8,12 @@ state that the release before left, if it fits, else from the stored releases.
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Ints, State
-from reissue.attacks import Attack, Carried, find, registered
+from reissue.attacks import Attack, Fold, find, registered
 from reissue.attacks.findings import Finding, Findings, Status
 from reissue.attacks.run import cannot_run, run_attack
 from reissue.errors import CannotCarryError, CannotRunError, DataError
@@ -32,7 +33,7 @@ __all__ = ["Together", "attack_together", "gate_attacks", "held_together", "kept
 GATE = "joint"
 """The attack on which the verdict rests."""
 _TOLD = 2_000_000
-"""Series of so many records at most are attacked whole once more where a carried attack succeeds, to tell the case."""
+"""Series of so many records at most are read again where an attack succeeds, to tell the case."""
 _FORMAT = 5
 """Goes up when attacks keep something else: states that were written before are made again."""
 _FOLLOWING = ("joint", "updates", "equivalence")
@@ -128,42 +129,55 @@ class _Candidate:
 
     def finding(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
         """One attack on the candidate and the earlier releases given."""
-        if attack.carried is None or tuple(some) != self.earlier:
+        if attack.kept is None or tuple(some) != self.earlier:
             return self._whole(attack, some, progress)
         try:
-            found = self._carry(attack.name, attack.carried, progress)
+            return self._go_on(attack.name, attack.kept, progress)
         except CannotCarryError:
             return self._whole(attack, some, progress)
-        rows = self.release.table.rows + sum(int(one.content["rows"]) for one in some)
-        if found.status == Status.EXPOSED and rows <= _TOLD and not attack.carried.tells:
-            return self._whole(attack, some, progress)
-        return found
 
     def _whole(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
-        read = [self._read(one, attack.name) for one in some]
-        series = self._series([*read, self._own()], [*(one.number for one in some), self.number])
+        series = self._all(attack.name, some)
         found = run_attack(attack, series, Knowledge(progress=progress))
         return replace(found, releases=series.numbers) if found.status == Status.NOT_RUN else found
 
-    def _carry(self, name: str, carried: Carried, progress: Callable[[float], None]) -> Finding:
+    def _all(self, name: str, some: Sequence[Recorded]) -> Series:
+        read = [self._read(one, name) for one in some]
+        return self._series([*read, self._own()], [*(one.number for one in some), self.number])
+
+    def _go_on(self, name: str, fold: Fold[Any, Any], progress: Callable[[float], None]) -> Finding:
         """The same from the state after the release before, or from the beginning where there is none that fits."""
         newest, held = self._series([self._own()], [self.number]), (*_numbers(self.earlier), self.number)
         try:
-            state = carried.take(self._state(name, carried, progress), newest)
+            state = self._added(fold, self._state(name, fold, progress), newest)
             self.states[name] = state
-            return replace(carried.judge(state, newest), releases=held)
+            found = self._explained(name, fold, state, fold.judge(state, newest), newest)
+            return replace(found, releases=held)
         except CannotRunError as obstacle:
             return cannot_run(name, held, obstacle)
 
-    def _state(self, name: str, carried: Carried, progress: Callable[[float], None]) -> State | None:
+    def _explained(self, name: str, fold: Fold[Any, Any], state: State, found: Finding, newest: Series) -> Finding:
+        """With the case, where the attack succeeds; earlier releases are read for it if they are not too large."""
+        rows = self.release.table.rows + sum(int(one.content["rows"]) for one in self.earlier)
+        if found.status != Status.EXPOSED or (fold.looks_back and rows > _TOLD):
+            return found
+        return fold.explain(state, found, self._all(name, self.earlier) if fold.looks_back else newest, Knowledge())
+
+    def _state(self, name: str, fold: Fold[Any, Any], progress: Callable[[float], None]) -> State | None:
         kept = self._kept(name)
         if kept is not None or not self.earlier:
             return kept
         state = None
         for turn, one in enumerate(self.earlier):
-            state = carried.take(state, self._series([self._read(one, name)], [one.number]))
+            state = self._added(fold, state, self._series([self._read(one, name)], [one.number]))
             progress((turn + 1) / (len(self.earlier) + 1))
         return state
+
+    @staticmethod
+    def _added(fold: Fold[Any, Any], state: State | None, newest: Series) -> State:
+        (seen,) = fold.see(newest, Knowledge())
+        after: State = fold.add(state, seen)
+        return after
 
     def _kept(self, name: str) -> State | None:
         return kept_state(self.ledger, self.earlier[-1], f"state.{name}", self.release.schema) if self.earlier else None

@@ -1,10 +1,11 @@
 """How the risk of a series grew: the same attacks by someone who stopped collecting earlier."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from reissue.attacks import Attack
 from reissue.attacks.findings import Attacked, Finding, Point, Status
-from reissue.attacks.run import run_attack
+from reissue.attacks.run import judged_at
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
@@ -18,29 +19,34 @@ WAYS = 300_000
 """Series with more ways of people to be in groups are not solved again for their first releases."""
 
 
-def timeline_of(attack: Attack, found: Finding, series: Series, knowledge: Knowledge) -> tuple[Point, ...]:
+def timeline_of(
+    attack: Attack, found: Finding, series: Series, knowledge: Knowledge, early: Mapping[int, Finding]
+) -> tuple[Point, ...]:
     """What the attack finds in the first releases, or, if it judges every release by itself, in each of them.
 
     Releases that withstood one of the second kind did so each, so it need not be run again. All are measured against
-    the limit of the whole series. A place where the attack cannot be run is left out.
+    the limit of the whole series: what it found `early`, after which place, will do where that was its limit then. A
+    place where the attack cannot be run is left out.
     """
     held = found.releases
     if found.status == Status.NOT_RUN or len(held) < 2:
         return ()
-    if found.limit is not None and not attack.alone:
-        series = replace(series, limits={**series.limits, attack.name: found.limit})
+    places = _places(len(held), FEW if attack.heavy else MOST)
     if attack.alone and found.status == Status.WITHSTOOD:
-        return tuple(Point(held[place], 0, found.population, None) for place in _places(len(held), MOST))
+        return tuple(Point(held[place], 0, found.population, None) for place in places)
     rows = sum(release.main.height for release in series.releases)
     if attack.heavy and rows * max(float(found.details.get("fits", 1.0)), 1.0) > WAYS:
         return ()
-    points = []
-    for place in _places(len(held), FEW if attack.heavy else MOST):
-        some = held[place : place + 1] if attack.alone else held[: place + 1]
-        one = found if len(some) == len(held) else run_attack(attack, series, replace(knowledge, holds=tuple(some)))
-        if one.status != Status.NOT_RUN:
-            points.append(Point(held[place], one.people, one.population, one.worst))
-    return tuple(points)
+    judged = {place: one for place, one in early.items() if one.limit == found.limit or one.status == Status.NOT_RUN}
+    if not attack.alone:
+        judged[len(held) - 1] = found
+        if found.limit is not None:
+            series = replace(series, limits={**series.limits, attack.name: found.limit})
+    missing = [place for place in places if place not in judged]
+    if missing:
+        judged |= dict(zip(missing, judged_at(attack, series, knowledge, missing), strict=True))
+    known = [(place, judged[place]) for place in places if judged[place].status != Status.NOT_RUN]
+    return tuple(Point(held[place], one.people, one.population, one.worst) for place, one in known)
 
 
 def _places(number: int, most: int) -> list[int]:

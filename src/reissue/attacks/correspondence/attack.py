@@ -23,7 +23,8 @@ from reissue.attacks.correspondence.cracks import cracks
 from reissue.attacks.correspondence.finding import MEASURE, NAME, Stood, Tally, Worst, finding, records
 from reissue.attacks.correspondence.state import APART, CHANGING, SINGLE, judge, take
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.registry import Carried, attack
+from reissue.attacks.fold import Fold, one_by_one
+from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, InputError
 from reissue.kernels.chains.chains import Targets, targets
 from reissue.people.knowledge import Knowledge
@@ -39,7 +40,7 @@ __all__ = ["correspondence", "crack_sizes"]
     NAME,
     "Rules out records that have no partner in another release of a growing table.",
     fewest=2,
-    carried=Carried(take, judge),
+    kept=Fold(one_by_one, take, judge),
     needs="at least two releases of a table that only grows, with quasi-identifiers and sensitive values in one table",
     story=(
         "Someone has collected several releases of a growing table and knows one person's quasi-identifiers. A "

@@ -21,7 +21,8 @@ from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
 from reissue.attacks.equivalence.propagation import Equivalences, domino, propagate, propagations
 from reissue.attacks.equivalence.state import arrive, domino_of, state_with
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.registry import Carried, attack
+from reissue.attacks.fold import Fold, one_by_one
+from reissue.attacks.registry import attack
 from reissue.attacks.updates.attack import posteriors
 from reissue.attacks.updates.beliefs import contradicted
 from reissue.errors import CannotRunError, InputError
@@ -137,7 +138,7 @@ def _judge(state: State, series: Series) -> Finding:
             "shown to have the same values as as many others."
         ),
     ),
-    carried=Carried(_take, _judge),
+    kept=Fold(one_by_one, _take, _judge),
 )
 def equivalence(series: Series, knowledge: Knowledge) -> Finding:
     """Find everybody's smallest e in all releases together, and how it grew release by release."""

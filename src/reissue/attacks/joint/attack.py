@@ -3,6 +3,7 @@
 import numpy as np
 
 from reissue.attacks.findings import Finding
+from reissue.attacks.fold import Fold, one_by_one
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
@@ -10,7 +11,7 @@ from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import published_as, see
 from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Seen, update_model
-from reissue.attacks.registry import Carried, attack
+from reissue.attacks.registry import attack
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
@@ -22,7 +23,7 @@ __all__ = ["joint"]
     "Solves all groups of all releases for everyone at once: how surely each person is linked to a value.",
     insiders=True,
     heavy=True,
-    carried=Carried(add, judge, tells=True),
+    kept=Fold(one_by_one, add, judge),
     needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
     story=(
         "Someone knows who is in the releases and finds the groups that each person can be in. Every group is an "

@@ -20,11 +20,12 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints, State
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.registry import Carried, attack
-from reissue.attacks.updates.beliefs import believe, known_of_beliefs, with_presence
+from reissue.attacks.fold import Fold, one_by_one
+from reissue.attacks.registry import attack
+from reissue.attacks.updates.beliefs import believe, known_of_beliefs, largest_beliefs, with_presence
 from reissue.attacks.updates.case import tell, worst_place
 from reissue.attacks.updates.guess_accuracy import guessed_right
-from reissue.attacks.updates.histories import known_of_histories, remember
+from reissue.attacks.updates.histories import known_of_histories, largest_of_histories, remember
 from reissue.errors import CannotRunError, SchemaError
 from reissue.kernels.forward_backward import blocks, histories
 from reissue.kernels.tracking.incremental import Known
@@ -78,10 +79,10 @@ def risks(following: Following, model: UpdateModel) -> Posteriors:
     return Posteriors(person, release, largest[present], left[present].astype(np.int64))
 
 
-# --- carried on from release to release ------------------------------------------------------------------------------
+# --- in a ledger -----------------------------------------------------------------------------------------------------
 
 
-def _take(state: State | None, series: Series) -> State:
+def _add(state: State | None, series: Series) -> State:
     """Everybody's beliefs or histories with one release more, and the largest share that one tells by itself."""
     members, person, _ = named_membership(series, strangers=False)
     following = of_members(members)
@@ -97,13 +98,36 @@ def _take(state: State | None, series: Series) -> State:
 def _judge(state: State, series: Series) -> Finding:
     """What the state comes to: the same finding as of all releases at once, without the case that it tells.
 
-    Where values change it does not say either what is known in each release: anybody who returns can change that.
+    Where values change it does not say what is known in each release: anybody who returns can change that.
     """
     told = known_of_beliefs(state, len(state["numbers"])) if _staying(series) else known_of_histories(state)
     if not len(told.number):
         raise CannotRunError(_NOBODY, needs=["members"])
     _refuse(series, told)
     return _finding(series, state["numbers"], told, _limit(series, state["alone"]))
+
+
+def _explain(state: State, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
+    """With the case of the worst person: of all releases only the histories of those who are exposed are looked at."""
+    members, person, _ = named_membership(series, strangers=False)
+    following, limit = of_members(members), float(found.limit or 0.0)
+    model = read_updates(series.schema, following.names)
+    beyond = largest_beliefs if _staying(series) else largest_of_histories
+    exposed = np.flatnonzero(np.isin(person, _beyond(limit, *beyond(state))))
+    right = guessed_right(series, following, model, exposed)
+    groups = None if following.groups is None else following.groups[exposed]
+    some = replace(following, table=following.table[exposed], groups=groups)
+    known = risks(some, model)
+    worst = worst_place(some, known.person, known.release, known.largest, limit)
+    story = {"case": tell(series, knowledge, some, model, worst, limit)}
+    if right is None:
+        return replace(found, details={**found.details, **story})
+    sentence = _sentence(found.people or 0, found.population or 0, found.details["sure"], limit, right)
+    return replace(found, sentence=sentence, details={**found.details, "right": right, **story})
+
+
+def _beyond(limit: float, people: Ints, largest: Floats) -> Ints:
+    return people[largest > limit + _SLACK]
 
 
 def _staying(series: Series) -> bool:
@@ -114,7 +138,7 @@ def _staying(series: Series) -> bool:
 @attack(
     NAME,
     "Follows people through their groups: which values are left, and how likely each is.",
-    carried=Carried(_take, _judge),
+    kept=Fold(one_by_one, _add, _judge, _explain, looks_back=True),
     needs="to know who is in each release: our own, files that kept the identifier, or `--knows members=FOLDER`",
     story=(
         "Someone knows that a person is in several releases and finds the person's group in each of them. Only "

@@ -18,7 +18,7 @@ from reissue.people.index import meet
 from reissue.people.presence import Stretches
 from reissue.updates import UpdateModel
 
-__all__ = ["believe", "contradicted", "known_of_beliefs", "with_presence"]
+__all__ = ["believe", "contradicted", "known_of_beliefs", "largest_beliefs", "with_presence"]
 
 _PRESENT = "present"
 _PORTION = 4096
@@ -95,17 +95,26 @@ def contradicted(state: State) -> bool:
 def known_of_beliefs(state: State, releases: int) -> Known:
     """Everybody's posterior, release by release; people who share a belief once for all of them."""
     beliefs, belief, present = read_places(state), state["belief"], Stretches.read(state, _PRESENT)
-    row = np.repeat(np.arange(len(beliefs.widths)), beliefs.widths)
-    sums = np.bincount(row, beliefs.share, len(beliefs.widths))
-    # The largest weight is 1; where nothing is left there is none.
-    top = np.where(beliefs.widths > 0, 1 / np.where(sums > 0, sums, 1), 0.0)
-    single = beliefs.widths == 1
+    top, single = _tops(beliefs), beliefs.widths == 1
     sure = np.zeros(releases, np.int64)
     if single.any():
         for people in _parts(np.flatnonzero(single[belief])):
             sure += present.there(people, releases).sum(axis=0)
     risks = _risks(present, releases, belief, top)
     return Known(risks, sure.tolist(), top, single, beliefs.widths == 0, np.bincount(belief, minlength=len(top)))
+
+
+def largest_beliefs(state: State) -> tuple[Ints, Floats]:
+    """Everybody's number, and the largest posterior of each."""
+    return state["people"], _tops(read_places(state))[state["belief"]]
+
+
+def _tops(beliefs: Places) -> Floats:
+    """The largest posterior of each belief."""
+    row = np.repeat(np.arange(len(beliefs.widths)), beliefs.widths)
+    sums = np.bincount(row, beliefs.share, len(beliefs.widths))
+    # The largest weight is 1; where nothing is left there is none.
+    return np.where(beliefs.widths > 0, 1 / np.where(sums > 0, sums, 1), 0.0)
 
 
 def _risks(present: Stretches, releases: int, belief: Ints, top: Floats) -> list[float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue._arrays import Ints, State
+from reissue._arrays import Floats, Ints, State
 from reissue.errors import CannotCarryError
 from reissue.kernels.tracking.incremental import Known, lasting_values, renamed
 from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, Shaped, View, begun, read_followed
@@ -16,7 +16,7 @@ from reissue.people.histories import Following
 from reissue.schema import Schema
 from reissue.updates import mark_of, read_updates
 
-__all__ = ["known_of_histories", "remember"]
+__all__ = ["known_of_histories", "largest_of_histories", "remember"]
 
 
 def remember(state: State | None, following: Following, person: Ints, release: int, schema: Schema) -> dict[str, Any]:
@@ -36,6 +36,12 @@ def remember(state: State | None, following: Following, person: Ints, release: i
     judged = past.judged(view, where, shown.places, model)
     past = past.after(person, release, where, shown, judged, model)
     return {**past.arrays(), "names": names, "model": mark}
+
+
+def largest_of_histories(state: State) -> tuple[Ints, Floats]:
+    """Everybody's number, and the largest posterior of each."""
+    past = read_followed(state)
+    return past.people, past.everyone[0]
 
 
 def known_of_histories(state: State) -> Known:

@@ -117,9 +117,14 @@ class Shaped:
         gone = still.merged(left)
         return _tidied(shown, here, gone, self.shapes, judged.shapes)
 
+    @property
+    def people(self) -> Ints:
+        """Everybody who ever was there."""
+        return np.concatenate([self.here.people, self.gone.people])
+
     @cached_property
     def everyone(self) -> tuple[Floats, np.ndarray]:
-        """The largest posterior of everybody who ever was there; and what is certain, or impossible."""
+        """The largest posterior of these people; and what is certain, or impossible."""
         shape = np.concatenate([self.here.shape, self.gone.shape])
         return self.shapes.largest[shape], self.shapes.told[shape]
 

@@ -91,8 +91,13 @@ class Trailed:
         return Judged(largest, told)
 
     @property
+    def people(self) -> Ints:
+        """Everybody who ever was there."""
+        return np.concatenate([self.trails.people, self.trails.gone])
+
+    @property
     def everyone(self) -> tuple[Floats, np.ndarray]:
-        """The largest posterior of everybody who ever was there; and what is certain, or impossible."""
+        """The largest posterior of these people; and what is certain, or impossible."""
         return np.concatenate([self.largest, self.gone_largest]), np.concatenate([self.told, self.gone_told])
 
 
