@@ -74,6 +74,8 @@ class Algorithm:
     """Whether it looks at sensitive values through the requirement only: asked for k alone, it does not at all."""
     changes_values: bool = False
     """Whether it publishes sensitive values that nobody has, so that the table itself need not meet what it asks."""
+    joinable: bool = False
+    """Whether groups of its release may be joined afterwards: any partition that meets the requirement would do."""
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None
     """Checks what it promises beyond the requirement, from the published tables; raises InternalError.
 
@@ -126,13 +128,24 @@ def algorithm(
     carries: bool = False,
     blind: bool = False,
     changes_values: bool = False,
+    joinable: bool = False,
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
 
     def keep(run: Callable[[Job], Draft]) -> Callable[[Job], Draft]:
         _REGISTRY[name] = Algorithm(
-            name, run, summary, dict(options or {}), suppresses, remembers, carries, blind, changes_values, recheck
+            name,
+            run,
+            summary,
+            dict(options or {}),
+            suppresses,
+            remembers,
+            carries,
+            blind,
+            changes_values,
+            joinable,
+            recheck,
         )
         return run
 

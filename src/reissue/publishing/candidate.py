@@ -3,20 +3,19 @@
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
-from reissue._arrays import Ints
 from reissue.algorithms import find
 from reissue.attacks.findings import Finding, Findings
 from reissue.data.identifiers import refuse_strangers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, NotMetError
 from reissue.publishing.anonymize import anonymize
+from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.release import Release
 from reissue.schema import Schema
 
@@ -24,19 +23,9 @@ if TYPE_CHECKING:
     from reissue.ledger import Ledger, Recorded
     from reissue.ledger.chain import Entry
     from reissue.ledger.store import Writer
-    from reissue.policy import Policy
     from reissue.publishing.gate import Together
 
 __all__ = ["Candidate", "Request", "made"]
-
-_REPAIRS = 4
-"""How often a release is made at most: each time without those whom the joint attack exposes."""
-_FEW = 0.05
-"""Where more people than this share of the table are exposed, nothing is mended: the method does not fit."""
-_LEFT_OUT = (
-    "{people} left out of this release: with everyone in it the joint attack would have linked them to a value more "
-    "surely than the policy's limit."
-)
 
 
 @dataclass(frozen=True)
@@ -50,14 +39,12 @@ class Request:
     """Whether hardly anybody of the last release need return. No part of what makes a release."""
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Candidate(Attempt):
     """A table that is to become the next release."""
 
     ledger: "Ledger"
     schema: Schema
-    policy: "Policy"
-    table: Table
     identifiers: str | None
     """The form that the table gives identifiers."""
     request: Request
@@ -72,10 +59,6 @@ class Candidate:
     """That the release will have, or has."""
     withdrawn: tuple[int, ...]
     """Numbers of earlier releases that never left the house."""
-    left_out: int = 0
-    """How many people were left out because the joint attack would have exposed them."""
-    attempt: int = 0
-    """How often a release was made and dismissed before."""
 
     @classmethod
     def of(
@@ -98,18 +81,18 @@ class Candidate:
         withdrawn = tuple(one.number for one in releases if one.withdrawn is not None and one.number < number)
         before = canonical({"csv": [one.content["csv"] for one in earlier[-1:]], "number": len(earlier)})
         return cls(
-            ledger,
-            schema,
-            Policy.of(schema),
-            table,
-            identifiers,
-            request,
-            mark,
-            before,
-            earlier,
-            again,
-            number,
-            withdrawn,
+            ledger=ledger,
+            schema=schema,
+            policy=Policy.of(schema),
+            table=table,
+            identifiers=identifiers,
+            request=request,
+            mark=mark,
+            before=before,
+            earlier=earlier,
+            again=again,
+            number=number,
+            withdrawn=withdrawn,
         )
 
     def warnings(self, release: Release) -> tuple[str, ...]:
@@ -118,27 +101,7 @@ class Candidate:
 
         earlier = [one.number for one in self.earlier]
         found = warnings_of(self.policy, earlier, self.withdrawn)
-        people = "1 person was" if self.left_out == 1 else f"{self.left_out:,} people were"
-        left = [_LEFT_OUT.format(people=people)] if self.left_out else []
-        return (*release.warnings, *left, *found, *self.ledger.unknown)
-
-    def present(self, people: Ints) -> Ints:
-        """Those of some pseudonyms who are in the table."""
-        return people[:0] if self.table.ids is None else np.intersect1d(people, self.table.ids.to_numpy())
-
-    def repairable(self, release: Release, exposed: Ints) -> bool:
-        """Whether few are exposed, and the policy and the method allow that those of today's table are left out."""
-        rows, method = self.table.rows + self.left_out, find(self.policy.method)
-        if not 0 < len(exposed) <= _FEW * rows or ("after" in method.options and not method.remembers):
-            return False  # records of a growing table stay in it
-        return self.left_out + release.suppressed + len(self.present(exposed)) <= self.policy.suppress * rows
-
-    def without(self, people: Ints) -> "Candidate":
-        """The same with some people left out of the table, and another seed: others may be exposed by the groups."""
-        ids = pl.Series() if self.table.ids is None else self.table.ids
-        kept = np.flatnonzero(~np.isin(ids.to_numpy(), people))
-        left_out = self.left_out + len(people)
-        return replace(self, table=self.table.some(kept), left_out=left_out, attempt=self.attempt + 1)
+        return (*release.warnings, *self.repairs.sentences, *found, *self.ledger.unknown)
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
@@ -193,8 +156,8 @@ class Candidate:
                 policy.require,
                 method=policy.method,
                 boxes=policy.boxes,
-                suppress=policy.suppress,
-                seed=self._seed(),
+                suppress=self.suppress,
+                seed=self.seed(),
                 progress=progress,
                 **more,
             )
@@ -202,10 +165,12 @@ class Candidate:
             message = str(problem)
         raise refusal(self.number, [message], Findings(), policy, None)
 
-    def _seed(self) -> int:
+    def seed(self) -> int:
+        """The one that was asked for; else from the key, what was published before and the table."""
+        turns = self.repairs.turns
         if self.request.seed is not None:
-            return self.request.seed + self.attempt
-        again = f"#{self.attempt}" if self.attempt else ""
+            return self.request.seed + turns
+        again = f"#{turns}" if turns else ""
         derived = self.ledger.key.derive("seed", f"{self.before}{self.mark}{again}".encode())
         return int.from_bytes(derived[:16], "little")
 
@@ -250,8 +215,8 @@ class Candidate:
             "reissue": __version__,
             "request": self.mark,
             "requirement": str(release.requirement),
-            "rows": release.table.rows + self.left_out,
-            "suppressed": release.suppressed + self.left_out,
+            "rows": self.rows,
+            "suppressed": release.suppressed + self.repairs.left_out,
             "tables": list(release.tables),
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "warnings": list(self.warnings(release)),
@@ -277,18 +242,8 @@ class Candidate:
 
 
 def made(candidate: "Candidate", progress: Callable[[float], None]) -> "tuple[Candidate, Release, Together]":
-    """A release, and what attacks find in it together with earlier ones.
-
-    Where the joint attack exposes people of today's table, they are left out, as far as the policy's `suppress` goes,
-    and the release is made and attacked again.
-    """
-    for turn in range(_REPAIRS):
-        release = candidate.anonymize(lambda done, turn=turn: progress((turn + done / 2) / (turn + 1)))  # type: ignore[misc]
-        together = candidate.attack(release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
-        if turn + 1 == _REPAIRS or not candidate.repairable(release, together.exposed):
-            break
-        candidate = candidate.without(candidate.present(together.exposed))
-    return candidate, release, together
+    """A release, mended where few are exposed, and what attacks find in it together with earlier ones."""
+    return make_and_mend(candidate, Candidate.attack, progress)
 
 
 def _kinds(table: Table) -> dict[str, str]:

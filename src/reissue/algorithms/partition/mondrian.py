@@ -28,6 +28,7 @@ __all__ = ["both_hold", "cut_near", "halved", "mondrian"]
         "strict": Option(default=True, help="Keep rows with the same value on the same side.", choices=(True, False))
     },
     blind=True,
+    joinable=True,
 )
 def mondrian(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""

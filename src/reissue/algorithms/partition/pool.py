@@ -36,6 +36,7 @@ _LEAST_GAIN = 1e-9
     "Local recoding that splits where it saves most and pools what is left over: the least loss.",
     suppresses=True,
     blind=True,
+    joinable=True,
 )
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""

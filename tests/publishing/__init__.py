@@ -1,0 +1,1 @@
+"""Publishing: repair and plan."""
