@@ -173,7 +173,7 @@ def _draft(method: Method, table: Table, memory: Memory) -> tuple[Entry, Draft, 
     entry = enter(table, memory, method.name)
     entered = time.process_time()
     job = Job(entry.table, parse(method.requirement), np.random.default_rng(1), 0.0, chosen.settle(method.options))
-    draft = chosen.run(replace(job, memory=entry.state, people=entry.people, lasting=entry.lasting))
+    draft = chosen.run(replace(job, memory=entry.state, people=entry.people, stable_code=entry.stable_code))
     done = time.process_time()
     gc.enable()
     return entry, draft, done - entered, entered - start
@@ -193,7 +193,7 @@ class Spare:
     @classmethod
     def of(cls, entry: Entry) -> "Spare":
         """For a table as it enters its series."""
-        values = entry.lasting[entry.table.sensitive]
+        values = entry.stable_code[entry.table.sensitive]
         count = np.bincount(values)
         records = len(values) - M * int(count.max())
         if not entry.state:

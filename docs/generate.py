@@ -82,7 +82,7 @@ def _methods() -> str:
     for name, method in sorted(registered().items()):
         default = " (default)" if name == DEFAULT_METHOD else ""
         left_out = " Makes use of `--suppress`." if method.suppresses else ""
-        first = " It follows people from release to release and keeps a memory of them." if method.remembers else ""
+        first = " It follows people from release to release and keeps a memory of them." if method.stateful else ""
         parts += ["", f"### {name}{default}", "", f"{method.summary}{left_out}{first}"]
         if method.options:
             parts += ["", "| option | default | |", "|---|---|---|"]

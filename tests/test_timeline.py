@@ -75,8 +75,8 @@ def test_long_series_are_looked_at_in_few_places_and_at_the_end() -> None:
 
 
 def test_attacks_say_whether_they_judge_releases_alone() -> None:
-    assert find("minimality").alone
-    assert not find("updates").alone
+    assert find("minimality").per_release
+    assert not find("updates").per_release
 
 
 def test_nothing_to_attack_is_said() -> None:

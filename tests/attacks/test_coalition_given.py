@@ -12,11 +12,11 @@ from reissue._arrays import Ints
 from reissue.algorithms.providers.requirement import MPrivate
 from reissue.counting.cells import Counts, Domain
 from reissue.kernels.coalitions import values as values_module
-from reissue.kernels.coalitions.bounds import entropy_at_least
 from reissue.kernels.coalitions.contributions import Given, answers, private
 from reissue.kernels.coalitions.exact import worst_coalition
 from reissue.kernels.coalitions.values import Holdings, values_stay
 from reissue.requirements import parse
+from reissue.requirements.diversity import entropy_at_least
 from tests.attacks import test_coalition_search as one
 from tests.attacks.test_coalition_search import DOMAIN, GROWING, OTHERS
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from reissue.counting.cells import Domain
 from reissue.kernels.coalitions import exact
-from reissue.kernels.coalitions import group as groups
 from reissue.kernels.coalitions.exact import worst_coalition
 from reissue.kernels.coalitions.group import Group, Oracle
 from reissue.kernels.coalitions.search import STRATEGIES
-from reissue.requirements import Requirement, parse
+from reissue.requirements import Requirement, _subsets, closeness, parse
 from reissue.taxonomy.codings import Coding, Hierarchy
 
 GROWING = ["k=3", "k=1", "l=2", "l=3", "k=3 & l=2", "k-e=2,3", "k-e=1,2"]
@@ -124,15 +123,15 @@ def test_the_knapsacks_find_the_worst_vertex(counts: list[list[int]], text: str,
         return
     members = tuple(place for place in range(group.providers) if coalition >> place & 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(groups, "_MANY", 0)
+        patch.setattr(_subsets, "MANY", 0)
         assert Oracle(group, requirement).breaks(coalition) == breaks(group, requirement, members)
 
 
 @pytest.mark.parametrize("text", ["c-k=0.9,1", "t=0.4:ordered", "t=0.4"])
 def test_what_cannot_be_told_counts_as_broken(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "_MANY", 1)
-    monkeypatch.setattr(groups, "_STEPS", 0)
-    monkeypatch.setattr(exact, "_VALUES", 0)
+    monkeypatch.setattr(_subsets, "MANY", 1)
+    monkeypatch.setattr(closeness, "_STEPS", 0)
+    monkeypatch.setattr(closeness, "_VALUES", 0)
     group = make([[4, 4, 4, 4], [4, 4, 4, 4], [4, 4, 4, 4]])
     oracle = Oracle(group, parse(text))
     assert oracle.breaks(1)

@@ -151,5 +151,5 @@ def test_every_attack_has_a_name_and_a_sentence() -> None:
 
 
 def test_attacks_that_judge_a_release_by_itself_say_so() -> None:
-    alone = {name for name, its in registered().items() if its.alone}
+    alone = {name for name, its in registered().items() if its.per_release}
     assert alone == {"coalition", "definetti", "mechanism", "minimality"}

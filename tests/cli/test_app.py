@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import reissue as package
+from reissue import attacks
 from reissue.algorithms import registered
 from reissue.cli._app import COMMANDS
 from reissue.requirements import parse
@@ -80,6 +81,17 @@ def test_methods_lists_all_with_their_options(reissue: Reissue) -> None:
         assert f"{name}" in text
         assert method.summary in text
         assert all(f"--option {option}=" in text for option in method.options)
+
+
+def test_attacks_lists_all_with_what_they_need(reissue: Reissue) -> None:
+    text, answer = reissue("attacks").out, reissue("attacks", "--json").json
+    assert {attack["name"] for attack in answer["attacks"]} == set(attacks.registered())
+    for attack in answer["attacks"]:
+        assert attack["summary"] in text
+        assert attack["compares"] is attacks.find(attack["name"]).compares
+    joint = next(attack for attack in answer["attacks"] if attack["name"] == "joint")
+    assert set(joint["methods"]) == {name for name, its in registered().items() if "joint" in its.remedies}
+    assert "It compares releases, at least 2 of them." in text
 
 
 def test_requirements_lists_all(reissue: Reissue) -> None:

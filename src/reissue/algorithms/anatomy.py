@@ -24,7 +24,7 @@ from reissue.algorithms.registry import Job, algorithm
 from reissue.algorithms.suppression import Entries
 from reissue.errors import RequirementError, SchemaError
 from reissue.release.release import Draft
-from reissue.requirements import LDiversity, MUnique, Requirement, SimpleLDiversity
+from reissue.requirements import Requirement
 
 __all__ = ["anatomy"]
 
@@ -33,12 +33,14 @@ __all__ = ["anatomy"]
     "anatomy",
     "Two tables: exact quasi-identifiers, and the sensitive values by bucket. For those who need exact values.",
     suppresses=True,
+    random=True,
+    unforced="the method forms groups by chance, and no need to generalize is behind them",
 )
 def anatomy(job: Job) -> Draft:
     """Deal the rows into buckets of different sensitive values."""
     if not job.table.schema.sensitive:
         raise SchemaError("Anatomy publishes sensitive values in a table of their own, but the schema names none.")
-    wanted = _values_wanted(job.requirement)
+    wanted = job.requirement.fewest_values
     deal = _deal(job, wanted)
     found = _smallest(deal, wanted, max(part.least for part in job.requirement.parts()))
     if found is None:
@@ -48,17 +50,6 @@ def anatomy(job: Job) -> Draft:
         )
     groups, notes = found
     return Draft(groups, bucketized=True, notes=notes)
-
-
-def _values_wanted(requirement: Requirement) -> int:
-    """How many different values every bucket must have, as far as the requirement says so."""
-    wanted = 1
-    for part in requirement.parts():
-        if isinstance(part, LDiversity) or (isinstance(part, SimpleLDiversity) and not part.values):
-            wanted = max(wanted, part.l)
-        elif isinstance(part, MUnique):
-            wanted = max(wanted, part.m)
-    return wanted
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from reissue.errors import InputError, nearest
 from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement
 
-__all__ = ["Algorithm", "Job", "Option", "algorithm", "find", "registered"]
+__all__ = ["Algorithm", "Job", "Option", "Suggestion", "algorithm", "find", "known", "registered"]
 
 
 def _silent(_: float) -> None:
@@ -36,9 +36,9 @@ class Job:
     memory: Mapping[str, Any] = field(default_factory=dict)
     """What the method remembered after the release before; empty for a first release."""
     people: Ints | None = None
-    """Row to its person's number, which lasts over a series; for methods that remember."""
-    lasting: Ints | None = None
-    """Sensitive code to its value's number, which lasts over a series; for methods that remember."""
+    """Row to its person's number, which stays the same over a series; for stateful methods."""
+    stable_code: Ints | None = None
+    """Sensitive code to its value's number, which stays the same over a series; for stateful methods."""
 
     @property
     def spare(self) -> int:
@@ -56,6 +56,27 @@ class Option:
 
 
 @dataclass(frozen=True)
+class Suggestion:
+    """The policy with which a series by a method may begin, and when `reissue init` proposes it."""
+
+    suits: Callable[[Mapping[str, bool]], bool]
+    """Whether it suits the answers to `reissue init`'s questions."""
+    rank: int
+    """Of several that suit, the one of the smallest rank is proposed."""
+    why: str
+    require: str
+    attacks: tuple[str, ...]
+    options: str = ""
+    """As TOML; empty for none."""
+    risk: float | None = None
+    """How likely a person's value may become, where the method does not promise it by itself."""
+    suppress: float = 0.05
+    """The share of rows that may be left out: of people whom no group keeps below the limit."""
+    unminded: tuple[str, ...] = ()
+    """Attacks of the list that the method does nothing against."""
+
+
+@dataclass(frozen=True)
 class Algorithm:
     """A registered method."""
 
@@ -66,16 +87,28 @@ class Algorithm:
     options: Mapping[str, Option] = field(default_factory=dict)
     suppresses: bool = False
     """Whether it makes use of rows that may be left out."""
-    remembers: bool = False
+    stateful: bool = False
     """Whether it follows people through a series, and so needs identifiers and its memory."""
-    carries: bool = False
-    """Whether its option `after` may be what a ledger carried on of the earlier releases (a Past) instead of them."""
+    accepts_history: bool = False
+    """Whether its option `after` may be what a ledger kept of the earlier releases instead of the releases."""
     blind: bool = False
     """Whether it looks at sensitive values through the requirement only: asked for k alone, it does not at all."""
     changes_values: bool = False
     """Whether it publishes sensitive values that nobody has, so that the table itself need not meet what it asks."""
     joinable: bool = False
     """Whether groups of its release may be joined afterwards: any partition that meets the requirement would do."""
+    random: bool = False
+    """Whether what it makes depends on random numbers, so that it cannot be run again for the same release."""
+    refuses_changes: bool = False
+    """Whether it refuses a sensitive value that changes while a person stays."""
+    unforced: str = ""
+    """Why nothing follows from what it generalized, where it does not generalize only what it must."""
+    m_requirement: str = ""
+    """The requirement that a number m alone stands for (`--m`); empty if it has none such."""
+    remedies: Mapping[str, str] = field(default_factory=dict)
+    """Attack to why this method prevents it: what a holder is advised whose release was refused."""
+    suggestion: Suggestion | None = None
+    """The policy with which a series by it may begin; None if it is not proposed for series."""
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None
     """Checks what it promises beyond the requirement, from the published tables; raises InternalError.
 
@@ -124,11 +157,17 @@ def algorithm(
     *,
     options: Mapping[str, Option] | None = None,
     suppresses: bool = False,
-    remembers: bool = False,
-    carries: bool = False,
+    stateful: bool = False,
+    accepts_history: bool = False,
     blind: bool = False,
     changes_values: bool = False,
     joinable: bool = False,
+    random: bool = False,
+    refuses_changes: bool = False,
+    unforced: str = "",
+    m_requirement: str = "",
+    remedies: Mapping[str, str] | None = None,
+    suggestion: Suggestion | None = None,
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
@@ -139,13 +178,19 @@ def algorithm(
             run,
             summary,
             dict(options or {}),
-            suppresses,
-            remembers,
-            carries,
-            blind,
-            changes_values,
-            joinable,
-            recheck,
+            suppresses=suppresses,
+            stateful=stateful,
+            accepts_history=accepts_history,
+            blind=blind,
+            changes_values=changes_values,
+            joinable=joinable,
+            random=random,
+            refuses_changes=refuses_changes,
+            unforced=unforced,
+            m_requirement=m_requirement,
+            remedies=dict(remedies or {}),
+            suggestion=suggestion,
+            recheck=recheck,
         )
         return run
 
@@ -157,6 +202,14 @@ def registered() -> dict[str, Algorithm]:
     for module in BUILT_IN.values():
         import_module(module)
     return dict(_REGISTRY)
+
+
+def known(name: object) -> Algorithm | None:
+    """The method of this name, if it is one: whoever publishes may use a method of their own."""
+    try:
+        return find(name) if isinstance(name, str) else None
+    except InputError:
+        return None
 
 
 def find(name: str) -> Algorithm:

@@ -15,6 +15,7 @@ from reissue.errors import InputError, RiskError, Why, nearest
 from reissue.words import number, plural
 
 __all__ = [
+    "FIRST",
     "Attacked",
     "Finding",
     "Findings",

@@ -28,7 +28,7 @@ class Attack:
     """One sentence for people who read a list of attacks."""
     insiders: bool = False
     """Whether it takes a coalition's own records into account itself; they are taken out for all others."""
-    alone: bool = False
+    per_release: bool = False
     """Whether it judges every release by itself: what else was published does not matter to it."""
     fewest: int = 1
     """How many releases it needs: with fewer there is nothing for it to do."""
@@ -45,11 +45,15 @@ class Attack:
     """What would prevent it, in plain sentences."""
     heavy: bool = False
     """Whether it takes so long that a timeline looks at a few places of a series only."""
+    follows: bool = False
+    """Whether it needs nothing of an earlier release but who was in which group, and each group's values."""
+    asked_if: str = ""
+    """The question of `reissue init` whose answer yes puts it into the policy; none for an attack of other reasons."""
 
     @property
     def compares(self) -> bool:
         """Whether it looks at releases together, where there are several."""
-        return not self.alone
+        return not self.per_release
 
 
 BUILT_IN = {
@@ -72,13 +76,15 @@ def attack(
     summary: str,
     *,
     insiders: bool = False,
-    alone: bool = False,
+    per_release: bool = False,
     fewest: int = 1,
     kept: Fold[Any, Any] | None = None,
     needs: str = "",
     story: str = "",
     prevention: Sequence[str] = (),
     heavy: bool = False,
+    follows: bool = False,
+    asked_if: str = "",
 ) -> Callable[[Run], Run]:
     """Register a function over all releases as an attack: `reissue.attack(...)` and the command line find it.
 
@@ -87,7 +93,22 @@ def attack(
 
     def keep(run: Run) -> Run:
         fold = at_hand(run)
-        register(Attack(name, fold, summary, insiders, alone, fewest, kept, needs, story, tuple(prevention), heavy))
+        known = Attack(
+            name,
+            fold,
+            summary,
+            insiders=insiders,
+            per_release=per_release,
+            fewest=fewest,
+            kept=kept,
+            needs=needs,
+            story=story,
+            prevention=tuple(prevention),
+            heavy=heavy,
+            follows=follows,
+            asked_if=asked_if,
+        )
+        register(known)
         return run
 
     return keep

@@ -31,9 +31,9 @@ def judged_at(attack: Attack, series: Series, knowledge: Knowledge, places: Coll
     """What the attack finds after some of the releases held, or in each of them if it judges them by themselves."""
     held = knowledge.held(len(series))
     seen, knowing = _seen(attack, series, knowledge, held)
-    for place, state in fold_over(attack.fold, seen, knowing, apart=attack.alone):
+    for place, state in fold_over(attack.fold, seen, knowing, apart=attack.per_release):
         if place in places:
-            yield _judged(attack, state, seen, held[place : place + 1] if attack.alone else held[: place + 1])
+            yield _judged(attack, state, seen, held[place : place + 1] if attack.per_release else held[: place + 1])
 
 
 def _run(attack: Attack, series: Series, knowledge: Knowledge, early: Callable[[int, Finding], None] | None) -> Finding:

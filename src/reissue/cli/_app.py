@@ -20,7 +20,19 @@ from reissue.errors import InputError, InternalError, NotMetError, NotWrittenErr
 
 __all__ = ["COMMANDS", "EXIT_CODES", "app", "load", "main", "run"]
 
-COMMANDS = ("init", "anonymize", "check", "attack", "publish", "ledger", "utility", "demo", "methods", "requirements")
+COMMANDS = (
+    "init",
+    "anonymize",
+    "check",
+    "attack",
+    "publish",
+    "ledger",
+    "utility",
+    "demo",
+    "methods",
+    "attacks",
+    "requirements",
+)
 """The modules beside this one, in the order that help shows them."""
 
 FINE, NOT_MET, BAD_INPUT, UNTESTED, NOT_WRITTEN, BUG = 0, 1, 2, 3, 4, 70

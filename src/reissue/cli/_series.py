@@ -16,12 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["publish_series", "requirement_of"]
 
-_SHORT = {"invariance": "m-unique", "equivalence": "simple-l", "distinct": "m-unique"}
-"""What --m means to each method."""
-
 
 def requirement_of(require: str | None, m: int | None, method: str) -> "Requirement":
     """The requirement as --require says it, or --m for the methods that have one."""
+    from reissue.algorithms import find, registered
     from reissue.requirements import parse
 
     if require is not None and m is None:
@@ -30,11 +28,13 @@ def requirement_of(require: str | None, m: int | None, method: str) -> "Requirem
         raise InputError("Give --require or --m, not both.")
     if m is None:
         raise InputError("Say what the release must meet: --require 'k=5 & l=3', for example.")
-    if method not in _SHORT:
-        raise InputError(f"--m is for the methods {', '.join(_SHORT)} and providers. Use --require.")
+    name = find(method).m_requirement
+    if not name:
+        able = [name for name, its in sorted(registered().items()) if its.m_requirement or "m" in its.options]
+        raise InputError(f"--m is for the methods {', '.join(able)}. Use --require.")
     if m < 2:
         raise InputError(f"--m of the method '{method}' must be at least 2.")
-    return parse(f"{_SHORT[method]}={m}")
+    return parse(f"{name}={m}")
 
 
 def publish_series(

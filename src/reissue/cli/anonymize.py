@@ -133,7 +133,7 @@ def anonymize(
     require = require if k is None else f"k={k}" + (f" & {require}" if require else "")
     requirement, plan = requirement_of(require, m, method), Schema.load(schema)
     find(method).settle(options)
-    if find(method).remembers:
+    if find(method).stateful:
         publish_series(
             data,
             plan,

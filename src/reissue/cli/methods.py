@@ -23,7 +23,8 @@ def methods(as_json: JsonOption = False) -> None:
                         "name": name,
                         "summary": method.summary,
                         "suppresses": method.suppresses,
-                        "remembers": method.remembers,
+                        "stateful": method.stateful,
+                        "remembers": method.stateful,  # its name before
                         "options": {
                             option: {"default": its.default, "help": its.help, "choices": its.choices}
                             for option, its in method.options.items()
@@ -37,7 +38,7 @@ def methods(as_json: JsonOption = False) -> None:
     for name, method in found.items():
         _render.say(f"{name}{' (the default)' if name == DEFAULT_METHOD else ''}", style="bold")
         _render.say(f"  {method.summary}")
-        if method.remembers:
+        if method.stateful:
             _render.say("  It follows people from release to release and keeps a memory of them.")
         for option, its in method.options.items():
             choices = f" ({', '.join(map(json.dumps, its.choices))})" if its.choices else ""

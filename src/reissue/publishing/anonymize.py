@@ -61,7 +61,7 @@ def anonymize(
         )
     rng = np.random.default_rng(seed)
     job = Job(table, requirement, rng, suppress, settled, progress)
-    if chosen.remembers:
+    if chosen.stateful:
         return _continue(job, chosen, memory or {}, newcomers=newcomers, tight=boxes == "tight")
     if memory:
         raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
@@ -77,7 +77,9 @@ def _continue(job: Job, chosen: Algorithm, memory: Memory, *, newcomers: bool, t
     """The next release of a series; its draft carries the memory for the one after."""
     entry = enter(job.table, memory, chosen.name, newcomers=newcomers)
     entry = replace(entry, table=entry.table.with_boxes(tight=tight))
-    draft = chosen.run(replace(job, table=entry.table, memory=entry.state, people=entry.people, lasting=entry.lasting))
+    draft = chosen.run(
+        replace(job, table=entry.table, memory=entry.state, people=entry.people, stable_code=entry.stable_code)
+    )
     job.progress(1.0)
     draft = replace(draft, memory=keep(entry, draft.memory, chosen.name))
     return make_release(entry.table, draft, job.requirement, chosen.name, job.rng)

@@ -144,11 +144,11 @@ class Candidate(Attempt):
 
         policy, method = self.policy, find(self.policy.method)
         more: dict[str, Any] = dict(policy.options)
-        if method.remembers:
+        if method.stateful:
             more["memory"] = self.ledger.memory(self.earlier, self.schema, policy.method)
             more["newcomers"] = True  # `check` has looked at that
         elif "after" in method.options:
-            more["after"] = after(self.ledger, self.earlier, self.schema, carries=method.carries)
+            more["after"] = after(self.ledger, self.earlier, self.schema, accepts_history=method.accepts_history)
         try:
             return anonymize(
                 self.table,
@@ -191,7 +191,7 @@ class Candidate(Attempt):
         files = {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in release.tables.items()}
         if release.table.ids is not None:
             files["standing"] = writer.keep(pack_standing(release), ENDINGS["standing"])
-        if find(release.method).remembers:
+        if find(release.method).stateful:
             files["memory"] = writer.keep(pack_memory(release.draft.memory), ENDINGS["memory"])
         elif release.draft.memory:
             files["past"] = writer.keep(pack_state(release.draft.memory["state"]), ENDINGS["state"])

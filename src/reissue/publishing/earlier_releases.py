@@ -13,13 +13,13 @@ from reissue.schema import Schema
 __all__ = ["after"]
 
 
-def after(ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, carries: bool) -> Past | list[Any]:
+def after(ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, accepts_history: bool) -> Past | list[Any]:
     """What was carried on of them, if the method can use that, else the releases themselves.
 
     Where nothing was kept that fits (adopted releases, a changed schema, an older ledger, a lost file) the stored
     releases are taken up again, once. Releases that cannot be followed are the method's to refuse.
     """
-    if not carries or not earlier:
+    if not accepts_history or not earlier:
         return [ledger.tables(one) for one in earlier]
     kept = kept_state(ledger, earlier[-1], "past", schema)
     if kept is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from reissue._arrays import Ints, State
 from reissue.attacks import Attack, Fold, find, registered
-from reissue.attacks.findings import Finding, Findings, Status
+from reissue.attacks.findings import FIRST, Finding, Findings, Status
 from reissue.attacks.run import cannot_run, run_attack
 from reissue.errors import CannotCarryError, CannotRunError, DataError
 from reissue.ledger.chain import canonical
@@ -30,14 +30,12 @@ from reissue.schema import Schema
 
 __all__ = ["Together", "attack_together", "gate_attacks", "held_together", "kept_state", "state_mark"]
 
-GATE = "joint"
+GATE = FIRST
 """The attack on which the verdict rests."""
 _TOLD = 2_000_000
 """Series of so many records at most are read again where an attack succeeds, to tell the case."""
 _FORMAT = 5
 """Goes up when attacks keep something else: states that were written before are made again."""
-_FOLLOWING = ("joint", "updates", "equivalence")
-"""Attacks that need nothing of earlier releases but who stood where."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +66,8 @@ def attack_together(
     """What all attacks of the policy find."""
     names = gate_attacks(policy, release.schema)
     groups = held_together(earlier, recipients, policy)
-    asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).alone]
-    asked += [(name, some) for some in groups for name in names if not find(name).alone]
+    asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).per_release]
+    asked += [(name, some) for some in groups for name in names if not find(name).per_release]
     candidate = _Candidate(ledger, tuple(earlier), release, policy, number)
     findings, compared = [], set()
     for turn, (name, some) in enumerate(asked):
@@ -186,7 +184,7 @@ class _Candidate:
         return read_published(self.release, self.release.schema)
 
     def _read(self, one: Recorded, attack: str) -> PublishedRelease:
-        read = self.ledger.followed if attack in _FOLLOWING else self.ledger.published
+        read = self.ledger.followed if find(attack).follows else self.ledger.published
         return read(one, self.release.schema)
 
     def _series(self, releases: Iterable[PublishedRelease], numbers: Iterable[int]) -> Series:

@@ -10,7 +10,6 @@ from reissue.attacks.findings import Finding, Findings, Status
 from reissue.errors import RiskError, Why
 from reissue.policy import Policy
 from reissue.release.release import Release
-from reissue.requirements import KAnonymity, MUnique
 
 __all__ = ["RefusedError", "Report", "problems_of", "refusal", "warnings_of"]
 
@@ -144,36 +143,30 @@ def refusal(
     return RefusedError(Report(number, tuple(problems), tuple(advice), findings))
 
 
-_METHODS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "joint": (("invariance", "equivalence", "distinct"), "they keep a person's possible values through the series"),
-    "correspondence": (("correspondence",), "it makes each release safe together with the earlier ones"),
-    "updates": (("invariance", "equivalence", "distinct"), "they keep a person's possible values through the series"),
-    "equivalence": (("equivalence",), "no fewer than e people are then shown to have the same values"),
-    "coalition": (("providers",), "no m providers can then break the requirement by taking their own records out"),
-    "minimality": (("mask",), "its groups say nothing about where the requirement was broken"),
-    "mechanism": (("mask",), "its groups do not depend on sensitive values"),
-}
-
-
 def _stricter(policy: Policy) -> str:
     """A stricter requirement, named by the number that makes it so."""
-    parts = policy.require.parts()
-    m = max((part.m for part in parts if isinstance(part, MUnique)), default=None)
-    if m is not None:
+    m = max((part.invariant_m or 0 for part in policy.require.parts()), default=0)
+    if m and algorithms.find(policy.method).m_requirement:
         return f"A larger m than {m}, in a new series: more values in a group leave more room."
-    k = max((part.k for part in parts if isinstance(part, KAnonymity)), default=None)
+    k = policy.require.group_size
     return f"A larger k than {k}." if k else "A stricter requirement, for example with a larger k."
+
+
+def _remedies(methods: Mapping[str, str]) -> list[str]:
+    """Methods and why each helps, those with the same reason together."""
+    reasons = dict.fromkeys(methods.values())
+    return [f"{' or '.join(name for name in sorted(methods) if methods[name] == why)}; {why}" for why in reasons]
 
 
 def _advice(findings: Findings, policy: Policy, release: Release | None, blocking: Collection[str]) -> list[str]:
     """What would help against what was found."""
-    advice = []
+    advice, known = [], algorithms.registered()
     for one in findings.of(Status.EXPOSED):
-        methods, why = _METHODS.get(one.attack, ((), ""))
-        if methods and policy.method not in methods:
-            advice.append(f"Against '{one.attack}' another method: {' or '.join(methods)}; {why}.")
-        elif methods:
+        methods = {name: its.remedies[one.attack] for name, its in known.items() if one.attack in its.remedies}
+        if policy.method in methods:
             advice.append(f"Against '{one.attack}' a stricter option of the method '{policy.method}'.")
+        else:
+            advice += [f"Against '{one.attack}' another method: {line}." for line in _remedies(methods)]
     if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):
         advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
     if release is None and algorithms.find(policy.method).suppresses:

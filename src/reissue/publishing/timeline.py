@@ -32,13 +32,13 @@ def timeline_of(
     if found.status == Status.NOT_RUN or len(held) < 2:
         return ()
     places = _places(len(held), FEW if attack.heavy else MOST)
-    if attack.alone and found.status == Status.WITHSTOOD:
+    if attack.per_release and found.status == Status.WITHSTOOD:
         return tuple(Point(held[place], 0, found.population, None) for place in places)
     rows = sum(release.main.height for release in series.releases)
     if attack.heavy and rows * max(float(found.details.get("fits", 1.0)), 1.0) > WAYS:
         return ()
     judged = {place: one for place, one in early.items() if one.limit == found.limit or one.status == Status.NOT_RUN}
-    if not attack.alone:
+    if not attack.per_release:
         judged[len(held) - 1] = found
         if found.limit is not None:
             series = replace(series, limits={**series.limits, attack.name: found.limit})

@@ -1,7 +1,7 @@
 """The private memory of a series: what a method must know of earlier releases, in one file until a ledger keeps it.
 
 A memory is a mapping: `series` (a fingerprint of the schema's roles), `method`, `key`, `values` (the sensitive values
-seen so far; a value's row is its lasting number), `rows` (quasi-identifiers of remembered records, as values) and
+seen so far; a value's row is its stable number), `rows` (quasi-identifiers of remembered records, as values) and
 `state`, the method's own arrays. People are in it as numbers, keyed hashes of their identifiers (SipHash under `key`).
 The file must stay private all the same, since whoever has it can test a guess.
 
@@ -48,7 +48,7 @@ class Entry:
     table: Table
     people: Ints
     """Row to its person's number."""
-    lasting: Ints
+    stable_code: Ints
     """Sensitive code to its value's number; -1 for values that nobody has had so far."""
     state: Mapping[str, Any]
     """What the method left after the release before."""
@@ -74,14 +74,14 @@ def enter(table: Table, memory: Memory, method: str, *, newcomers: bool = False)
     key = memory.get("key") or secrets.token_bytes(16)
     past = memory.get("values", table.frame.select(table.schema.sensitive).clear())
     table = _knowing(table, past, memory.get("rows"))
-    lasting, values = _lasting(table, past)
+    stable_code, values = _stable_codes(table, past)
     state = dict(memory.get("state", {}))
     if "rows" in memory:
         state[CODES] = _codes(table.codings, memory["rows"])
     people = siphash(identifier_texts(ids), key)
     if not newcomers and _LIVE in state:
         refuse_strangers(state[_LIVE], people)
-    return Entry(table, people, lasting, state, values, key)
+    return Entry(table, people, stable_code, state, values, key)
 
 
 def keep(entry: Entry, state: Mapping[str, Any], method: str) -> Memory:
@@ -160,8 +160,8 @@ def _codes(codings: Sequence[Coding], frame: pl.DataFrame) -> Any:
     return np.stack(columns)
 
 
-def _lasting(table: Table, past: pl.DataFrame) -> tuple[Ints, pl.DataFrame]:
-    """Sensitive code to lasting number, and all values in the order of their numbers: the past ones first."""
+def _stable_codes(table: Table, past: pl.DataFrame) -> tuple[Ints, pl.DataFrame]:
+    """Sensitive code to its stable number, and all values in the order of their numbers: the past ones first."""
     now = table.decode(np.arange(table.domain.size, dtype=np.int32))
     past = past.cast(now.schema)
     numbered = past.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))

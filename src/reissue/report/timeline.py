@@ -60,7 +60,7 @@ def risk_over_time(findings: Findings) -> Timeline | None:
     up = fit(0, max(most, 4), HEIGHT - _BOTTOM, _TOP, whole=True)
     known = registered()
     lines = tuple(
-        _line(name, place, points, releases, across, up, joined=name not in known or not known[name].alone)
+        _line(name, place, points, releases, across, up, joined=name not in known or not known[name].per_release)
         for place, (name, points) in enumerate(shown.items())
     )
     return Timeline(

@@ -1,6 +1,7 @@
 """Requirements: predicates on groups' counts, one family per file. They compose with `&` and parse from text."""
 
-from reissue.requirements._base import All, Requirement, parse, register, registered
+from reissue.requirements._base import All, Loss, Remaining, Requirement, parse, register, registered
+from reissue.requirements._subsets import Subsets
 from reissue.requirements.anonymity import KAnonymity
 from reissue.requirements.closeness import TCloseness
 from reissue.requirements.confidence import AlphaK, Confidence, SimpleLDiversity
@@ -19,11 +20,14 @@ __all__ = [
     "EntropyLDiversity",
     "KAnonymity",
     "LDiversity",
+    "Loss",
     "MUnique",
     "Personalized",
     "RecursiveLDiversity",
+    "Remaining",
     "Requirement",
     "SimpleLDiversity",
+    "Subsets",
     "TCloseness",
     "parse",
     "register",

@@ -8,12 +8,51 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from reissue._arrays import Bools
+from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import RequirementError, nearest
-from reissue.requirements._values import split
+from reissue.requirements._subsets import Subsets
+from reissue.requirements._values import Sets, split
 
-__all__ = ["All", "Requirement", "arguments", "number", "parse", "register", "registered"]
+__all__ = [
+    "BELOW",
+    "All",
+    "Loss",
+    "Remaining",
+    "Requirement",
+    "arguments",
+    "number",
+    "over",
+    "parse",
+    "register",
+    "registered",
+]
+
+BELOW = 1 - 1e-6
+"""The largest fitness of a group that does not meet its requirement."""
+_BEST = 1e6
+"""The largest fitness, in place of infinity."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """What a coalition of providers can take out of groups, at most."""
+
+    taken: Ints
+    """Group to how many records."""
+    owned: Callable[[], Ints]
+    """How many of each triple of a group's counts; only some requirements ask for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Remaining:
+    """What must remain of a group's values: at least `least` of those that count, and some of each of the `losses`."""
+
+    counted: Bools
+    """Which of a group's values count."""
+    least: int
+    losses: Bools
+    """Sets x values that count."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +69,42 @@ class Requirement(ABC):
     """Whether the union of two groups that meet it meets it too (generalizing never breaks it)."""
     growing: ClassVar[bool] = False
     """Whether adding records to a group never breaks it ("EG monotone")."""
+    by_size: ClassVar[bool] = False
+    """Whether having at least `least` rows is all that it asks of a group."""
+    by_values: ClassVar[bool] = False
+    """Whether having at least `least` different values is all that it asks of a group."""
+    capped: ClassVar[bool] = False
+    """Whether `cap` and `least` say all that it asks of a group."""
 
     @property
     def least(self) -> int:
         """A number of rows below which no group can meet it."""
         return 1
+
+    @property
+    def group_size(self) -> int | None:
+        """How many rows it asks for whatever their values; None where it does not ask for rows as such."""
+        return max((part.least for part in self.parts() if part.by_size), default=None)
+
+    @property
+    def share_limit(self) -> float | None:
+        """How surely it means anybody to be linked to a value, at most; None where it means no such limit."""
+        return None
+
+    @property
+    def invariant_m(self) -> int | None:
+        """The m of m-invariance with which it is met; None where that is not known."""
+        return None
+
+    @property
+    def fewest_values(self) -> int:
+        """How many different sensitive values a group needs to meet it, as far as it says so."""
+        return 1
+
+    @property
+    def named_values(self) -> Sets:
+        """The sensitive values, or sets of them, that it is asked of; none if it is asked of every single value."""
+        return ()
 
     @abstractmethod
     def holds(self, counts: Counts) -> Bools:
@@ -56,6 +126,48 @@ class Requirement(ABC):
     def __and__(self, other: "Requirement") -> "Requirement":
         """Both must be met."""
         return All(self.parts() + other.parts())
+
+    def fitness(self, counts: Counts) -> Floats:
+        """How far each group is above it (1 or more) or below; see the module `fitness`."""
+        return np.where(self.holds(counts), 1.0, BELOW)
+
+    def cap(self, sizes: Ints) -> Ints:
+        """Size of a group to the most rows that a value (or set) it is asked of may have; -1 where it is too small."""
+        return sizes
+
+    # Of a group whose own providers look at it without records of their own, see kernels.coalitions:
+
+    def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
+        """Which groups still meet it whatever is lost: a bound, never wrong when it says yes."""
+        del loss
+        return np.zeros(whole.total, np.bool_)
+
+    def holds_between(self, subsets: Subsets) -> bool | None:
+        """Whether everything that a coalition can look at meets it; None if that cannot be told."""
+        if self.growing:
+            return subsets.smallest(self.holds)
+        sets = self.worst_sets(subsets.values, subsets.domain)
+        return subsets.every(self.holds) if sets is None else subsets.raised(self.holds, sets)
+
+    def worst_sets(self, values: Ints, domain: Domain) -> Bools | None:
+        """Sets x values such that a worst coalition owns most outside one of them, and leaves all inside it.
+
+        None if that is not known: then coalitions are searched.
+        """
+        del domain
+        return np.zeros((1, len(values)), np.bool_) if self.by_size else None
+
+    def share_bounds(self, values: Ints, domain: Domain) -> tuple[Ints, Floats] | None:
+        """Sets x values as 0 and 1, and the share above which each of them breaks it, if that is all it asks."""
+        del values, domain
+        return None
+
+    def remaining(self, values: Ints, domain: Domain) -> Remaining | None:
+        """What must remain of a group's values, if that is all it asks."""
+        del domain
+        if not self.by_values:
+            return None
+        return Remaining(np.ones(len(values), np.bool_), self.least, np.zeros((0, len(values)), np.bool_))
 
     def refuse_impossible(self, whole: Counts, *, suppressing: bool = False) -> None:
         """Stop before work starts if no release of this table can meet it (`whole` is the table in one group).
@@ -110,6 +222,21 @@ class All(Requirement):
     def least(self) -> int:
         """What the most demanding part needs."""
         return max(part.least for part in self.requirements)
+
+    @property
+    def share_limit(self) -> float | None:
+        """The strictest that a part means."""
+        return min((limit for part in self.requirements if (limit := part.share_limit) is not None), default=None)
+
+    @property
+    def fewest_values(self) -> int:
+        """What the most demanding part needs."""
+        return max(part.fewest_values for part in self.requirements)
+
+    @property
+    def named_values(self) -> Sets:
+        """Those of the first part that names any."""
+        return next((part.named_values for part in self.requirements if part.named_values), ())
 
     def holds(self, counts: Counts) -> Bools:
         """Which groups meet every part."""
@@ -176,6 +303,11 @@ def arguments(kind: type[Requirement], text: str, count: int) -> list[str]:
     if len(pieces) != count:
         raise RequirementError(f"The requirement '{kind.name}' needs {count} numbers{_example(kind)}.")
     return pieces
+
+
+def over(bound: float, share: Floats) -> Floats:
+    """The fitness of a share that may not be above a bound."""
+    return np.asarray(np.minimum(bound / np.maximum(share, 1e-12), _BEST), np.float64)
 
 
 def number(

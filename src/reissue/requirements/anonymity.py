@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from reissue._arrays import Bools
+from reissue._arrays import Bools, Floats
 from reissue.counting.cells import Counts
 from reissue.requirements._base import Requirement, number, register
 
@@ -19,6 +19,7 @@ class KAnonymity(Requirement):
     example: ClassVar[str] = "k=5"
     sensitive: ClassVar[bool] = False
     growing: ClassVar[bool] = True
+    by_size: ClassVar[bool] = True
     k: int
 
     def __post_init__(self) -> None:
@@ -32,6 +33,10 @@ class KAnonymity(Requirement):
     def holds(self, counts: Counts) -> Bools:
         """Groups of at least k rows."""
         return counts.sizes >= self.k
+
+    def fitness(self, counts: Counts) -> Floats:
+        """Rows over k."""
+        return counts.sizes / self.k
 
     @classmethod
     def parse(cls, argument: str) -> "KAnonymity":

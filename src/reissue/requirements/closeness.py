@@ -17,10 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats
+from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import RequirementError
-from reissue.requirements._base import Requirement, number, register
+from reissue.requirements._base import Loss, Requirement, number, register
+from reissue.requirements._subsets import Subsets
 from reissue.requirements._values import plain
 from reissue.taxonomy.tree import Taxonomy
 
@@ -29,6 +30,10 @@ __all__ = ["DISTANCES", "TCloseness"]
 DISTANCES = ("equal", "ordered", "hierarchical")
 _SLACK = 1e-12
 """Sums of quotients round: a distance of exactly t must pass."""
+_VALUES = 14
+"""Of so many values all sets are tried."""
+_STEPS = 5 * 10**7
+_CELLS = 1 << 22
 
 
 @register
@@ -49,6 +54,32 @@ class TCloseness(Requirement):
     def holds(self, counts: Counts) -> Bools:
         """Groups whose distribution is at most t away from the table's."""
         return self.away(counts) <= self.t + _SLACK
+
+    def fitness(self, counts: Counts) -> Floats:
+        """What the distance leaves over what t leaves."""
+        return (1 - self.away(counts)) / max(1 - self.t, 1e-6)
+
+    def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
+        """By the largest distance that the rows which remain at least allow."""
+        return np.asarray(_at_most(whole, np.maximum(whole.sizes - loss.taken, 1), self.distance) <= self.t, np.bool_)
+
+    def share_bounds(self, values: Ints, domain: Domain) -> tuple[Ints, Floats] | None:
+        """Equal distances: the distance is the largest, over all sets of values, of share less that in the table."""
+        if self.distance != "equal" or len(values) > _VALUES:
+            return None
+        sets = _power_set(len(values))
+        return sets, np.asarray(sets @ domain.shares[values] + self.t, np.float64)
+
+    def holds_between(self, subsets: Subsets) -> bool | None:
+        """Groups within t form a convex cone: vertices are worst.
+
+        Where they are many, for equal distances a knapsack for each number of rows, O(values x rows^2).
+        """
+        found = subsets.vertices(self.holds)
+        own = int((subsets.whole - subsets.rest).sum())
+        if found is None and self.distance == "equal" and len(subsets.rest) * own * own <= _STEPS:
+            return bool((_farthest(subsets) <= self.t + _SLACK).all())
+        return found
 
     def away(self, counts: Counts) -> Floats:
         """How far each group's distribution is from the table's."""
@@ -126,3 +157,77 @@ def _hierarchical(counts: Counts) -> Floats:
         excess = count / counts.sizes[group] - shares[node[starts]]
         distance += np.bincount(group, np.maximum(excess, 0), counts.total)
     return distance / taxonomy.height
+
+
+# --- what a coalition of providers leaves ----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4)
+def _power_set(total: int) -> Ints:
+    """All subsets but the empty one, a row each, as 0 and 1."""
+    return np.asarray(np.arange(1, 1 << total)[:, np.newaxis] >> np.arange(total) & 1, np.int64)
+
+
+def _farthest(subsets: Subsets) -> Floats:
+    """The largest distance for each number of rows s: D = max over sets A of sum over A of (whole / s - Q)."""
+    own = subsets.whole - subsets.rest
+    rows = int(subsets.rest.sum()) + np.arange(int(own.sum()) + 1)
+    best = np.full((len(rows), len(rows)), -np.inf)  # number of rows x rows left in so far
+    best[:, 0] = 0.0
+    shares = subsets.domain.shares[subsets.values]
+    for number_, extra, share in zip(subsets.whole.tolist(), own.tolist(), shares, strict=True):
+        gain = (number_ / rows - share)[:, np.newaxis]
+        with_all = np.full_like(best, -np.inf)
+        with_all[:, extra:] = best[:, : len(rows) - extra] + gain
+        best = np.maximum(best, with_all)
+    return np.asarray(np.diagonal(best), np.float64)
+
+
+def _at_most(whole: Counts, rows: Ints, distance: str) -> Floats:
+    """No less than the distance of whatever has at least so many rows of a group.
+
+    What a fractional knapsack of so many records allows: the sum of (count / rows - Q) over values with the smallest
+    Q / count first. For hierarchical distances on every level, for ordered ones on every split of the values in two.
+    """
+    taxonomy = whole.domain.taxonomy
+    if distance == "equal" or taxonomy is None:
+        return _apart(whole, rows)
+    if distance == "ordered":
+        return _along(whole, rows)
+    found = np.zeros(whole.total)
+    for level in taxonomy.levels[:-1]:
+        totals = np.bincount(level.node, whole.domain.totals).astype(np.int64)
+        nodes = Counts(whole.group, level.node[whole.value], Domain(totals), whole.total, whole.count)
+        found += _apart(nodes, rows)
+    return found / taxonomy.height
+
+
+def _filled(whole: Counts, rows: Ints, first: Floats) -> Ints:
+    """How many records each triple gets when a group's rows are filled, triples with the smallest `first` first."""
+    order = np.lexsort((first, whole.group))
+    count = whole.count[order]
+    before = np.cumsum(count) - count
+    starts = np.cumsum(whole.sizes) - whole.sizes
+    filled = np.empty_like(count)
+    filled[order] = np.clip(rows[whole.group] - (before - starts[whole.group]), 0, count)
+    return filled
+
+
+def _apart(whole: Counts, rows: Ints) -> Floats:
+    """At least the equal distance to the table's distribution, whatever is looked at."""
+    gain = whole.count / rows[whole.group] - whole.domain.shares[whole.value]
+    filled = _filled(whole, rows, whole.domain.shares[whole.value] / whole.count)
+    return whole.sum(np.maximum(gain, 0) * filled / whole.count)
+
+
+def _along(whole: Counts, rows: Ints) -> Floats:
+    """At least the ordered distance; infinite where there are too many values to look at all."""
+    size = whole.domain.size
+    if whole.total * size > _CELLS:
+        return np.full(whole.total, np.inf)
+    dense = np.zeros((whole.total, size))
+    dense[whole.group, whole.value] = whole.count
+    below, base = np.cumsum(dense, axis=1), np.cumsum(whole.domain.shares)
+    most = np.minimum(below / rows[:, np.newaxis], 1) - base
+    least = base - np.maximum(1 - (whole.sizes[:, np.newaxis] - below) / rows[:, np.newaxis], 0)
+    return np.asarray(np.maximum(most, least).sum(axis=1) / max(size - 1, 1), np.float64)

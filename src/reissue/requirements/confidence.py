@@ -6,14 +6,16 @@ named values or sets of values only (see `_values`). Shares of a union lie betwe
 monotone; adding records of one value raises its share, so none is growing. Linear in the triples.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats
+from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.cells import Counts, Domain
-from reissue.requirements._base import Requirement, arguments, number, register
+from reissue.requirements._base import Loss, Requirement, arguments, number, over, register
+from reissue.requirements._subsets import singles
 from reissue.requirements._values import Sets, masks, plain, read_sets, sets_of, write_sets
 
 __all__ = ["AlphaK", "Confidence", "SimpleLDiversity"]
@@ -21,13 +23,19 @@ __all__ = ["AlphaK", "Confidence", "SimpleLDiversity"]
 
 @dataclass(frozen=True)
 class _Bounded(Requirement):
-    """What the three have in common: the values they are asked of."""
+    """What the three have in common: the values they are asked of, and a limit to their share."""
 
+    capped: ClassVar[bool] = True
     values: Sets = field(default=(), kw_only=True)
     """Names, or collections of names taken together, each bounded on its own; none means every single value."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", sets_of(self.values))
+
+    @property
+    @abstractmethod
+    def share_limit(self) -> float:
+        """The largest share that a value, or named set of values, may have of a group."""
 
     def fits(self, domain: Domain) -> None:
         """Refuse a name that the sensitive column does not have."""
@@ -41,6 +49,36 @@ class _Bounded(Requirement):
         asked = masks(counts.domain, self.values)
         each = [counts.sum(np.where(mask[counts.value], counts.count, 0)) for mask in asked]
         return np.asarray(np.maximum.reduce(each), np.float64)
+
+    @property
+    def named_values(self) -> Sets:
+        """Its values."""
+        return self.values
+
+    def worst_sets(self, values: Ints, domain: Domain) -> Bools:
+        """The share of a set is largest with all records inside it; the fewest rows remain with none of them."""
+        asked = masks(domain, self.values)[:, values] if self.values else singles(len(values))
+        return np.concatenate([np.zeros((1, len(values)), np.bool_), asked])
+
+    def cap(self, sizes: Ints) -> Ints:
+        """The most rows whose share is no larger than the limit."""
+        bound = self.share_limit
+        most = np.floor(bound * sizes + 1e-9).astype(np.int64)
+        # The requirement compares quotients, so that is what decides about the last one.
+        most -= most / np.maximum(sizes, 1) > bound
+        most += (most + 1) / np.maximum(sizes, 1) <= bound
+        return np.where(sizes < self.least, -1, most)
+
+    def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
+        """No share is larger than its whole value's rows over those that remain at least; only of single values."""
+        remaining = whole.sizes - loss.taken
+        share = whole.largest / np.maximum(remaining, 1)
+        return np.asarray((share <= self.share_limit) & (remaining >= self.least) & (not self.values), np.bool_)
+
+    def fitness(self, counts: Counts) -> Floats:
+        """The limit over the largest share, but at most rows over those that are needed."""
+        found = over(self.share_limit, self.share(counts))
+        return found if self.least == 1 else np.minimum(found, counts.sizes / self.least)
 
     def share(self, counts: Counts) -> Floats:
         """The share of that value in its group."""
@@ -70,6 +108,11 @@ class Confidence(_Bounded):
     def __post_init__(self) -> None:
         super().__post_init__()
         number(type(self), repr(float(self.bound)), float, 0, 1)
+
+    @property
+    def share_limit(self) -> float:
+        """The bound."""
+        return self.bound
 
     def holds(self, counts: Counts) -> Bools:
         """Groups in which no value's share is above the bound."""
@@ -101,6 +144,11 @@ class AlphaK(_Bounded):
         super().__post_init__()
         number(type(self), repr(float(self.alpha)), float, 0, 1)
         number(type(self), str(self.k), int, 1)
+
+    @property
+    def share_limit(self) -> float:
+        """It is alpha."""
+        return self.alpha
 
     @property
     def least(self) -> int:
@@ -135,6 +183,29 @@ class SimpleLDiversity(_Bounded):
     def __post_init__(self) -> None:
         super().__post_init__()
         number(type(self), str(self.l), int, 1)
+
+    @property
+    def share_limit(self) -> float:
+        """One in l."""
+        return 1 / self.l
+
+    @property
+    def invariant_m(self) -> int:
+        """Its l: of m different values none has a larger share than 1/m."""
+        return self.l
+
+    @property
+    def fewest_values(self) -> int:
+        """At least l, if every value is bounded."""
+        return 1 if self.values else self.l
+
+    def cap(self, sizes: Ints) -> Ints:
+        """In whole numbers."""
+        return sizes // self.l
+
+    def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
+        """In whole numbers."""
+        return (whole.largest * self.l <= whole.sizes - loss.taken) & (not self.values)
 
     def holds(self, counts: Counts) -> Bools:
         """Groups in which l times the most frequent value's rows are no more than the group's."""

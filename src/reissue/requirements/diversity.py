@@ -12,14 +12,17 @@ from typing import ClassVar
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.counting.cells import Counts
-from reissue.requirements._base import Requirement, arguments, number, register
+from reissue.counting.cells import Counts, Domain
+from reissue.requirements._base import Loss, Requirement, arguments, number, register
+from reissue.requirements._subsets import Subsets, combined, singles
 from reissue.requirements._values import plain
 
-__all__ = ["EntropyLDiversity", "LDiversity", "RecursiveLDiversity", "most_frequent"]
+__all__ = ["EntropyLDiversity", "LDiversity", "RecursiveLDiversity", "entropy_at_least", "most_frequent"]
 
 _SLACK = 1e-12
 """Logarithms round: l equally frequent values must pass."""
+_DOUBT = 1e-9
+"""What a bound leaves closer than this is searched."""
 
 
 @register
@@ -30,6 +33,7 @@ class LDiversity(Requirement):
     name: ClassVar[str] = "l"
     example: ClassVar[str] = "l=3"
     growing: ClassVar[bool] = True
+    by_values: ClassVar[bool] = True
     l: int  # noqa: E741
 
     def __post_init__(self) -> None:
@@ -40,9 +44,18 @@ class LDiversity(Requirement):
         """At least as many rows as values."""
         return self.l
 
+    @property
+    def fewest_values(self) -> int:
+        """Its l."""
+        return self.l
+
     def holds(self, counts: Counts) -> Bools:
         """Groups of at least l distinct values."""
         return counts.distinct >= self.l
+
+    def fitness(self, counts: Counts) -> Floats:
+        """Different values over l."""
+        return counts.distinct / self.l
 
     @classmethod
     def parse(cls, argument: str) -> "LDiversity":
@@ -78,6 +91,33 @@ class EntropyLDiversity(Requirement):
     def holds(self, counts: Counts) -> Bools:
         """Groups with entropy log n - sum(c log c) / n of at least log l."""
         return np.asarray(_entropy(counts) >= np.log(self.l) - _SLACK, np.bool_)
+
+    def fitness(self, counts: Counts) -> Floats:
+        """The effective number of values over l."""
+        return np.asarray(np.exp(_entropy(counts)) / self.l, np.float64)
+
+    def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
+        """By the least entropy that may remain."""
+        least = entropy_at_least(whole, loss.taken, loss.owned())
+        return np.asarray(least >= np.log(self.l) + _DOUBT, np.bool_)
+
+    def holds_between(self, subsets: Subsets) -> bool:
+        """Groups of enough entropy form a convex cone: a worst subset has all or none of the coalition's of each value.
+
+        Of those with s rows the worst has the largest sum of x log x: a knapsack over the rows left in, O(values x
+        rows), exact however many values there are.
+        """
+        rest, whole = subsets.rest, subsets.whole
+        best = np.full(int((whole - rest).sum()) + 1, -np.inf)
+        best[0] = 0.0
+        for few, many in zip(rest.tolist(), whole.tolist(), strict=True):
+            low, high = (number * np.log(max(number, 1)) for number in (few, many))
+            with_all = np.full(len(best), -np.inf)
+            if many > few:
+                with_all[many - few :] = best[: len(best) - (many - few)] + high
+            best = np.maximum(best + low, with_all)
+        rows = int(rest.sum()) + np.arange(len(best))
+        return bool((np.log(rows) - best / rows >= np.log(self.l) - _SLACK).all())
 
     @classmethod
     def parse(cls, argument: str) -> "EntropyLDiversity":
@@ -118,6 +158,24 @@ class RecursiveLDiversity(Requirement):
         # Divided, not multiplied: quotients of counts and decimal numbers round alike, so equality stays equality.
         return np.asarray((tail > 0) & (counts.largest / np.maximum(tail, 1) < self.c), np.bool_)
 
+    def fitness(self, counts: Counts) -> Floats:
+        """The tail, c times, over the most frequent value's rows."""
+        return self.c * _tail(counts, self.l) / np.maximum(counts.largest, 1)
+
+    def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
+        """Nothing shortens the tail by more than what is taken."""
+        tail = _tail(whole, self.l) - loss.taken
+        return np.asarray((tail > 0) & (whole.largest / np.maximum(tail, 1) < self.c), np.bool_)
+
+    def holds_between(self, subsets: Subsets) -> bool:
+        """A worst subset has all records of one value: without records of others the tail is never longer."""
+        return subsets.raised(self.holds, singles(len(subsets.values)))
+
+    def worst_sets(self, values: Ints, domain: Domain) -> Bools | None:
+        """The l - 1 values before the tail; None if there are too many such sets."""
+        del domain
+        return combined(len(values), self.l - 1)
+
     @classmethod
     def parse(cls, argument: str) -> "RecursiveLDiversity":
         """From `3,3`: c, then l."""
@@ -156,3 +214,39 @@ def _entropy(counts: Counts) -> Floats:
 def _tail(counts: Counts, rank: int) -> Ints:
     """The rows of each group's values from the given rank on, the most frequent value being the first."""
     return counts.sizes - most_frequent(counts, rank - 1)[-1]
+
+
+def entropy_at_least(whole: Counts, taken: Ints, owned: Ints) -> Floats:
+    """No more than the entropy of whatever is looked at; `owned` is the most of each triple that a coalition has.
+
+    Of each value at least its rows less what its largest owners have stays. Entropy of s records is log s -
+    sum(x log x) / s. x log x lies below its chord between these ends, so the sum is at most a fractional knapsack of s
+    records, steepest chords first: a line on every piece of s, on which log s - (a + b s) / s is smallest at s = -a or
+    at an end.
+    """
+    count = whole.count.astype(np.float64)
+    low, own = count - owned, np.maximum(owned, 1e-9)
+    gain = _weighed(count) - _weighed(low)
+    order = np.lexsort((-gain / own, whole.group))
+    group = whole.group[order]
+    own, gain = own[order], gain[order]
+    start = whole.sum(low)[group] + _before(own, whole.distinct, group)
+    level = whole.sum(_weighed(low))[group] + _before(gain, whole.distinct, group)
+    slope = gain / own
+    constant = level - slope * start
+    first = np.maximum(start, (whole.sizes - taken)[group])
+    at = np.clip(-constant, first, np.maximum(start + own, 1))
+    entropy = np.log(at) - constant / at - slope
+    least = np.full(whole.total, np.inf)
+    np.minimum.at(least, group, np.where(first <= start + own, entropy, np.inf))
+    return least
+
+
+def _weighed(number: Floats) -> Floats:
+    return np.asarray(number * np.log(np.maximum(number, 1)), np.float64)
+
+
+def _before(steps: Floats, distinct: Ints, group: Ints) -> Floats:
+    """The sum of a group's earlier steps."""
+    before = np.cumsum(steps) - steps
+    return np.asarray(before - before[(np.cumsum(distinct) - distinct)[group]], np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import RequirementError
-from reissue.requirements._base import Requirement, arguments, number, register
+from reissue.requirements._base import Remaining, Requirement, arguments, number, register
 from reissue.requirements._values import plain
 
 __all__ = ["KE"]
@@ -46,6 +46,22 @@ class KE(Requirement):
         distinct, low, high = _numbers(counts)
         slack = _SLACK * np.maximum(np.abs(low), np.abs(high))
         return (distinct >= self.k) & (high - low >= self.e - slack)
+
+    def fitness(self, counts: Counts) -> Floats:
+        """The mean of different numbers over k and range over e."""
+        distinct, low, high = _numbers(counts)
+        reach = (high - low) / self.e if self.e else np.ones(counts.total)
+        return (distinct / self.k + reach) / 2
+
+    def remaining(self, values: Ints, domain: Domain) -> Remaining:
+        """At least k numbers; and not only those of a window narrower than e, one for each that may be the smallest."""
+        known = values < domain.size - (domain.taxonomy is not None and domain.taxonomy.missing)
+        place = domain.positions[values[known]]
+        low = place[:, np.newaxis]
+        slack = _SLACK * np.maximum(np.abs(low), np.abs(place))
+        outside = (place < low) | (place - low >= self.e - slack)
+        np.fill_diagonal(outside, val=False)
+        return Remaining(known, self.k, outside[: len(outside) if self.e > 0 else 0])
 
     def fits(self, domain: Domain) -> None:
         """Refuse what is no number."""

@@ -19,10 +19,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats
+from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import RequirementError
-from reissue.requirements._base import Requirement, number, register
+from reissue.requirements._base import Loss, Requirement, number, over, register
+from reissue.requirements._subsets import singles
 from reissue.requirements._values import masks, plain, read_name, split, write_name
 
 __all__ = ["Personalized"]
@@ -66,6 +67,32 @@ class Personalized(Requirement):
             shares: Floats = counts.sum(np.where(node[counts.value], counts.count, 0)) / sizes
             met &= (shares <= self.bound) | (counts.sum(who[counts.value].astype(np.float64)) == 0)
         return met
+
+    @property
+    def share_limit(self) -> float:
+        """The bound."""
+        return self.bound
+
+    def worst_sets(self, values: Ints, domain: Domain) -> Bools:
+        """The share of a guarded node is largest with all records under it."""
+        nodes = tuple({(node,) for _, node in self.guards})
+        return masks(domain, nodes)[:, values] if nodes else singles(len(values))
+
+    def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
+        """No share is larger than its whole value's rows over those that remain at least; only of single values."""
+        share = whole.largest / np.maximum(whole.sizes - loss.taken, 1)
+        return np.asarray((share <= self.bound) & (not self.guards), np.bool_)
+
+    def fitness(self, counts: Counts) -> Floats:
+        """The bound over the largest share under a node that somebody present guards."""
+        sizes = np.maximum(counts.sizes, 1)
+        if not self.guards:
+            return over(self.bound, counts.largest / sizes)
+        share = np.zeros(counts.total)
+        for who, node in self._pairs(counts.domain):
+            present = counts.sum(who[counts.value].astype(np.float64)) > 0
+            np.maximum(share, present * counts.sum(np.where(node[counts.value], counts.count, 0)) / sizes, out=share)
+        return over(self.bound, share)
 
     def fits(self, domain: Domain) -> None:
         """Refuse a name that the sensitive column does not have, and a guarding node that is not above its value."""

@@ -63,6 +63,11 @@ class CKSafety(Requirement):
         number(type(self), repr(float(self.c)), float, 1e-6, 1)
         number(type(self), str(self.k), int, 0, _MOST)
 
+    @property
+    def share_limit(self) -> float:
+        """Below c."""
+        return self.c
+
     def holds(self, counts: Counts) -> Bools:
         """Groups whose people stay below c, and that lend facts about others no more than their share of weight."""
         least = _least(counts, self.k + 1)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue._arrays import Bools
-from reissue.counting.cells import Counts
+from reissue._arrays import Bools, Ints
+from reissue.counting.cells import Counts, Domain
 from reissue.requirements._base import Requirement, number, register
 
 __all__ = ["MUnique"]
@@ -33,9 +33,24 @@ class MUnique(Requirement):
         """At least m rows."""
         return self.m
 
+    @property
+    def invariant_m(self) -> int:
+        """Its m."""
+        return self.m
+
+    @property
+    def fewest_values(self) -> int:
+        """As many as rows."""
+        return self.m
+
     def holds(self, counts: Counts) -> Bools:
         """Groups of at least m rows with as many values as rows."""
         return np.asarray((counts.sizes >= self.m) & (counts.distinct == counts.sizes), np.bool_)
+
+    def worst_sets(self, values: Ints, domain: Domain) -> Bools:
+        """What the others gave is smallest, the whole group has most duplicates."""
+        del domain
+        return np.repeat(np.array([[False], [True]]), len(values), axis=1)
 
     def possible(self, whole: Counts) -> bool:
         """A group needs m different values, so the table must have them."""

@@ -8,7 +8,6 @@ from reissue._notebook import card
 from reissue.data.table import Table
 from reissue.published import PublishedRelease, read_published
 from reissue.release.release import Release
-from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.utility.discernibility import discernibility
 from reissue.utility.estimates import Comparison, means_of, models_of
@@ -139,8 +138,7 @@ def measure(
     means: Sequence[str] = (),
 ) -> Utility:
     """What a release lost. `weights` are by column name; `queries` is how many to ask, None as many as the workload."""
-    parts = release.requirement.parts()
-    k = max((part.k for part in parts if isinstance(part, KAnonymity)), default=None)
+    k = release.requirement.group_size
     plan = None if queries == 0 else settle(workload, queries, seed)
     tables = read_published(release, release.schema)
     published = from_boxes(release) if plan is None else from_tables(release.table, tables)

@@ -22,14 +22,13 @@ from reissue.algorithms.correspondence.earlier import Node, Trial
 from reissue.algorithms.correspondence.history import History, never_published, read_history, recheck, refusal
 from reissue.algorithms.correspondence.pools import Pool, counted
 from reissue.algorithms.leaving_out import blocking, surplus, without_outliers
-from reissue.algorithms.registry import Job, Option, algorithm
+from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
 from reissue.counting.cells import Counts, pack, rank
 from reissue.counting.pairs import Histograms, common, pieces, ranges
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.kernels.chains.history import Past, state_of
 from reissue.release.release import Draft, Release
-from reissue.requirements import KAnonymity
 
 __all__ = ["correspondence"]
 
@@ -39,7 +38,15 @@ __all__ = ["correspondence"]
     "The next release of a table that only grows: safe together with all earlier ones (global cuts, top-down).",
     options={"after": Option((), "The earlier releases, in order: files or dataframes as they were published.")},
     suppresses=True,
-    carries=True,
+    accepts_history=True,
+    remedies={"correspondence": "it makes each release safe together with the earlier ones"},
+    suggestion=Suggestion(
+        suits=lambda _: True,
+        rank=4,
+        why="where records only arrive, it keeps enough records for everyone whoever compares releases",
+        require="k=5",
+        attacks=("correspondence",),
+    ),
     recheck=lambda release, options: _checked(release, _listed(options["after"])),
 )
 def correspondence(job: Job) -> Draft:
@@ -111,7 +118,7 @@ class _Judge:
         self.pool = Pool(cells.leaves)
         self._value, self._weight = cells.value, cells.weight
         self._requirement, self._least = job.requirement, job.requirement.least
-        self._only_k = all(isinstance(part, KAnonymity) for part in job.requirement.parts())
+        self._only_k = all(part.by_size for part in job.requirement.parts())
         self._domain = job.table.domain
         self.rows = int(cells.weight.sum())
 

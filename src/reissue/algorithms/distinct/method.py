@@ -26,10 +26,19 @@ from reissue.algorithms.distinct.parts import pieces
 from reissue.algorithms.distinct.plan import DistinctPlan, Ineligible
 from reissue.algorithms.distinct.repair import Formed, multisets
 from reissue.algorithms.distinct.risk import Ceiling, Exposed, Outcome
-from reissue.algorithms.invariance.plan import FORM, INELIGIBLE, codes_of, form_of, m_of, near, same_parameters
+from reissue.algorithms.invariance.plan import (
+    FORM,
+    INELIGIBLE,
+    KEEPS_VALUES,
+    codes_of,
+    form_of,
+    m_of,
+    near,
+    same_parameters,
+)
 from reissue.algorithms.invariance.register import Recall, Register
 from reissue.algorithms.invariance.split import split
-from reissue.algorithms.registry import Job, Option, algorithm
+from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
 from reissue.errors import DataError, InputError, InternalError, NotMetError, SchemaError
 from reissue.release.release import Counterfeits, Draft
 from reissue.updates import UpdateModel, read_updates
@@ -51,7 +60,20 @@ __all__ = ["distinct"]
         "ineligible": INELIGIBLE,
     },
     suppresses=True,
-    remembers=True,
+    stateful=True,
+    random=True,
+    m_requirement="m-unique",
+    remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
+    suggestion=Suggestion(
+        suits=lambda answers: answers["changes"],
+        rank=1,
+        why="it keeps a person's possible values apart although they change; [updates] may say how, else it is seen",
+        require="m-unique=5",
+        options='{ risk = 0.7, ineligible = "counterfeits", form = "generalized" }',
+        attacks=("joint",),
+        risk=0.7,
+        suppress=0.1,
+    ),
 )
 def distinct(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring.
@@ -108,7 +130,7 @@ def _grouped(job: Job, m: int) -> Draft:
 
 @dataclass(frozen=True, eq=False)
 class _Scene:
-    """A new table against what was remembered, in lasting values."""
+    """A new table against what was remembered, in stable values."""
 
     job: Job
     model: UpdateModel
@@ -116,7 +138,7 @@ class _Scene:
     recall: Recall
     people: Ints
     values: Codes
-    """Row to its lasting value."""
+    """Row to its stable value."""
     width: int
     """How many sensitive values there have been."""
     signatures: list[tuple[int, ...]]
@@ -124,11 +146,11 @@ class _Scene:
 
     @classmethod
     def of(cls, job: Job) -> "_Scene":
-        if job.people is None or job.lasting is None:
+        if job.people is None or job.stable_code is None:
             raise InternalError("A method that remembers was run without people. Please report this.")
-        width = int(job.lasting.max()) + 1
+        width = int(job.stable_code.max()) + 1
         register = Register.of(job.memory)
-        values = job.lasting[job.table.sensitive].astype(np.int32)
+        values = job.stable_code[job.table.sensitive].astype(np.int32)
         recall = register.recall(job.people, values, changing=True)
         known = np.flatnonzero(recall.value >= 0)
         model = _model(job, width, recall.value[known], values[known])
@@ -183,7 +205,7 @@ class _Scene:
 
 
 def _model(job: Job, width: int, before: Codes, now: Codes) -> UpdateModel:
-    """The schema's update model over lasting values; the same one throughout a series. Without one: what was seen."""
+    """The schema's update model over stable values; the same one throughout a series. Without one: what was seen."""
     frame = job.table.decode(codes_of(job, np.arange(width, dtype=np.int32)))
     texts = frame.select(pl.all().cast(pl.String))
     if texts.width == 1:

@@ -32,8 +32,17 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.equivalence.graphs import Graphs
-from reissue.algorithms.invariance.plan import INELIGIBLE, Plan, Situation, codes_of, m_of, near, same_parameters
-from reissue.algorithms.registry import Job, Option, algorithm, find
+from reissue.algorithms.invariance.plan import (
+    INELIGIBLE,
+    KEEPS_VALUES,
+    Plan,
+    Situation,
+    codes_of,
+    m_of,
+    near,
+    same_parameters,
+)
+from reissue.algorithms.registry import Job, Option, Suggestion, algorithm, find
 from reissue.errors import InputError, NotMetError
 from reissue.release.release import Counterfeits, Draft
 from reissue.requirements import KAnonymity
@@ -60,11 +69,26 @@ _FORMS = ("generalized", "permuted", "two tables")
         ),
         "ineligible": INELIGIBLE,
     },
-    remembers=True,
+    stateful=True,
+    random=True,
+    refuses_changes=True,
+    m_requirement="simple-l",
+    remedies={
+        **dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
+        "equivalence": "no fewer than e people are then shown to have the same values",
+    },
+    suggestion=Suggestion(
+        suits=lambda answers: answers["removed"] or answers["known"],
+        rank=3,
+        why="people share groups with the same values while they are there, and it is not seen who has whose value",
+        require="simple-l=3",
+        options='{ e = 3, form = "generalized" }',
+        attacks=("updates", "equivalence"),
+    ),
 )
 def equivalence(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring."""
-    m, e = m_of(job, "equivalence"), job.options["e"]
+    m, e = m_of(job, "equivalence", ["simple-l"]), job.options["e"]
     if not isinstance(e, int) or isinstance(e, bool) or e < 1:
         raise InputError("The option 'e' must be a whole number, 1 or more.")
     if job.options["form"] == "generalized":

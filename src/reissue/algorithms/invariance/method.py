@@ -17,6 +17,7 @@ from reissue._arrays import Codes
 from reissue.algorithms.invariance.plan import (
     FORM,
     INELIGIBLE,
+    KEEPS_VALUES,
     Plan,
     Situation,
     codes_of,
@@ -36,7 +37,11 @@ __all__ = ["invariance"]
     "invariance",
     "m-invariance for series in which people come and go: groups of m different values, the same for a lifetime.",
     options={"form": FORM, "ineligible": INELIGIBLE},
-    remembers=True,
+    stateful=True,
+    random=True,
+    refuses_changes=True,
+    m_requirement="m-unique",
+    remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
 )
 def invariance(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring."""

@@ -1,5 +1,6 @@
 """Where the records of a release go: divide, balance, raise, assign. What m-invariance and e-equivalence share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypedDict
@@ -20,11 +21,11 @@ from reissue.algorithms.invariance.buckets import (
 from reissue.algorithms.invariance.register import Recall, Register
 from reissue.algorithms.registry import Job, Option
 from reissue.errors import DataError, InputError, InternalError, RequirementError
-from reissue.requirements import MUnique, SimpleLDiversity
 
 __all__ = [
     "FORM",
     "INELIGIBLE",
+    "KEEPS_VALUES",
     "MOST_VALUES",
     "Plan",
     "Situation",
@@ -41,6 +42,8 @@ INELIGIBLE = Option(
     choices=("refuse", "counterfeits"),
 )
 
+KEEPS_VALUES = "a person's possible values stay the same through the series"
+"""Why m-invariance and what is built on it prevents attacks that follow people."""
 MOST_VALUES = 2_000
 """Work grows with the cube of the number of sensitive values: so many take seconds, a few times as many hours."""
 
@@ -67,20 +70,17 @@ def form_of(job: Job) -> Form:
     return Form(numbered=form == "generalized", permuted=form == "permuted", bucketized=form == "two tables")
 
 
-def m_of(job: Job, method: str) -> int:
-    """The m that the requirement asks for."""
+def m_of(job: Job, method: str, names: Sequence[str] = ("m-unique", "simple-l")) -> int:
+    """The m that the requirement asks for, which must be one of those that the method is made for."""
     parts = job.requirement.parts()
-    m = [
-        part.m if isinstance(part, MUnique) else part.l
-        for part in parts
-        if isinstance(part, MUnique | SimpleLDiversity)
-    ]
-    if len(parts) != 1 or not m or (method == "equivalence" and isinstance(parts[0], MUnique)):
-        wanted = "simple-l=10 (no value above 1/10)" if method == "equivalence" else "m-unique=10"
-        raise RequirementError(f"The method '{method}' is made for one requirement, such as {wanted}, and no other.")
-    if m[0] < 2:
+    m = parts[0].invariant_m
+    if len(parts) != 1 or parts[0].name not in names or m is None:
+        raise RequirementError(
+            f"The method '{method}' is made for one requirement, such as {names[0]}=10, and no other."
+        )
+    if m < 2:
         raise RequirementError(f"The method '{method}' needs m to be 2 or more.")
-    return m[0]
+    return m
 
 
 def same_parameters(job: Job, **now: int) -> None:
@@ -99,20 +99,20 @@ class Situation:
     register: Register
     signatures: Signatures
     values: Codes
-    """Row to its lasting value."""
+    """Row to its stable value."""
     recall: Recall
 
     @classmethod
     def of(cls, job: Job) -> "Situation":
         """Divide the rows: whose signature is known, who is new, who has left."""
-        if job.people is None or job.lasting is None:
+        if job.people is None or job.stable_code is None:
             raise InternalError("A method that remembers was run without people. Please report this.")
         register = Register.of(job.memory)
-        width = int(job.lasting.max()) + 1
+        width = int(job.stable_code.max()) + 1
         if width > MOST_VALUES:
             raise _too_many(job, width)
         signatures = Signatures(job.memory.get("signatures", np.zeros((0, width), np.bool_))).widen(width)
-        values = job.lasting[job.table.sensitive].astype(np.int32)
+        values = job.stable_code[job.table.sensitive].astype(np.int32)
         return cls(job, register, signatures, values, register.recall(job.people, values))
 
     @property
@@ -262,10 +262,10 @@ def near(rng: np.random.Generator, group: Codes, real: Codes, rows: Ints | None 
 
 
 def codes_of(job: Job, values: Codes) -> Codes:
-    """The table's sensitive codes of lasting values."""
-    if job.lasting is None:  # pragma: no cover
+    """The table's sensitive codes of stable values."""
+    if job.stable_code is None:  # pragma: no cover
         raise InternalError("A method that remembers was run without values. Please report this.")
-    seen = np.flatnonzero(job.lasting >= 0)
+    seen = np.flatnonzero(job.stable_code >= 0)
     code = np.empty(len(seen), np.int32)
-    code[job.lasting[seen]] = seen
+    code[job.stable_code[seen]] = seen
     return code[values]

@@ -35,7 +35,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, work_off
 from reissue.algorithms.partition.mondrian import both_hold, cut_near, halved, mondrian
 from reissue.algorithms.providers.requirement import MPrivate, with_providers
-from reissue.algorithms.registry import Job, Option, algorithm
+from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
 from reissue.counting.cells import pack, rank
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
@@ -65,6 +65,16 @@ _WIDTHS = {"last": 1e-9, "first": 1e9, "fitness": 1e-9}
             default=True, help="Split on providers too; false is the provider-blind baseline.", choices=(True, False)
         ),
     },
+    remedies={"coalition": "no m providers can then break the requirement by taking their own records out"},
+    suggestion=Suggestion(
+        suits=lambda answers: answers["providers"] and not answers["removed"],
+        rank=2,
+        why="no party can take its own records out and find somebody in what is left",
+        require="k=5",
+        options="{ m = 1 }",
+        attacks=("coalition", "correspondence"),
+        unminded=("correspondence",),
+    ),
 )
 def providers(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""

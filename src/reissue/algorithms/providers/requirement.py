@@ -16,7 +16,7 @@ from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
 from reissue.errors import InternalError
 from reissue.kernels.coalitions.contributions import Given, private
-from reissue.requirements import KAnonymity, Requirement
+from reissue.requirements import Requirement
 from reissue.requirements.fitness import fitness
 
 __all__ = ["MPrivate", "with_providers"]
@@ -53,7 +53,7 @@ class MPrivate(Requirement):
         """Which groups are m-private; most fail for their size already, which needs no look at values."""
         sizes = counts.rolled(self._provider, self.providers)
         fine: Bools = (_without_largest(sizes, self.m) >= self.least) | (counts.sizes == 0)
-        others = [part for part in self.inner.parts() if not isinstance(part, KAnonymity)]
+        others = [part for part in self.inner.parts() if not part.by_size]
         if others and fine.any():
             left = counts if fine.all() else counts.only(fine)
             fine[fine] = private(Given.of_counts(left, self.domain), reduce(and_, others), self.m)

@@ -63,7 +63,8 @@ class Weakness:
     NAME,
     "Providers who collude take their own records out and look at what is left.",
     insiders=True,
-    alone=True,
+    per_release=True,
+    asked_if="providers",
     needs=(
         "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "
         "requirement that should hold (`--knows requirement=...`, or the policy's)"

@@ -87,7 +87,7 @@ class Outcome:
 @attack(
     NAME,
     "Learns across groups who tends to have which value, and guesses within each group.",
-    alone=True,
+    per_release=True,
     needs="the original table, to count right guesses (`--knows population=FILE`); of our own releases it is known",
     story=(
         "Someone learns from all groups together which people tend to have which value, the old or the young, men or "

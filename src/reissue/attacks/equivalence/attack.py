@@ -139,6 +139,7 @@ def _judge(state: State, series: Series) -> Finding:
         ),
     ),
     kept=Fold(one_by_one, _take, _judge),
+    follows=True,
 )
 def equivalence(series: Series, knowledge: Knowledge) -> Finding:
     """Find everybody's smallest e in all releases together, and how it grew release by release."""

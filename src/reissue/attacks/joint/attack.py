@@ -24,6 +24,7 @@ __all__ = ["joint"]
     insiders=True,
     heavy=True,
     kept=Fold(one_by_one, add, judge),
+    follows=True,
     needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
     story=(
         "Someone knows who is in the releases and finds the groups that each person can be in. Every group is an "

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from reissue._arrays import Floats, Ints
+from reissue.algorithms.registry import known
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, misfit, scale
 from reissue.kernels.everyone.learned_steps import Learning, learn_steps, smoothed, staying
@@ -32,8 +33,6 @@ _WIDEST = 256
 _CHANGES = 0.05
 """The first guess: so many values change from one release to the next. Learning is the quicker the nearer it is."""
 _REFINED = Learning(rounds=0, sharp=2)
-_STEADY = ("invariance", "equivalence")
-"""Methods that refuse a value that changes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,8 @@ def update_model(schema: Schema, seen: Seen, progress: Callable[[float], None] =
     if counts is not None:
         still = counts.sum() == np.trace(counts)
         return Chosen(Model(size) if still else Model(size, smoothed(counts)), "tables")
-    if schema.policy.get("method") in _STEADY or not 1 < size <= _WIDEST or len(seen.series) < 2:
+    method = known(schema.policy.get("method"))
+    if (method is not None and method.refuses_changes) or not 1 < size <= _WIDEST or len(seen.series) < 2:
         return Chosen(Model(size), "none")
     return _learned(seen, size, progress)
 

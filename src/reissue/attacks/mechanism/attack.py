@@ -65,15 +65,13 @@ _CELLS = 2_000_000
 """Rows times runs, at most: what a minute or so allows."""
 _LEAST = 200
 """With fewer runs there is no point in starting."""
-RANDOM = frozenset({"mask", "anatomy", "invariance", "equivalence", "distinct"})
-"""Methods whose drafts depend on random numbers."""
 Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
 
 
 @attack(
     NAME,
     "Runs the algorithm on every possible table and keeps those that give the same release.",
-    alone=True,
+    per_release=True,
     needs=(
         "the algorithm, its requirement and the original table (`--knows algorithm=NAME`, `--knows requirement=...`, "
         "`--knows population=FILE`); of our own releases all are known"
@@ -162,7 +160,7 @@ def by_running(
         keep = _same_frames(release, algorithm)
         return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
     keep = _same_drafts(release, algorithm, dict(options or {}), rng)
-    sample = True if sample is None and algorithm in RANDOM else sample
+    sample = True if sample is None and find(algorithm).random else sample
     return weigh(possible, keep, budget=budget, sample=sample, rng=rng, progress=progress)
 
 
@@ -171,14 +169,14 @@ def _same_drafts(
 ) -> Callable[[Codes], Bools]:
     """Whether one of our methods sends worlds to the release; it must send the original there."""
     method = find(name)
-    if method.remembers:
+    if method.stateful:
         raise CannotRunError(f"'{name}' remembers earlier releases: it cannot be run again on one table alone.")
     settled = method.settle(options)
     target = signature(release.table, release.draft)
 
     def run(world: Codes) -> Signature | None:
         table = _with(release.table, world)
-        seed = rng.integers(2**63) if name in RANDOM else 0
+        seed = rng.integers(2**63) if method.random else 0
         job = Job(table, release.requirement, np.random.default_rng(seed), options=settled)
         try:
             method.refuse_impossible(release.requirement, table)
@@ -186,7 +184,7 @@ def _same_drafts(
         except (InputError, NotMetError):
             return None
 
-    if name not in RANDOM and run(release.table.sensitive) != target:
+    if not method.random and run(release.table.sensitive) != target:
         raise CannotRunError("the algorithm does not give this release of its own table: its options differ.")
     return lambda worlds: np.array([run(world) == target for world in worlds], np.bool_)
 
@@ -372,7 +370,7 @@ def _made_again(release: PublishedRelease, series: Series, knowledge: Knowledge,
 def _made(data: Any, schema: Schema, requirement: Requirement, knowledge: Knowledge) -> Release:
     """The release that a method makes of a table by itself, with a known seed."""
     method = find(str(knowledge.algorithm))
-    if method.remembers:
+    if method.stateful:
         raise CannotRunError("the algorithm follows people through a series; one table does not say what it made.")
     table = (data if isinstance(data, Table) else Table.read(data, schema)).with_boxes(tight=False)
     method.refuse_impossible(requirement, table)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Floats
+from reissue.algorithms.registry import known
 from reissue.attacks.cases import box_text, shown
 from reissue.attacks.findings import Finding, Status, not_run
 from reissue.attacks.minimality.case import tell, worst_of
@@ -36,16 +37,13 @@ __all__ = ["Credibility", "Linkage", "credibility", "limit_of", "link", "link_re
 NAME = "minimality"
 _SLACK = 1e-9
 """A credibility of exactly 1/m is allowed, however it was rounded."""
-_BLIND = {
-    "mask": "the method forms groups without a look at sensitive values",
-    "anatomy": "the method forms groups by chance, and no need to generalize is behind them",
-}
 
 
 @attack(
     NAME,
     "Uses that nothing was generalized without need: where it was, the requirement had been broken.",
-    alone=True,
+    per_release=True,
+    asked_if="known",
     needs=(
         "the requirement that the release was made to meet, and a table of everyone's quasi-identifiers (`--knows "
         "population=FILE`); of our own releases both are known"
@@ -205,7 +203,8 @@ def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) ->
     requirement = requirement_of(release, series, knowledge)
     linkage = linkage_of(release, knowledge)
     algorithm = knowledge.algorithm or (release.source.method if release.source else None)
-    why = _BLIND.get(str(algorithm), "")
+    method = known(algorithm)
+    why = "" if method is None else method.unforced
     if not requirement.sensitive:
         why = "the requirement does not look at sensitive values"
     found = credibility(linkage, requirement, knowledge.values, 0 if why else BUDGET)

@@ -5,7 +5,7 @@ group does, the group is not private. For k that is the whole truth. Then what i
 
 - growing requirements: a value with more providers than the coalition has members stays (for l see also
   `values`);
-- the others: nobody takes more records out than the largest contributors gave (see `bounds`).
+- the others: nobody takes more records out than the largest contributors gave (each requirement's `surely_kept`).
 
 What is still open goes to `worst_coalition`. Linear in the quadruples but for one sort of contributors.
 """
@@ -17,16 +17,12 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import Counts, Domain, pack
-from reissue.kernels.coalitions.bounds import entropy_at_least, within
 from reissue.kernels.coalitions.exact import Verdict, worst_coalition
 from reissue.kernels.coalitions.group import Group
 from reissue.kernels.coalitions.values import Holdings, values_stay
-from reissue.requirements import EntropyLDiversity, KAnonymity, LDiversity, Requirement
+from reissue.requirements import Loss, Requirement
 
 __all__ = ["Given", "answers", "private"]
-
-_SLACK = 1e-9
-"""Logarithms round: what is closer than this is searched."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +136,7 @@ class Given:
 def private(given: Given, requirement: Requirement, m: int) -> Bools:
     """Which groups are m-private: cautiously no where that cannot be told."""
     fine: Bools = given.contributors > 0
-    for part in sorted(requirement.parts(), key=lambda part: not isinstance(part, KAnonymity)):
+    for part in sorted(requirement.parts(), key=lambda part: not part.by_size):
         fine[fine] = _keeps(given if fine.all() else given.pick(fine), part, m)
     return np.asarray(fine | (given.contributors == 0), np.bool_)
 
@@ -149,12 +145,12 @@ def _keeps(given: Given, part: Requirement, m: int) -> Bools:
     """Which groups keep one requirement against every coalition."""
     largest = given.of_largest(m)
     taken = np.bincount(given.group[largest], given.count[largest], given.total).astype(np.int64)
-    if isinstance(part, KAnonymity):
-        return given.sizes - taken >= part.k
+    if part.by_size:
+        return given.sizes - taken >= part.least
     fine = _surely(given, part, taken, m)
     open_ = ~fine
-    if isinstance(part, LDiversity) and open_.any():
-        fine, open_ = _values_stay(part, given, m, open_)
+    if part.by_values and open_.any():
+        fine, open_ = _values_stay(part.least, given, m, open_)
     elif open_.any():
         open_ &= part.holds(given.without(largest)) & (part.growing | part.holds(given.whole))
     for number in np.flatnonzero(open_).tolist():
@@ -166,16 +162,13 @@ def _surely(given: Given, part: Requirement, taken: Ints, m: int) -> Bools:
     """Which groups keep a requirement by a bound; `taken` is what the largest contributors gave."""
     if part.growing:
         return _staying(part, given, m)
-    if isinstance(part, EntropyLDiversity):
-        least = entropy_at_least(given.whole, taken, given.owned(m))
-        return np.asarray(least >= np.log(part.l) + _SLACK, np.bool_)
-    return np.asarray(within(part, given.whole, taken), np.bool_)
+    return part.surely_kept(given.whole, Loss(taken, lambda: given.owned(m)))
 
 
-def _values_stay(part: LDiversity, given: Given, m: int, open_: Bools) -> tuple[Bools, Bools]:
+def _values_stay(least: int, given: Given, m: int, open_: Bools) -> tuple[Bools, Bools]:
     """Which groups keep enough values, given those for which that is open; and for which it still is."""
     some = given.pick(open_)
-    stay, known = values_stay(Holdings(some.group, some.local, some.value, some.contributors, some.members(m)), part.l)
+    stay, known = values_stay(Holdings(some.group, some.local, some.value, some.contributors, some.members(m)), least)
     fine, still = ~open_, np.zeros(given.total, np.bool_)
     fine[open_], still[open_] = stay, ~known
     return fine, still

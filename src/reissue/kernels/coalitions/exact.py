@@ -3,7 +3,7 @@
 A conjunction is broken where one of its parts is, so each part is answered by itself:
 
 - k, alpha-k, confidence, simple-l, personalized, recursive, m-unique ask, for some sets A of values, how many records
-  the others gave outside A (`asked_sets`): for each A the worst coalition are the members with most records outside A.
+  the others gave outside A (`worst_sets`): for each A the worst coalition are the members with most records outside A.
 - l and k-e fall when enough values are gone. A value is gone when all its providers are in the coalition: an integer
   program (most values gone with `size` members), tried first by depth-first search, solved by HiGHS where that is long,
   and counted again in integers. For k-e's range: one window of width e for each smallest number that may remain.
@@ -15,18 +15,17 @@ O(sets x providers log providers) for the first kind.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import comb
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from reissue._arrays import Bools, Ints
+from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
-from reissue.kernels.coalitions.group import Group, Oracle, asked_sets
+from reissue.kernels.coalitions.group import Group, Oracle
 from reissue.kernels.coalitions.search import binary, direct
-from reissue.requirements import KE, LDiversity, Requirement, TCloseness
+from reissue.requirements import Remaining, Requirement
 
 __all__ = ["Verdict", "worst_coalition"]
 
@@ -34,8 +33,6 @@ _NODES = 2000
 _CHECKS = 20_000
 _FEW = 20
 """So many coalitions are checked one by one."""
-_VALUES = 14
-"""Of so many values all subsets are tried."""
 _SLACK = 1e-12
 
 
@@ -63,14 +60,13 @@ def worst_coalition(group: Group, requirement: Requirement, size: int) -> Verdic
 
 
 def _worst(group: Group, part: Requirement, size: int) -> Verdict:
-    if isinstance(part, LDiversity):
-        target = len(group.values) - part.l + 1
-        return Verdict(_gone(_supports(group), size, target), 1)
-    if isinstance(part, KE):
-        return _numbers(group, part, size)
-    if isinstance(part, TCloseness) and part.distance == "equal" and len(group.values) <= _VALUES:
-        return _farthest(group, part, size)
-    sets = asked_sets(part, group)
+    remaining = part.remaining(group.values, group.domain)
+    if remaining is not None:
+        return _lost(group, remaining, size)
+    bounds = part.share_bounds(group.values, group.domain)
+    if bounds is not None:
+        return _largest_share(group, *bounds, size)
+    sets = part.worst_sets(group.values, group.domain)
     return _searched(group, part, size) if sets is None else _outside(group, part, sets, size)
 
 
@@ -85,28 +81,18 @@ def _outside(group: Group, part: Requirement, sets: Bools, size: int) -> Verdict
     return Verdict(coalition, len(sets))
 
 
-def _farthest(group: Group, part: TCloseness, size: int) -> Verdict:
-    """Equal distance: for each set of values its share, if the coalition owns most outside it, less that in the table.
-
-    A distance is the largest of these over all sets, and so is its maximum over coalitions and subsets.
-    """
-    sets = _power_set(len(group.values))
+def _largest_share(group: Group, sets: Ints, bounds: Floats, size: int) -> Verdict:
+    """For each set of values its share if the coalition owns most outside it, less what it may have."""
     outside = group.counts @ (1 - sets).T  # providers x sets
     taken = -np.partition(-outside, size - 1, axis=0)[:size].sum(axis=0) if size else 0
     inside = sets @ group.whole
     share = inside / (inside + outside.sum(axis=0) - taken)
-    distance = share - sets @ group.domain.shares[group.values]
-    worst = int(distance.argmax())
-    if distance[worst] <= part.t + _SLACK:
+    excess = share - bounds
+    worst = int(excess.argmax())
+    if excess[worst] <= _SLACK:
         return Verdict(None, len(sets))
     members = np.argsort(-outside[:, worst], kind="stable")[:size]
     return Verdict(sum(1 << int(place) for place in members), len(sets))
-
-
-@lru_cache(maxsize=4)
-def _power_set(total: int) -> Ints:
-    """All subsets but the empty one, a row each, as 0 and 1."""
-    return np.asarray(np.arange(1, 1 << total)[:, np.newaxis] >> np.arange(total) & 1, np.int64)
 
 
 def _searched(group: Group, part: Requirement, size: int) -> Verdict:
@@ -211,22 +197,16 @@ def _program(supports: Sequence[int], size: int, target: int) -> int | None:
     return None
 
 
-def _numbers(group: Group, part: KE, size: int) -> Verdict:
-    """k-e: too few different numbers remain, or all that remain lie in a window narrower than e."""
-    taxonomy = group.domain.taxonomy
-    known = group.values < group.domain.size - (taxonomy is not None and taxonomy.missing)
-    supports = [support for support, number in zip(_supports(group), known.tolist(), strict=True) if number]
-    found = _gone(supports, size, len(supports) - part.k + 1)
+def _lost(group: Group, remaining: Remaining, size: int) -> Verdict:
+    """Too few values remain, or all of one of the losses are gone."""
+    supports = [support for support, known in zip(_supports(group), remaining.counted.tolist(), strict=True) if known]
+    found = _gone(supports, size, len(supports) - remaining.least + 1)
     if found is not None:
         return Verdict(found, 1)
-    place = group.domain.positions[group.values[known]]
-    for number, low in enumerate(place.tolist()):
-        slack = _SLACK * np.maximum(abs(low), np.abs(place))
-        outside = (place < low) | (place - low >= part.e - slack)
-        outside[number] = False
+    for number, gone in enumerate(remaining.losses):
         union = 0
-        for support, gone in zip(supports, outside.tolist(), strict=True):
-            union |= support if gone else 0
-        if union.bit_count() <= size and part.e > 0:
+        for place in np.flatnonzero(gone).tolist():
+            union |= supports[place]
+        if union.bit_count() <= size:
             return Verdict(union, number + 2)
-    return Verdict(None, len(supports) + 1)
+    return Verdict(None, len(remaining.losses) + 1)

@@ -144,7 +144,7 @@ def _mended(attempt: A, release: Release, exposed: Ints) -> tuple[A, Release] | 
 def _left_out(attempt: A, release: Release, broken: Bools, rng: np.random.Generator) -> tuple[A, Release] | None:
     """The same without the exposed people of today's table: mended on the spot, or made again."""
     method, people = find(attempt.policy.method), int(broken.sum())
-    if "after" in method.options and not method.remembers:
+    if "after" in method.options and not method.stateful:
         return None  # records of a growing table stay in it
     allowed = attempt.policy.suppress * attempt.rows - attempt.repairs.left_out
     if people > allowed:
