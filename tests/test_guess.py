@@ -12,7 +12,7 @@ import reissue as ri
 from reissue import synth
 from reissue.algorithms import registered
 from reissue.attacks import Series
-from reissue.proposing.guess import Told, guess
+from reissue.proposing.guess import ColumnHints, guess
 from reissue.published import read_published
 from reissue.schema import Role, Schema
 from tests.strategies import Case, tables
@@ -144,13 +144,13 @@ def test_row_numbers_free_text_and_empty_columns_are_left_out() -> None:
 
 def test_what_the_user_says_goes_first() -> None:
     table = frame(age=["20-29", "30-39"] * 3, group_of=["a", "b"] * 3, disease=["flu", "cold", "flu"] * 2)
-    found = guess([table], Told(sensitive="group_of", quasi=("age",)))
+    found = guess([table], ColumnHints(sensitive="group_of", quasi=("age",)))
     assert found.schema.columns == {"age": Role.QUASI, "group_of": Role.SENSITIVE}
     assert "'disease' is left out: it was not named." in found.assumed
     with pytest.raises(ri.InputError, match="one role only"):
-        guess([table], Told(sensitive="age", quasi=("age",)))
+        guess([table], ColumnHints(sensitive="age", quasi=("age",)))
     with pytest.raises(ri.InputError, match=r"no column 'illness'.*"):
-        guess([table], Told(sensitive="illness"))
+        guess([table], ColumnHints(sensitive="illness"))
 
 
 def test_tables_of_people_tell_the_identifier_and_what_can_be_compared(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from reissue.errors import InputError, TaxonomyError
 if TYPE_CHECKING:
     from reissue.data.table import Table
     from reissue.release.release import Release
+    from reissue.requirements import Requirement
     from reissue.schema import Schema
     from reissue.utility import Utility
 
@@ -115,11 +116,12 @@ def anonymize(
 ) -> None:
     """Make a release of a table that meets a requirement."""
     from reissue.algorithms import find
-    from reissue.cli._series import publish_series, requirement_of
+    from reissue.cli._series import show_series
     from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
     from reissue.files.tables import second_path
     from reissue.publishing.anonymize import DEFAULT_METHOD
     from reissue.publishing.anonymize import anonymize as make
+    from reissue.publishing.series import write_series
     from reissue.schema import Schema
     from reissue.utility import measure
 
@@ -131,25 +133,27 @@ def anonymize(
     options |= ({"star": True} if star else {}) | ({} if risk is None else {"risk": risk})
     options |= {} if sensitive_values is None else {"values": sensitive_values}
     require = require if k is None else f"k={k}" + (f" & {require}" if require else "")
-    requirement, plan = requirement_of(require, m, method), Schema.load(schema)
+    requirement, plan = _requirement(require, m, method), Schema.load(schema)
     find(method).settle(options)
     if find(method).stateful:
-        publish_series(
-            data,
-            plan,
-            requirement,
-            schema_file=schema,
-            method=method,
-            options=options,
-            seed=seed,
-            out=out,
-            memory=memory,
-            newcomers=newcomers,
-            boxes=boxes,
-            delimiter=delimiter_of(delimiter),
-            force=force,
-            as_json=as_json,
-        )
+        with _render.watching("Anonymizing") as progress:
+            written = write_series(
+                data,
+                plan,
+                requirement,
+                method=method,
+                out=out,
+                memory=memory,
+                inputs=schema_inputs(schema, plan),
+                delimiter=delimiter_of(delimiter),
+                force=force,
+                options=options,
+                seed=seed,
+                newcomers=newcomers,
+                boxes=boxes,
+                progress=progress,
+            )
+        show_series(written, memory, as_json=as_json)
         return
     if memory is not None or (data.is_dir() and plan.provider is None):
         raise InputError(f"The method '{method}' makes releases one at a time: give one file, and no --memory.")
@@ -175,6 +179,26 @@ def anonymize(
         utility = measure(release)
     paths = release.write(str(target), force=force)
     _show(release, utility, paths, as_json=as_json)
+
+
+def _requirement(require: str | None, m: int | None, method: str) -> "Requirement":
+    """The requirement as --require says it, or --m for the methods that have one."""
+    from reissue.algorithms import find, registered
+    from reissue.requirements import parse
+
+    if require is not None and m is None:
+        return parse(require)
+    if require is not None:
+        raise InputError("Give --require or --m, not both.")
+    if m is None:
+        raise InputError("Say what the release must meet: --require 'k=5 & l=3', for example.")
+    name = find(method).m_requirement
+    if not name:
+        able = [name for name, its in sorted(registered().items()) if its.m_requirement or "m" in its.options]
+        raise InputError(f"--m is for the methods {', '.join(able)}. Use --require.")
+    if m < 2:
+        raise InputError(f"--m of the method '{method}' must be at least 2.")
+    return parse(f"{name}={m}")
 
 
 def _read(data: Path, schema: "Schema", delimiter: str, *, show_values: bool) -> "Table":

@@ -9,12 +9,9 @@ from reissue.cli import _render
 from reissue.cli._app import NOT_MET, UNTESTED, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of, options_of
 from reissue.errors import InputError
-from reissue.words import visible
 
 if TYPE_CHECKING:
-    from reissue.attacks.findings import Findings
     from reissue.people.knowledge import Knowledge
-    from reissue.proposing.guess import Guessed, Told
     from reissue.report import Costs
     from reissue.schema import Schema
 
@@ -116,17 +113,19 @@ def attack(
     from reissue.cli._findings import show_findings
     from reissue.cli._knows import insiders, knowledge_of
     from reissue.files.staging import Staging
-    from reissue.proposing.guess import Told
+    from reissue.proposing.guess import ColumnHints, given_or_guessed
     from reissue.published import order_hint, releases_among
     from reissue.publishing.attack import attack as run
+    from reissue.publishing.attack import tested
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
     separator, tables = delimiter_of(delimiter), releases_among(published)
     more = [f"population={people}"] * (people is not None) + [f"members={members}"] * (members is not None)
     knowledge = insiders(knowledge_of([*(knows or []), *more]), m, coalition)
     _plan_outputs(report, save_schema, [*published, originals], schema, knowledge, force=force)
-    told = Told(sensitive, _names(quasi), identifier, None if schema is not None else providers)
-    guessed = _schema(schema, told, tables, knowledge, separator)
+    columns = ColumnHints(sensitive, _names(quasi), identifier, None if schema is not None else providers)
+    known = {"members": knowledge.members, "population": knowledge.population}
+    guessed = given_or_guessed(schema, columns, tables, **known, delimiter=separator)
     plan = guessed.schema if providers is None else guessed.schema.with_roles({providers: "provider"})
     if save_schema is not None and not guessed.assumed:
         raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
@@ -153,7 +152,7 @@ def attack(
 
             staging.add_bytes(report, report_html(findings, utility=costs).encode(), replaces=force)
         if save_schema is not None:
-            staging.add_bytes(save_schema, _commented(guessed).encode(), replaces=force)
+            staging.add_bytes(save_schema, guessed.as_toml().encode(), replaces=force)
         staging.place()
     if as_json:
         _render.show_json(findings.as_dict())
@@ -163,38 +162,14 @@ def attack(
             _render.say(f"Written: {report}")
     if findings.verdict == Verdict.EXPOSED:
         raise typer.Exit(NOT_MET)
-    if not _tested(findings):
+    if not tested(findings):
         raise typer.Exit(UNTESTED)
     if strict and findings.verdict == Verdict.INCOMPLETE:
         raise typer.Exit(NOT_MET)
 
 
-def _tested(findings: "Findings") -> bool:
-    """Whether an attack that compares the releases ran; where none was asked for, or there is one release, any."""
-    from reissue.attacks import registered
-
-    known = registered()
-    ran = [one.attack for one in findings if one.reason is None]
-    comparing = [one.attack for one in findings if one.attack not in known or known[one.attack].compares]
-    several = len(findings.releases) > 1 and bool(comparing)
-    return any(name in comparing for name in ran) if several else bool(ran)
-
-
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
-
-
-def _schema(path: Path | None, told: "Told", tables: list[Path], knowledge: "Knowledge", delimiter: str) -> "Guessed":
-    """The schema of a file, or the one that the tables tell."""
-    from reissue.proposing.guess import Guessed, guess
-    from reissue.schema import Schema
-
-    if path is None:
-        people = {"members": knowledge.members, "population": knowledge.population}
-        return guess(tables, told, **people, delimiter=delimiter)
-    if told.roles:
-        raise InputError("Give --schema, or --quasi, --sensitive and --identifier without one, not both.")
-    return Guessed(Schema.load(path))
 
 
 def _plan_outputs(
@@ -216,11 +191,6 @@ def _plan_outputs(
     named = schema_inputs(schema, None if schema is None else Schema.load(schema))
     read = (*table_inputs("a published table", tables), *table_inputs("a table of people", people), *named)
     Outputs(tuple(files), read, force=force)
-
-
-def _commented(guessed: "Guessed") -> str:
-    """A guessed schema with what was assumed as comments."""
-    return "".join(f"# {visible(sentence)}\n" for sentence in guessed.assumed) + f"\n{guessed.schema.dumps()}"
 
 
 def _show_hints(hints: list[str]) -> None:

@@ -148,13 +148,12 @@ def adopt(
     as_json: JsonOption = False,
 ) -> None:
     """Take in releases that were published before, so that the next one is safe with them."""
-    from reissue.ledger import Ledger
     from reissue.publishing.adopt import adopt as take
-    from reissue.publishing.begin import opened_or_begun
+    from reissue.publishing.begin import ledger_at
     from reissue.schema import Schema
 
     plan = None if schema is None else Schema.load(schema)
-    with Ledger.open(ledger, key=key) if plan is None else opened_or_begun(ledger, plan, key=key) as book:
+    with ledger_at(ledger, plan, key=key) as book:
         total = take(book, published, recipients=recipient or (), delimiter=delimiter_of(delimiter), schema=plan)
     if as_json:
         _render.show_json({"adopted": len(published), "releases": total})

@@ -1,7 +1,5 @@
 """`reissue publish`: the next release of a series, recorded in its ledger."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from os.path import lexists
 from pathlib import Path
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from reissue.ledger import Ledger
     from reissue.publishing.publish import Publication
     from reissue.publishing.refusal import RefusedError
-    from reissue.schema import Schema
 
 LedgerOption = Annotated[
     str, typer.Option("--ledger", "-l", metavar="PLACE", help="The ledger: a folder, or postgresql://user@host/name.")
@@ -78,6 +75,7 @@ def publish(
 ) -> None:
     """Make the next release, attack it together with all earlier ones, and record it; or refuse it and say why."""
     from reissue.files.staging import Staging
+    from reissue.publishing.begin import ledger_at
     from reissue.publishing.publish import publish_next
     from reissue.publishing.refusal import RefusedError
     from reissue.schema import Schema
@@ -88,7 +86,7 @@ def publish(
     Outputs((*outputs, *([] if report is None else [Output("--report", report)])), inputs, force=force)
     paths: list[str] = []
     with (
-        _opened(ledger, plan, key, dry_run=dry_run) as book,
+        ledger_at(ledger, plan, key=key, dry_run=dry_run) as book,
         Staging() as staging,
         _render.watching("Publishing") as progress,
     ):
@@ -109,7 +107,7 @@ def publish(
                 dated=dated,
                 newcomers=newcomers,
                 delimiter=delimiter_of(delimiter),
-                schema=None if book.releases or dry_run else plan,
+                schema=plan,
                 before_record=stage,
                 progress=progress,
             )
@@ -125,40 +123,6 @@ def _beside(data: Path, name: str) -> Path:
     from reissue.files.tables import second_path
 
     return data.with_name(f"{data.name}.{name}.csv") if data.is_dir() else Path(second_path(data, name))
-
-
-@contextmanager
-def _opened(place: str, plan: "Schema | None", key: Path | None, *, dry_run: bool) -> "Iterator[Ledger]":
-    """The ledger at a place; begun there if there is none, or for a dry run in a folder that goes away."""
-    from reissue.files.staging import scratch_folder
-    from reissue.ledger import Ledger
-    from reissue.publishing.begin import begun
-
-    try:
-        book = Ledger.open(place, key=key)
-    except InputError as problem:
-        if plan is None or "no ledger" not in str(problem):
-            raise
-    else:
-        with book:
-            _refuse_other_schema(book, plan, dry_run=dry_run)
-            yield book
-        return
-    if dry_run:
-        with scratch_folder() as scratch, begun(scratch / "dry", plan, head=scratch / "dry.head") as book:
-            yield book
-        return
-    with begun(place, plan, key=key) as book:
-        yield book
-
-
-def _refuse_other_schema(book: "Ledger", plan: "Schema | None", *, dry_run: bool) -> None:
-    """A changed schema is a step of its own; before the first release it is recorded together with that."""
-    if plan is not None and (book.releases or dry_run) and book.differs(plan):
-        raise InputError(
-            f"The schema file is not what the ledger '{book.name}' goes by. Leave --schema out to go on as before, or "
-            "record the change first: reissue ledger amend."
-        )
 
 
 def _stage_tables(made: "Publication", book: "Ledger", target: Path, staging: "Staging", *, force: bool) -> list[str]:

@@ -2,7 +2,7 @@
 
 Published values are ranges, prefixes, sets and stars: a column that has such values was generalized by somebody, so it
 is a quasi-identifier. What is sensitive the name says, or it is the last column that was left as it is. Whatever is
-taken for granted is told in a sentence; where nothing reasonable can be guessed, an error says what to write.
+taken for granted is said in a sentence; where nothing reasonable can be guessed, an error says what to write.
 
 O(columns x rows), and a little for each different text.
 """
@@ -22,8 +22,9 @@ from reissue.proposing.published_columns import PublishedColumn
 from reissue.published import Tables, read_tables
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
+from reissue.words import visible
 
-__all__ = ["Guessed", "Told", "guess"]
+__all__ = ["ColumnHints", "Guessed", "given_or_guessed", "guess"]
 
 _WRITE = "Write a schema (`reissue init` proposes one) and give it with --schema."
 
@@ -38,9 +39,13 @@ class Guessed:
     tables: tuple[Tables, ...] = field(default=(), compare=False, repr=False)
     """What was read on the way, so that it need not be read again; none of our own releases."""
 
+    def as_toml(self) -> str:
+        """The schema with what was assumed as comments."""
+        return "".join(f"# {visible(sentence)}\n" for sentence in self.assumed) + f"\n{self.schema.dumps()}"
+
 
 @dataclass(frozen=True)
-class Told:
+class ColumnHints:
     """What the user says about columns; everything else is guessed."""
 
     sensitive: str | None = None
@@ -58,9 +63,18 @@ class Told:
         return dict.fromkeys(self.quasi, Role.QUASI) | {name: role for name, role in single.items() if name}
 
 
+def given_or_guessed(path: Path | None, hints: ColumnHints, releases: Sequence[Any], **more: Any) -> Guessed:
+    """The schema of a file, or the one that the releases show; `more` is for `guess`."""
+    if path is None:
+        return guess(releases, hints, **more)
+    if hints.roles:
+        raise InputError("Give --schema, or --quasi, --sensitive and --identifier without one, not both.")
+    return Guessed(Schema.load(path))
+
+
 def guess(
     releases: Sequence[Any],
-    told: Told | None = None,
+    hints: ColumnHints | None = None,
     *,
     members: Sequence[Any] | None = None,
     population: Any = None,
@@ -76,7 +90,7 @@ def guess(
     own = [release.schema for release in releases if isinstance(release, Release)]
     if own:
         return Guessed(own[-1], ("The schema is the one that the releases were made by.",))
-    roles = (told or Told()).roles
+    roles = (hints or ColumnHints()).roles
     given = [_Tables.read(one, f"table {number} of people", delimiter) for number, one in enumerate(members or (), 1)]
     crowd = [] if population is None else [_Tables.read(population, "the table of people", delimiter)]
     tables = [_Tables.read(release, f"release {number}", delimiter) for number, release in enumerate(releases, start=1)]
@@ -133,14 +147,14 @@ def _filled(frame: pl.DataFrame, name: str) -> None:
         raise DataError(f"{name[0].upper()}{name[1:]} has no rows: nothing was published there.")
 
 
-def _columns(tables: Sequence[_Tables], told: Mapping[str, Role]) -> list[PublishedColumn]:
-    """The columns that all tables have; those that are told must be among them, and all if any are to be guessed."""
+def _columns(tables: Sequence[_Tables], given_roles: Mapping[str, Role]) -> list[PublishedColumn]:
+    """The columns that all tables have; those that are named must be among them, and all if any are to be guessed."""
     found = [table.columns for table in tables]
-    for name in told:
+    for name in given_roles:
         for table, columns in zip(tables, found, strict=True):
             if name not in columns:
                 raise SchemaError(f"{table.name} has no column '{name}'." + nearest_column(name, list(columns)))
-    if not {Role.SENSITIVE, Role.QUASI} <= set(told.values()):
+    if not {Role.SENSITIVE, Role.QUASI} <= set(given_roles.values()):
         _refuse_differences(tables, found)
     common = [name for name in found[0] if all(name in columns for columns in found)]
     first = tables[0].tables
@@ -150,11 +164,11 @@ def _columns(tables: Sequence[_Tables], told: Mapping[str, Role]) -> list[Publis
     ]
 
 
-def _identifier(people: Sequence[_Tables], tables: Sequence[_Tables], told: Mapping[str, Role]) -> str | None:
+def _identifier(people: Sequence[_Tables], tables: Sequence[_Tables], given_roles: Mapping[str, Role]) -> str | None:
     """The column of the tables of people that names them, and that published tables lack."""
     published = {name for table in tables for name in table.tables.main.columns}
     common = [name for name in (people[0].columns if people else {}) if all(name in one.columns for one in people)]
-    named = [name for name, role in told.items() if role == Role.IDENTIFIER]
+    named = [name for name, role in given_roles.items() if role == Role.IDENTIFIER]
     if named:
         return named[0] if named[0] in common and named[0] not in published else None
     own = [
@@ -188,20 +202,20 @@ class _Choice:
     """A phrase; none if the user said so."""
 
 
-def _choose(columns: Sequence[PublishedColumn], told: Mapping[str, Role]) -> list[_Choice]:
-    """A role for each column: what is told, then what names and values say."""
-    taken = set(told.values())
+def _choose(columns: Sequence[PublishedColumn], given_roles: Mapping[str, Role]) -> list[_Choice]:
+    """A role for each column: what is given, then what names and values say."""
+    taken = set(given_roles.values())
     made: dict[str, _Choice] = {}
     for column in columns:
-        choice = _Choice(column, told[column.name]) if column.name in told else _set_aside(column, taken)
+        choice = _Choice(column, given_roles[column.name]) if column.name in given_roles else _set_aside(column, taken)
         if choice is not None:
             made[column.name] = choice
             taken.add(choice.role)
     rest = [column for column in columns if column.name not in made]
     if Role.SENSITIVE not in taken:
         made |= {choice.column.name: choice for choice in _sensitive(rest)}
-    known = Role.QUASI in told.values()
-    made |= {column.name: _quasi(column, told=known) for column in rest if column.name not in made}
+    known = Role.QUASI in given_roles.values()
+    made |= {column.name: _quasi(column, given_roles=known) for column in rest if column.name not in made}
     return [made[column.name] for column in columns]
 
 
@@ -243,9 +257,9 @@ def _sensitive(columns: Sequence[PublishedColumn]) -> list[_Choice]:
     return [_Choice(exact[-1], Role.SENSITIVE, "it is the last column that was left as it is")] if exact else []
 
 
-def _quasi(column: PublishedColumn, *, told: bool) -> _Choice:
+def _quasi(column: PublishedColumn, *, given_roles: bool) -> _Choice:
     """What others may know about a person."""
-    if told:
+    if given_roles:
         return _Choice(column, Role.DROP, "it was not named")
     if len(column.texts) == 1 and not column.general:
         return _Choice(column, Role.DROP, "it is the same in every row")
@@ -288,16 +302,16 @@ _ORDER = "The releases are taken to be published in the order given."
 def _sentences(choices: Sequence[_Choice]) -> list[str]:
     """What was taken for granted."""
     quasi = [choice.column for choice in choices if choice.role == Role.QUASI]
-    told = [f"Others are taken to know {_list(quasi)} of a person (quasi-identifiers)."]
+    sentences = [f"Others are taken to know {_list(quasi)} of a person (quasi-identifiers)."]
     for role, sentence in _TAKEN.items():
-        told += [sentence.format(one.column.name, one.why) for one in choices if one.role == role and one.why]
+        sentences += [sentence.format(one.column.name, one.why) for one in choices if one.role == role and one.why]
     named = [column for column in quasi if column.hierarchy.kind == "flat" and len(column.members) > 2]
     if named:
-        told.append(
+        sentences.append(
             f"The values of {_list(named)} are taken as names that do not include each other, but for *. If some do (a "
             "region and its towns), say so in a schema."
         )
-    return [*told, _STAY, _ORDER]
+    return [*sentences, _STAY, _ORDER]
 
 
 def _list(columns: Sequence[PublishedColumn]) -> str:

@@ -14,7 +14,7 @@ from reissue.published.series import Series
 from reissue.publishing.timeline import attacked, timeline_of
 from reissue.schema import Schema
 
-__all__ = ["attack"]
+__all__ = ["attack", "tested"]
 
 
 def attack(
@@ -66,3 +66,12 @@ def attack(
 
 def _guess(releases: Sequence[Any], known: Knowledge, delimiter: str) -> Guessed:
     return guess(releases, members=known.members, population=known.population, delimiter=delimiter)
+
+
+def tested(findings: Findings) -> bool:
+    """Whether an attack that compares the releases ran; where none was asked for, or there is one release, any."""
+    known = registered()
+    ran = [one.attack for one in findings if one.reason is None]
+    comparing = [one.attack for one in findings if one.attack not in known or known[one.attack].compares]
+    several = len(findings.releases) > 1 and bool(comparing)
+    return any(name in comparing for name in ran) if several else bool(ran)

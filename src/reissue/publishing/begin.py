@@ -11,13 +11,14 @@ from pathlib import Path
 
 from reissue.data.outputs import ledger_inputs
 from reissue.errors import InputError, InternalError
+from reissue.files.staging import scratch_folder
 from reissue.files.tables import LEDGER_FILE
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.recorded import releases_of
-from reissue.ledger.store import Store, is_url
+from reissue.ledger.store import NoLedgerError, Store, is_url
 from reissue.schema import Schema
 
-__all__ = ["begun", "opened_or_begun"]
+__all__ = ["begun", "ledger_at"]
 
 
 @contextmanager
@@ -39,18 +40,27 @@ def begun(
 
 
 @contextmanager
-def opened_or_begun(place: str | Path, schema: Schema, *, key: str | Path | None = None) -> Iterator[Ledger]:
-    """The ledger at a place, or a new one there."""
+def ledger_at(
+    place: str | Path, schema: Schema | None = None, *, key: str | Path | None = None, dry_run: bool = False
+) -> Iterator[Ledger]:
+    """The ledger at a place, open; where there is none, one that begins with the schema, if that is given.
+
+    For a dry run it begins in a folder that goes away.
+    """
     try:
         ledger = Ledger.open(place, key=key)
-    except InputError as problem:
-        if "no ledger" not in str(problem):
+    except NoLedgerError:
+        if schema is None:
             raise
     else:
         with ledger:
             yield ledger
         return
-    with begun(place, schema, key=key) as ledger:
+    if not dry_run:
+        with begun(place, schema, key=key) as ledger:
+            yield ledger
+        return
+    with scratch_folder() as scratch, begun(scratch / "dry", schema, head=scratch / "dry.head") as ledger:
         yield ledger
 
 

@@ -6,10 +6,11 @@ simply begin again, and whoever publishes the same table twice gets the same rel
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from reissue.attacks.findings import Findings
 from reissue.data.identifiers import identifier_kind
@@ -45,8 +46,10 @@ class Publication:
 
 def publish(
     data: Any,
-    ledger: "Ledger",
+    ledger: "Ledger | str | Path",
+    schema: Schema | None = None,
     *,
+    key: str | Path | None = None,
     dry_run: bool = False,
     seed: int | None = None,
     recipients: Sequence[str] = (),
@@ -56,20 +59,27 @@ def publish(
 ) -> Release:
     """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
 
+    `ledger` is an open one, or its place: a folder, or `postgresql://...`. Where there is none it begins with the
+    `schema`, and was never there if the release is refused; `key` is the file of its secret key, if it lies elsewhere.
     `data` is a dataframe, a path or a Table. A release that does not withstand is refused: RefusedError says what would
     have leaked and what would help. `dated` is the day that the table shows; an older table than the last is refused.
     So is one in which hardly anybody of the last release returns, unless `newcomers` says that this is so.
     """
-    return publish_next(
-        data,
-        ledger,
-        dry_run=dry_run,
-        seed=seed,
-        recipients=recipients,
-        dated=dated,
-        newcomers=newcomers,
-        delimiter=delimiter,
-    ).release
+    from reissue.publishing.begin import ledger_at
+
+    place = ledger_at(ledger, schema, key=key, dry_run=dry_run) if isinstance(ledger, str | Path) else None
+    with nullcontext(cast("Ledger", ledger)) if place is None else place as book:
+        return publish_next(
+            data,
+            book,
+            schema=schema,
+            dry_run=dry_run,
+            seed=seed,
+            recipients=recipients,
+            dated=dated,
+            newcomers=newcomers,
+            delimiter=delimiter,
+        ).release
 
 
 def publish_next(
@@ -88,14 +98,20 @@ def publish_next(
 ) -> Publication:
     """The same, with the release's number and findings.
 
-    `schema` is recorded with the release, by a ledger that has none so far. `before_record` gets what will be recorded:
-    if it raises, nothing is.
+    `schema` is recorded with the first release; after that it must be the one that the ledger goes by. `before_record`
+    gets what will be recorded: if it raises, nothing is.
     """
     from reissue.ledger.recorded import needed_files
     from reissue.publishing.refusal import problems_of, refusal
 
     request = Request(tuple(sorted(set(recipients))), _day(dated), seed, newcomers)
-    with _turn(ledger, schema, dry_run=dry_run) as (entries, writer):
+    first = None if ledger.releases or dry_run else schema
+    if schema is not None and first is None and ledger.differs(schema):
+        raise InputError(
+            f"The schema is not what the ledger '{ledger.name}' goes by. Leave it out to go on as before, or record "
+            "the change first: reissue ledger amend."
+        )
+    with _turn(ledger, first, dry_run=dry_run) as (entries, writer):
         candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, delimiter), request)
         candidate.check()
         candidate, release, together = made(candidate, progress)

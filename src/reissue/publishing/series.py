@@ -1,18 +1,22 @@
-"""A whole series at once: snapshot after snapshot through a method that remembers."""
+"""A whole series at once: snapshot after snapshot through a stateful method, with a memory file between two runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reissue.data.outputs import Input, Output, Outputs, table_inputs
+from reissue.data.table import Table
 from reissue.errors import DataError, InputError
-from reissue.files.tables import FORMATS
+from reissue.files.staging import Staging
+from reissue.files.tables import FORMATS, second_path
 from reissue.publishing.anonymize import anonymize
-from reissue.release.memory import Memory
+from reissue.release.memory import Memory, load_memory, pack_memory
 from reissue.release.release import Release
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 
-__all__ = ["anonymize_series", "snapshots"]
+__all__ = ["Written", "anonymize_series", "snapshots", "write_series"]
 
 
 def snapshots(folder: str | Path) -> list[Path]:
@@ -35,7 +39,7 @@ def anonymize_series(
     progress: Callable[[float], None] = lambda _: None,
     **options: Any,
 ) -> list[Release]:
-    """Make the releases of a series, in order; the last one's draft carries the memory for what comes after.
+    """Make the releases of a series, in order; the last one's draft holds the memory for what comes after.
 
     `tables` are dataframes, paths or Tables; `memory` continues an earlier series. Each release gets a seed of its own,
     drawn from the given one.
@@ -57,3 +61,68 @@ def anonymize_series(
             raise type(problem)(f"Snapshot {number + 1}: {problem}") from None
         releases.append(release)
     return releases
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """Releases of a series, and the files that each became."""
+
+    releases: tuple[Release, ...]
+    files: tuple[tuple[str, ...], ...]
+
+
+def write_series(
+    data: Path,
+    schema: Schema,
+    requirement: Requirement,
+    *,
+    method: str,
+    out: Path | None = None,
+    memory: Path | None = None,
+    inputs: Iterable[Input] = (),
+    delimiter: str = ",",
+    force: bool = False,
+    options: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Written:
+    """Make and write the next releases: of a table, or of all tables in a folder.
+
+    Everything is made before anything is written, the memory last. `memory` is a file that is continued, or begun; for
+    a single table there must be one. `inputs` are files beside the data that must not be replaced; `more` is for
+    `anonymize_series`.
+    """
+    files = snapshots(data) if data.is_dir() else [data]
+    if memory is None and not data.is_dir():
+        raise InputError(f"The method '{method}' follows people from release to release: give --memory FILE to keep.")
+    outputs = _outputs(files, data, out, memory, force=force, inputs=inputs)
+    earlier = load_memory(memory) if memory is not None and memory.exists() else None
+    tables = [Table.read(file, schema, delimiter=delimiter) for file in files]
+    more |= dict(options or {})
+    releases = anonymize_series(tables, schema, requirement, method=method, memory=earlier, **more)
+    with Staging() as staging:
+        if outputs.folder is not None:
+            staging.add_folder(outputs.folder)
+        pairs = zip(releases, (file.path for file in outputs.files if file.table), strict=True)
+        written = [release.stage(staging, str(target), force=force) for release, target in pairs]
+        if memory is not None:
+            staging.add_bytes(memory, pack_memory(releases[-1].draft.memory), replaces=True, private=True)
+        staging.place()
+    return Written(tuple(releases), tuple(map(tuple, written)))
+
+
+def _outputs(
+    files: list[Path], data: Path, out: Path | None, memory: Path | None, *, force: bool, inputs: Iterable[Input]
+) -> Outputs:
+    """Where each release goes, and the memory: beside a single file; in a folder of their own otherwise."""
+    kept = [] if memory is None else [Output("--memory", memory, continues=True)]
+    read = (*table_inputs("the data", [data]), *inputs)
+    if not data.is_dir():
+        target = out or Path(second_path(data, "release"))
+        return Outputs((Output("--out", target, table=True), *kept), read, force=force)
+    folder = out or data.with_name(f"{data.name}.release")
+    if folder.exists() and (not folder.is_dir() or folder.samefile(data)):
+        raise InputError("--out must be a folder, and not that of the data.")
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise InputError(f"The folder '{folder}' is not empty. Choose another name, or --force to replace files in it.")
+    targets = [Output("--out", folder / file.name, table=True) for file in files]
+    return Outputs((*targets, *kept), read, force=force, folder=folder)

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms import find
@@ -101,6 +99,9 @@ def _lost(lo: Codes, hi: Codes, taxonomies: Sequence[Taxonomy]) -> Floats:
 
 def _components(wanted: Ints, nearest: Ints, total: int) -> Ints:
     """Box to the number of those that it is joined with, directly or by others."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     links = coo_array((np.ones(len(wanted)), (wanted, nearest)), shape=(total, total))
     return np.asarray(connected_components(links, directed=False)[1], np.int64)
 
