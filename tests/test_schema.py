@@ -296,7 +296,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "reference" / "schema.md").read_
 
 def test_the_reference_tells_every_role_kind_option_and_step() -> None:
     options = [field.name for field in dataclasses.fields(Hierarchy) if field.name not in {*KINDS, "kind"}]
-    assert options == ["delimiter", "header", "unlisted", "ordered"]
+    assert options == ["delimiter", "header", "unlisted", "ordered", "bottom", "top"]
     for name in (*Role, *KINDS, *options):
         assert f"\n| `{name}` | " in PAGE, f"{name} has no line of its own in a table"
     for name in (*DATE_STEPS, "updates", "policy"):

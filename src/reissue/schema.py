@@ -201,7 +201,7 @@ def _role(name: str, role: object) -> Role:
         raise SchemaError(f"The role of column '{name}' must be one of {allowed}." + nearest(role, Role)) from None
 
 
-_OPTIONS = ("delimiter", "header", "unlisted", "ordered")
+_OPTIONS = ("delimiter", "header", "unlisted", "ordered", "bottom", "top")
 
 
 def _read_hierarchy(name: str, entry: Any, folder: Path) -> Hierarchy:

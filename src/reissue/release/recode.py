@@ -12,6 +12,7 @@ from reissue.data.table import Table
 from reissue.errors import InternalError, SchemaError
 from reissue.release.counterfeits import counterfeit_cells
 from reissue.release.release import GROUP, Boxes, Counterfeits, Draft
+from reissue.taxonomy.codings import Coding
 
 __all__ = ["boxes_of", "tables_of"]
 
@@ -113,14 +114,17 @@ def _row_by_row(table: Table, draft: Draft, order: Codes) -> tuple[list[pl.Serie
 
 def _exact(table: Table, codes: Codes) -> list[pl.Series]:
     """Quasi-identifiers as they were coded, in the user's types: nothing finer, and counterfeits look the same."""
-    decoded = [coding.decode(column) for coding, column in zip(table.codings, codes, strict=True)]
     return [
-        _as_given(column.alias(name), table.frame.schema[name])
-        for name, column in zip(table.schema.quasi, decoded, strict=True)
+        _values(coding, column, table.frame.schema[name]).alias(name)
+        for name, coding, column in zip(table.schema.quasi, table.codings, codes, strict=True)
     ]
 
 
-def _as_given(column: pl.Series, kind: pl.DataType) -> pl.Series:
+def _values(coding: Coding, codes: Codes, kind: pl.DataType) -> pl.Series:
+    """The values of leaves; as text where the first or last one stands for all beyond it."""
+    if any(coding.taxonomy.open_ends):
+        return pl.Series(coding.taxonomy.names, dtype=pl.String).gather(codes)
+    column = coding.decode(codes)
     try:
         return column.cast(kind)
     except pl.exceptions.PolarsError:

@@ -6,7 +6,7 @@ Taxonomy and the typed leaf values that turn a column into leaf codes.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from reissue.taxonomy.tree import ROOT, Taxonomy, assemble, check_names
 __all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "automatic_widths", "prepare", "read_hierarchy", "unrounded"]
 
 KINDS = ("auto", "flat", "ranges", "prefix", "dates", "file", "tree")
-DATE_STEPS = ("month", "quarter", "year", "decade")
+DATE_STEPS = ("month", "quarter", "year", "decade", "century")
 _WIDE = (pl.Int128, pl.UInt128, pl.UInt64)
 _FIT = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean, pl.Date, pl.Datetime, pl.Time)
 
@@ -47,6 +47,10 @@ class Hierarchy:
     """What a value that the file or tree lacks means: "error", or "root" to hang it directly under the root."""
     ordered: bool | None = None
     """Whether ranges other than the file's own may be published; by default yes if all leaves are numbers."""
+    bottom: float | None = None
+    """With `ranges`: this number and all below it are one value, published as `<=18`."""
+    top: float | None = None
+    """With `ranges`: this number and all above it are one value, published as `>=90`."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -81,8 +85,18 @@ class Hierarchy:
             raise TaxonomyError(
                 "`unlisted` and `ordered` are for taxonomies that list their values: `file` and `tree`."
             )
+        self._check_ends()
         if self.kind != "file" and (self.header or self.delimiter is not None):
             raise TaxonomyError("`header` and `delimiter` are for taxonomies from a `file`.")
+
+    def _check_ends(self) -> None:
+        given = [end for end in (self.bottom, self.top) if end is not None]
+        if any(isinstance(end, bool) or not isinstance(end, int | float) or not math.isfinite(end) for end in given):
+            raise TaxonomyError("`bottom` and `top` must be numbers.")
+        if given and self.kind != "ranges":
+            raise TaxonomyError("`bottom` and `top` are for numbers: write them beside `ranges`.")
+        if len(given) == 2 and given[0] >= given[1]:
+            raise TaxonomyError("`bottom` must be below `top`.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +148,8 @@ def _build(hierarchy: Hierarchy, values: pl.Series, missing: bool) -> tuple[Taxo
     if kind == "dates":
         return dates(values, hierarchy.dates, missing=missing), values
     if kind == "ranges":
-        return ranges(values, hierarchy.ranges or automatic_widths(values), missing=missing), values
+        widths = hierarchy.ranges or automatic_widths(values)
+        return ranges(values, widths, missing=missing, bottom=hierarchy.bottom, top=hierarchy.top), values
     if kind == "flat":
         return assemble(texts(values), [], np.arange(len(values), dtype=np.float64), missing=missing), values
     if hierarchy.file is not None:
@@ -171,7 +186,25 @@ def _check_leaves(taxonomy: Taxonomy, hierarchy: Hierarchy, column: str) -> None
 
 
 def prepare(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
-    """The column in the type its hierarchy works on: text for prefixes, dates for dates, numbers for ranges."""
+    """The column in the type its hierarchy works on: text for prefixes, dates for dates, numbers for ranges.
+
+    What lies beyond `bottom` and `top` becomes these numbers.
+    """
+    typed = _typed_column(column, hierarchy)
+    ends = [end for end in (hierarchy.bottom, hierarchy.top) if end is not None]
+    if not ends or not typed.dtype.is_numeric():
+        return typed
+    whole = typed.dtype.is_integer()
+    if whole and not all(float(end).is_integer() for end in ends):
+        raise TaxonomyError(
+            f"Column '{column.name}' holds whole numbers; `bottom` and `top` must be whole numbers too."
+        )
+    low, high = (None if end is None else int(end) if whole else end for end in (hierarchy.bottom, hierarchy.top))
+    return typed.cast(pl.Int64 if whole else pl.Float64).clip(low, high)
+
+
+def _typed_column(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
+    """The same as it is."""
     if not (column.dtype.is_numeric() or isinstance(column.dtype, _FIT)):
         raise TaxonomyError(
             f"Column '{column.name}' has a type ({column.dtype.base_type()}) that cannot be generalized. Make it text, "
@@ -193,8 +226,10 @@ def prepare(column: pl.Series, hierarchy: Hierarchy) -> pl.Series:
 
 
 def unrounded(hierarchy: Hierarchy, column: pl.Series) -> Hierarchy:
-    """The hierarchy for a column that goes out as it is: times that differ by seconds are different values."""
-    return Hierarchy("flat") if hierarchy.kind == "auto" and column.dtype == pl.Datetime else hierarchy
+    """The hierarchy for a column that goes out as it is: to the second, and without bottom and top."""
+    if hierarchy.kind == "auto" and column.dtype == pl.Datetime:
+        return Hierarchy("flat")
+    return replace(hierarchy, bottom=None, top=None)
 
 
 def _plain_numbers(column: pl.Series, kind: str) -> pl.Series:

@@ -67,7 +67,10 @@ class _Reader:
     @cached_property
     def line(self) -> list[Number]:
         """The leaves' numbers or days, exactly; empty where they are neither."""
-        spans = [calendar_span(name) if self.dates else number_of(name) for name in self.heads]
+        names = self.heads
+        if any(self.taxonomy.open_ends):
+            names = [name.removeprefix("<=").removeprefix(">=") for name in names]
+        spans = [calendar_span(name) if self.dates else number_of(name) for name in names]
         ends = [span.low if isinstance(span, Span) else span for span in spans]
         return [end for end in ends if end is not None] if None not in ends else []
 
@@ -112,6 +115,9 @@ class _Reader:
             return None
         lo = bisect_left(self.line, span.low)
         hi = (bisect_left if span.open else bisect_right)(self.line, span.high) - 1
+        # Numbers beyond the ends are the first and the last leaf.
+        below, beyond = self.taxonomy.open_ends
+        lo, hi = min(lo, len(self.line) - 1) if beyond else lo, max(hi, 0) if below else hi
         return (lo, hi, True) if lo <= hi else None
 
     def _prefix(self, head: str) -> tuple[int, int, bool] | None:
@@ -183,6 +189,7 @@ def coding_of(columns: Iterable[pl.Series], hierarchy: Hierarchy) -> Coding:
     Two published texts nest, overlap or are equal in it just as they do by what they say. The root is more than all
     other texts together.
     """
+    hierarchy = replace(hierarchy, bottom=None, top=None)
     texts = {text for column in columns for text in _texts(column)[0]}
     names = sorted(text for text in texts if text is not None and not _is_root(text))
     open_ended = any(text is not None and _is_root(text) for text in texts)

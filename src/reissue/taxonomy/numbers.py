@@ -53,25 +53,49 @@ def automatic_widths(values: pl.Series) -> tuple[float, ...]:
     return tuple(widths)
 
 
-def ranges(values: pl.Series, widths: Sequence[float], *, missing: bool) -> Taxonomy:
-    """Numbers in numeric order, above them ranges of the given widths."""
+def ranges(
+    values: pl.Series, widths: Sequence[float], *, missing: bool, bottom: float | None = None, top: float | None = None
+) -> Taxonomy:
+    """Numbers in numeric order, above them ranges of the given widths.
+
+    The first number stands for all below it if it is `bottom`, the last for all above it if it is `top`.
+    """
     names = texts(values)
+    ends = bottom is not None and values[0] == bottom, top is not None and values[-1] == top
+    codes = [f"<={names[0]}" if ends[0] else names[0], *names[1:-1], f">={names[-1]}" if ends[1] else names[-1]]
+    codes = codes[: len(names)] if len(names) > 1 else codes[-1:] if ends[1] else codes[:1]
     if values.dtype.is_integer():
         whole = values.cast(pl.Int64).to_numpy()
         # Far from zero the distances from the first number are exact where the numbers themselves are not.
         far = max(abs(int(whole[0])), abs(int(whole[-1]))) >= EXACT and int(whole[-1]) - int(whole[0]) < 2**63
         positions = (whole - whole[0] if far else whole).astype(np.float64)
         if all(float(width).is_integer() for width in widths):
-            groupings = [_whole_ranges(whole, int(width)) for width in widths]
-            return assemble(names, groupings, positions, ordered=True, missing=missing)
+            groupings = _open([_whole_ranges(whole, int(width)) for width in widths], ends)
+            return assemble(codes, groupings, positions, ordered=True, missing=missing, open_ends=ends)
         numbers = whole.astype(np.float64)
     else:
         # A 32-bit float is taken for the number that it prints as, since that is what gets published.
         numbers = positions = np.array([float(name) for name in names])
     if widths and float(np.abs(numbers).max()) / widths[0] >= EXACT / 32:
         raise TaxonomyError(f"The ranges of column '{values.name}' are too narrow for numbers as large as it holds.")
-    groupings = [_real_ranges(numbers, width) for width in _decimals(widths)]
-    return assemble(names, groupings, positions, ordered=True, missing=missing)
+    groupings = _open([_real_ranges(numbers, width) for width in _decimals(widths)], ends)
+    return assemble(codes, groupings, positions, ordered=True, missing=missing, open_ends=ends)
+
+
+def _open(groupings: Sequence[Grouping], ends: tuple[bool, bool]) -> list[Grouping]:
+    """Ranges that hold a number which stands for all beyond it, named by their other end."""
+    found: list[Grouping] = []
+    for node, given in groupings:
+        names = list(given)
+        if all(ends) and len(names) == 1:
+            continue  # it holds everything, as the root does
+        low, high = names[-1].strip("[])").split(", ")[0], names[0].strip("[])").split(", ")[-1]
+        if ends[0]:
+            names[0] = f"<{high}" if names[0].endswith(")") else f"<={high}"
+        if ends[1]:
+            names[-1] = f">={low}"
+        found.append((node, names))
+    return found
 
 
 def _whole_ranges(numbers: Ints, width: int) -> Grouping:
@@ -122,13 +146,19 @@ def _heads(names: Sequence[str], lengths: Sequence[int], count: int) -> tuple[Co
 
 
 def dates(values: pl.Series, steps: Sequence[str], *, missing: bool) -> Taxonomy:
-    """Days in order, above them months, quarters, years and decades."""
+    """Days in order, above them months, quarters, years, decades and centuries."""
     year = values.dt.year().cast(pl.String)
     names = {
         "month": values.dt.strftime("%Y-%m").to_list(),
         "quarter": (year + "-Q" + values.dt.quarter().cast(pl.String)).to_list(),
         "year": year.to_list(),
-        "decade": [f"[{ten:04}-01-01, {ten + 9:04}-12-31]" for ten in (values.dt.year() // 10 * 10).to_list()],
+        "decade": _years(values, 10),
+        "century": _years(values, 100),
     }
     days = values.to_physical().to_numpy().astype(np.float64)
     return assemble(texts(values), [runs(names[step]) for step in steps], days, ordered=True, missing=missing)
+
+
+def _years(values: pl.Series, width: int) -> list[str]:
+    """The decade or century of each day, by its first and last day."""
+    return [f"[{year:04}-01-01, {year + width - 1:04}-12-31]" for year in (values.dt.year() // width * width).to_list()]

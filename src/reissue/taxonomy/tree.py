@@ -7,7 +7,8 @@ few levels). A cut is an array that sends each leaf to the first leaf of its nod
 the join of two cuts is their element-wise minimum.
 
 Numbers and dates are `ordered`: there any run of leaves may be published as a range. The ends of such a range are
-values of real people, so by default only the tree's nodes are; see `runs`.
+values of real people, so by default only the tree's nodes are; see `runs`. The first and last number may stand for all
+that lies beyond (bottom and top coding, `open_ends`); they are published as `<=18` and `>=90`.
 A missing value is a leaf of its own, always the last one, and hangs directly under the root.
 """
 
@@ -66,6 +67,8 @@ class Taxonomy:
     """Whether the last leaf is the missing value."""
     root: str = ROOT
     """What the hierarchy itself calls the root; others may publish it so."""
+    open_ends: tuple[bool, bool] = (False, False)
+    """Of numbers: whether the first leaf stands for all that is less (bottom coding), and the last for all beyond."""
     runs: bool = False
     """Whether we publish any run of leaves, and not only nodes; for ordered ones. It shows extreme values."""
 
@@ -126,6 +129,9 @@ class Taxonomy:
         for level in self.levels[1:-1]:
             if level.lo[lo] == lo and level.hi[lo] == hi:
                 return level.names[int(level.node[lo])]
+        below, beyond = self.open_ends[0] and lo == 0, self.open_ends[1] and hi == self.size - 1 - self.missing
+        if below or beyond:
+            return ROOT if below and beyond else f"<={self.names[hi]}" if below else f">={self.names[lo]}"
         return f"[{self.names[lo]}, {self.names[hi]}]"
 
     def cut(self, level: int) -> Codes:
@@ -164,6 +170,7 @@ def assemble(
     ordered: bool = False,
     missing: bool,
     root: str = ROOT,
+    open_ends: tuple[bool, bool] = (False, False),
 ) -> Taxonomy:
     """A taxonomy from its leaves and the groupings above them; the root and the missing leaf are added here."""
     size = len(leaves)
@@ -177,7 +184,7 @@ def assemble(
         step = (positions[-1] - positions[0]) / (size - 1) if size > 1 else 1.0
         positions = np.append(positions, positions[-1] + (step or 1.0) if size else 0.0)
     built.append(Level(np.zeros(len(positions), np.int32), (ROOT,)))
-    return Taxonomy(tuple(built), positions, ordered=ordered, missing=missing, root=root)
+    return Taxonomy(tuple(built), positions, ordered=ordered, missing=missing, root=root, open_ends=open_ends)
 
 
 def check_names(taxonomy: Taxonomy, column: str) -> None:

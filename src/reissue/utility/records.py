@@ -152,7 +152,10 @@ class Records:
         return np.ones(self.table.rows)
 
     def expect(self, column: str, scale: Scale) -> Floats:
-        """Rows x labels."""
+        """Rows x labels; numbers that the taxonomy's ends hide are known here."""
+        coding = _coding(self.table, column)
+        if scale.line and any(coding.taxonomy.open_ends):
+            return self.table.frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()[:, np.newaxis]
         return np.asarray(scale.leaves[self._codes(column)])
 
     def _codes(self, column: str) -> Codes:
