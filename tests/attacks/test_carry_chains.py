@@ -11,14 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.attacks import CannotCarryError, CannotRunError, Knowledge, Series, find, run_attack
-from reissue.attacks.findings import Finding, Status, not_run
-from reissue.kernels.chains.history import past_of, state_of, taken
+from reissue.attacks.correspondence.state import FOLD, Growth, readable
+from reissue.attacks.correspondence.whole import all_at_once
+from reissue.attacks.findings import Finding, Status
+from reissue.attacks.run import cannot_run
+from reissue.kernels.chains.history import ChainHistory, add_release
 from reissue.ledger.pack import pack_state, unpack_state
 from reissue.publishing.anonymize import anonymize
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import brute_left, random_history, schema, seeded
-from tests.attacks.carrying import assert_same
 
 SEEDS = st.integers(0, 10**6)
 LIMITS = st.sampled_from([{}, {"correspondence": 2}, {"correspondence": 4}])
@@ -29,26 +31,35 @@ PLAN = Schema.of_columns(
 )
 
 
+def at_once(series: Series) -> Finding:
+    """The twin: chains from the last release to the first, all releases at once."""
+    try:
+        return all_at_once(series, readable(series))
+    except CannotRunError as obstacle:
+        return cannot_run("correspondence", series.numbers, obstacle)
+
+
 def carried(
     releases: Sequence[Any], plan: Schema, limits: Mapping[str, float], *, exact: bool = False
 ) -> list[Finding | None]:
-    """What was carried on to after each release, compared with the whole attack; None where only that can tell."""
-    attack = find("correspondence")
-    assert attack.kept is not None
-    state, found = None, list[Finding | None]()
+    """What is found from release to release, and over all at hand, is what the twin finds; None where only that can."""
+    fold, state, found = FOLD, None, list[Finding | None]()
     for number in range(1, len(releases) + 1):
-        whole = run_attack(attack, Series.read(releases[:number], plan, limits=limits, exact=exact), Knowledge())
+        series = Series.read(releases[:number], plan, limits=limits, exact=exact)
+        twin = at_once(series)
+        assert run_attack(find("correspondence"), series, Knowledge()) == twin
         newest = Series.read(releases[number - 1 : number], plan)
         newest = Series(newest.releases, plan, exact=exact, limits=dict(limits), numbers=(number,))
-        state = unpack_state(pack_state(attack.kept.add(state, newest)))
+        (seen,) = fold.see(newest, Knowledge())
+        state = unpack_state(pack_state(fold.add(state, seen)), Growth)
         try:
-            own = attack.kept.judge(state, newest)
+            own = fold.explain(state, fold.judge(state, newest), newest, Knowledge())
         except CannotCarryError:
             found.append(None)
             continue
         except CannotRunError as obstacle:
-            own = not_run("correspondence", tuple(range(1, number + 1)), str(obstacle))
-        assert_same(own, whole)
+            own = cannot_run("correspondence", tuple(range(1, number + 1)), obstacle)
+        assert own == twin
         found.append(own)
     return found
 
@@ -68,9 +79,9 @@ def test_two_releases_against_the_definition(seed: int) -> None:
     history = random_history(seeded(seed), 2, 2, 6, 2)
     past = None
     for frame in history.frames():
-        past = taken(past, frame, schema(2))
+        past = add_release(past, frame, schema(2))
     assert past is not None
-    left = Counter(int(left) for left in past.standing.left)
+    left = Counter(int(left) for left in past.chains.left)
     assert left == Counter(left for left in brute_left(history.releases).values() if left)
 
 
@@ -141,11 +152,9 @@ def test_a_state_keeps_nothing_but_what_was_published() -> None:
     frames = random_history(seeded(8), 3, 2, 14, 2).frames()
     past = None
     for frame in frames:
-        past = taken(past, frame, schema(2))
+        past = add_release(past, frame, schema(2))
     assert past is not None
-    state = state_of(past)
-    assert {name for name, value in state.items() if not isinstance(value, np.ndarray)} == {"texts", "values"}
-    again = past_of(unpack_state(pack_state(state)), schema(2))
+    again = unpack_state(pack_state(past), ChainHistory)
     for number, frame in enumerate(frames):
         view = again.view(number)
         texts = [again.quasi[place].texts for place in range(2)]
@@ -158,4 +167,4 @@ def test_a_state_keeps_nothing_but_what_was_published() -> None:
         )
         assert shown == Counter(frame.rows())
     with pytest.raises(CannotRunError, match="lacks records"):
-        taken(past, frames[0][:1], schema(2))
+        add_release(past, frames[0][:1], schema(2))

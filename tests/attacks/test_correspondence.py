@@ -16,6 +16,7 @@ from reissue.attacks.findings import Finding, Status, Verdict
 from reissue.counting import pairs as pairs_module
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.kernels.chains import chains as chains_module
+from reissue.kernels.chains import history as history_module
 from reissue.kernels.chains.chains import targets
 from reissue.published.groups import read_views
 from reissue.published.recodings import varying
@@ -338,6 +339,7 @@ def test_local_recodings_expose_those_who_must_be_there() -> None:
 
 def test_too_many_chains_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains_module, "_MOST", 3)
+    monkeypatch.setattr(history_module, "_MOST", 3)
     assert "too many chains" in str(found(WHOLE, HALVES, HALVES).reason)
 
 

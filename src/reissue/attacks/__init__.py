@@ -2,7 +2,7 @@
 
 from reissue._arrays import State
 from reissue.attacks.fold import Fold
-from reissue.attacks.registry import Attack, attack, find, register, registered
+from reissue.attacks.registry import Attack, attack, find, registered
 from reissue.attacks.run import run_attack
 from reissue.errors import CannotCarryError, CannotRunError
 from reissue.people.knowledge import Knowledge
@@ -18,7 +18,6 @@ __all__ = [
     "State",
     "attack",
     "find",
-    "register",
     "registered",
     "run_attack",
 ]

@@ -42,6 +42,8 @@ class Fold(Generic[Seen, State]):
     """A finding with the case that it tells; the series has all releases if the fold `looks_back`."""
     looks_back: bool = False
     """Whether a case is told from earlier releases too; else from the state alone."""
+    state: type[State] | None = None
+    """What a ledger keeps of it: a frozen dataclass with a VERSION."""
     judges_each: bool = True
     """Whether judging costs little beside adding, so that it can be done after each release."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from reissue.attacks.fold import Fold, Run, at_hand
 from reissue.errors import InputError, nearest
@@ -12,9 +12,10 @@ __all__ = [
     "Attack",
     "attack",
     "find",
-    "register",
     "registered",
 ]
+
+Written = TypeVar("Written", bound=Fold[Any, Any] | Run)
 
 
 @dataclass(frozen=True)
@@ -85,14 +86,15 @@ def attack(
     heavy: bool = False,
     follows: bool = False,
     asked_if: str = "",
-) -> Callable[[Run], Run]:
-    """Register a function over all releases as an attack: `reissue.attack(...)` and the command line find it.
+) -> Callable[[Written], Written]:
+    """Register an attack, a function over all releases or a fold: `reissue.attack(...)` and the command line find it.
 
-    Reports tell what it `needs`, the `story` of its adversary and the `prevention`; an attack may leave them out.
+    A ledger keeps the state of a fold; of a function only with a fold `kept` beside. Reports tell what it `needs`, the
+    `story` of its adversary and the `prevention`; an attack may leave them out.
     """
 
-    def keep(run: Run) -> Run:
-        fold = at_hand(run)
+    def keep(written: Written) -> Written:
+        fold, own = (written, written) if isinstance(written, Fold) else (at_hand(written), kept)
         known = Attack(
             name,
             fold,
@@ -100,7 +102,7 @@ def attack(
             insiders=insiders,
             per_release=per_release,
             fewest=fewest,
-            kept=kept,
+            kept=own,
             needs=needs,
             story=story,
             prevention=tuple(prevention),
@@ -109,14 +111,9 @@ def attack(
             asked_if=asked_if,
         )
         register(known)
-        return run
+        return written
 
     return keep
-
-
-def register(attack: Attack) -> None:
-    """Register an attack that is written as a fold."""
-    _REGISTRY[attack.name] = attack
 
 
 def registered() -> dict[str, Attack]:

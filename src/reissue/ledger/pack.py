@@ -5,12 +5,10 @@ what was published: who stands in which group is kept apart from the values of t
 """
 
 import io
-import json
-import math
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +16,12 @@ import numpy as np
 import polars as pl
 import tomlkit
 
-from reissue._arrays import Codes, State
+from reissue._arrays import Codes
 from reissue.counting.cells import Domain
 from reissue.data.table import Table
 from reissue.errors import SchemaError
 from reissue.files.tables import read_whole
+from reissue.ledger.states import pack_arrays, pack_typed, unpack_arrays, unpack_typed
 from reissue.release.memory import Memory, load_memory
 from reissue.release.release import Boxes, Counterfeits, Draft, Release
 from reissue.requirements import Requirement
@@ -46,7 +45,6 @@ __all__ = [
 
 ENDINGS = {"memory": ".arrays", "standing": ".parquet", "state": ".arrays"}
 _ZIPPED = b"PK"
-_ALIGNED = 64
 _PERSON, _FAKE, _GROUP = "\0person", "\0fake", "\0group"
 Keep = Callable[[bytes, str], str]
 
@@ -118,7 +116,7 @@ def pack_memory(memory: Memory) -> bytes:
         written = io.BytesIO()
         frame.write_ipc(written)
         flat[f"{_FRAME}{name}"] = np.frombuffer(written.getvalue(), np.uint8)
-    return pack_state(flat)
+    return pack_arrays(flat)
 
 
 def unpack_memory(content: bytes, key: bytes) -> Memory:
@@ -126,7 +124,7 @@ def unpack_memory(content: bytes, key: bytes) -> Memory:
     if content.startswith(_ZIPPED):
         return _unzipped(content, key)
     memory: dict[str, Any] = {"state": {}}
-    for name, value in unpack_state(content).items():
+    for name, value in unpack_arrays(content).items():
         if name.startswith(_STATE):
             memory["state"][name.removeprefix(_STATE)] = value
         elif name.startswith(_FRAME):
@@ -147,41 +145,14 @@ def _unzipped(content: bytes, key: bytes) -> Memory:
 # --- what attacks carry on -------------------------------------------------------------------------------------------
 
 
-def pack_state(state: State) -> bytes:
-    """An attack's state: its arrays, after a line of JSON that tells of them, with all else.
-
-    States are read and written whole with every release: arrays are written as they lie in memory, but whole numbers
-    with as few bytes as they need.
-    """
-    arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-    written = {name: np.ascontiguousarray(_narrow(array)) for name, array in arrays.items()}
-    rest = {name: value for name, value in state.items() if name not in arrays}
-    described = [[name, one.dtype.str, written[name].dtype.str, one.shape] for name, one in arrays.items()]
-    head = json.dumps({"arrays": described, "rest": rest}).encode()
-    parts: list[bytes | memoryview] = [head + b" " * (-(len(head) + 1) % _ALIGNED) + b"\n"]
-    for array in written.values():
-        parts += [array.reshape(-1).view(np.uint8).data, bytes(-array.nbytes % _ALIGNED)]
-    return b"".join(parts)
+def pack_state(state: Any) -> bytes:
+    """An attack's state, or what a method keeps of earlier releases."""
+    return pack_typed(state) if is_dataclass(state) else pack_arrays(dict(state))
 
 
-def _narrow(array: np.ndarray) -> np.ndarray:
-    """The same whole numbers in the smallest kind that holds them all."""
-    if array.dtype.kind not in "iu" or not array.size:
-        return array
-    kind = np.result_type(np.min_scalar_type(array.min()), np.min_scalar_type(array.max()))
-    return array.astype(kind) if kind.itemsize < array.dtype.itemsize else array
-
-
-def unpack_state(content: bytes) -> State:
-    """The state again; its arrays may be such as cannot be written to."""
-    at = content.index(b"\n") + 1
-    head = json.loads(content[:at])
-    state: dict[str, Any] = {}
-    for name, kind, written, shape in head["arrays"]:
-        array = np.frombuffer(content, np.dtype(written), math.prod(shape), at)
-        at += -(-array.nbytes // _ALIGNED) * _ALIGNED
-        state[name] = array.astype(np.dtype(kind), copy=False).reshape(shape)
-    return {**state, **head["rest"]}
+def unpack_state(content: bytes, kind: type | None = None) -> Any:
+    """The state again; None if it is not of this kind, and has to be made again."""
+    return unpack_arrays(content) if kind is None else unpack_typed(kind, content)
 
 
 # --- who stands where ------------------------------------------------------------------------------------------------

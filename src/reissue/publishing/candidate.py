@@ -194,7 +194,7 @@ class Candidate(Attempt):
         if find(release.method).stateful:
             files["memory"] = writer.keep(pack_memory(release.draft.memory), ENDINGS["memory"])
         elif release.draft.memory:
-            files["past"] = writer.keep(pack_state(release.draft.memory["state"]), ENDINGS["state"])
+            files["past"] = writer.keep(pack_state(release.draft.memory["chains"]), ENDINGS["state"])
         for name, carried in together.states.items():
             files[f"state.{name}"] = writer.keep(pack_state(carried), ENDINGS["state"])
         state = release.draft.memory.get("state", {})

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reissue.errors import CannotRunError
-from reissue.kernels.chains.history import Past, past_of, taken
+from reissue.kernels.chains.history import ChainHistory, add_release
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.published import read_published
 from reissue.publishing.gate import kept_state
@@ -13,7 +13,9 @@ from reissue.schema import Schema
 __all__ = ["after"]
 
 
-def after(ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, accepts_history: bool) -> Past | list[Any]:
+def after(
+    ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, accepts_history: bool
+) -> ChainHistory | list[Any]:
     """What was carried on of them, if the method can use that, else the releases themselves.
 
     Where nothing was kept that fits (adopted releases, a changed schema, an older ledger, a lost file) the stored
@@ -21,14 +23,14 @@ def after(ledger: Ledger, earlier: Sequence[Recorded], schema: Schema, *, accept
     """
     if not accepts_history or not earlier:
         return [ledger.tables(one) for one in earlier]
-    kept = kept_state(ledger, earlier[-1], "past", schema)
+    kept: ChainHistory | None = kept_state(ledger, earlier[-1], "past", schema, ChainHistory)
     if kept is not None:
-        return past_of(kept, schema)
+        return kept
     past = None
     for one in earlier:
         frame = read_published(ledger.tables(one), schema).generalized
         try:
-            past = taken(past, frame, schema) if frame is not None else None
+            past = add_release(past, frame, schema) if frame is not None else None
         except CannotRunError:
             past = None
         if past is None:

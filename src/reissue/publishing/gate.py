@@ -34,7 +34,7 @@ GATE = FIRST
 """The attack on which the verdict rests."""
 _TOLD = 2_000_000
 """Series of so many records at most are read again where an attack succeeds, to tell the case."""
-_FORMAT = 5
+_FORMAT = 6
 """Goes up when attacks keep something else: states that were written before are made again."""
 
 
@@ -96,13 +96,13 @@ def state_mark(schema_text: str, withdrawn: Sequence[int] = ()) -> str:
     return hashlib.sha256(canonical(made).encode()).hexdigest()
 
 
-def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema) -> State | None:
+def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema, kind: type | None) -> Any:
     """The state that a release left, if it was made by the same schema and policy and is still there."""
     file = last.files.get(what)
     if file is None or last.content.get("carried") != state_mark(schema.dumps(), last.without):
         return None
     try:
-        return unpack_state(ledger.store.read(file))
+        return unpack_state(ledger.store.read(file), kind)
     except MissingFileError:
         return None
     except DataError as problem:
@@ -161,8 +161,8 @@ class _Candidate:
             return found
         return fold.explain(state, found, self._all(name, self.earlier) if fold.looks_back else newest, Knowledge())
 
-    def _state(self, name: str, fold: Fold[Any, Any], progress: Callable[[float], None]) -> State | None:
-        kept = self._kept(name)
+    def _state(self, name: str, fold: Fold[Any, Any], progress: Callable[[float], None]) -> Any:
+        kept = self._kept(name, fold.state)
         if kept is not None or not self.earlier:
             return kept
         state = None
@@ -177,8 +177,10 @@ class _Candidate:
         after: State = fold.add(state, seen)
         return after
 
-    def _kept(self, name: str) -> State | None:
-        return kept_state(self.ledger, self.earlier[-1], f"state.{name}", self.release.schema) if self.earlier else None
+    def _kept(self, name: str, kind: type | None) -> Any:
+        if not self.earlier:
+            return None
+        return kept_state(self.ledger, self.earlier[-1], f"state.{name}", self.release.schema, kind)
 
     def _own(self) -> PublishedRelease:
         return read_published(self.release, self.release.schema)

@@ -11,7 +11,7 @@ from reissue.algorithms.correspondence.pools import stable_order
 from reissue.counting.cells import distinct_keys, pack, rank
 from reissue.counting.pairs import pieces, ranges
 from reissue.errors import DataError
-from reissue.kernels.chains.history import Past
+from reissue.kernels.chains.history import ChainHistory
 from reissue.published.groups import Nodes
 
 __all__ = ["Cells", "came_after"]
@@ -29,7 +29,9 @@ class Cells:
     weight: Ints
 
 
-def came_after(past: Past, columns: Sequence[Nodes], cells: Cells, values: int, sizes: Sequence[int]) -> Arrived:
+def came_after(
+    past: ChainHistory, columns: Sequence[Nodes], cells: Cells, values: int, sizes: Sequence[int]
+) -> Arrived:
     """What came after the releases of a past; `columns` are its nodes as intervals of the table's leaves.
 
     Releases with the same cuts are gone through together.
@@ -81,7 +83,7 @@ def _counted(finest: Sequence[Codes], cells: Cells, values: int) -> Cells:
 
 
 def _came(
-    past: Past, times: Ints, cuts: Sequence[Codes], lows: Sequence[Codes], cells: Cells, values: int
+    past: ChainHistory, times: Ints, cuts: Sequence[Codes], lows: Sequence[Codes], cells: Cells, values: int
 ) -> tuple[Ints, Codes, Ints, Ints]:
     """For releases with the same cuts: time, box, value and number of what came, or below 0 of what is lacking."""
     shown, own = past.shown, len(cells.value)

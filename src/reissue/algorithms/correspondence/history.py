@@ -14,7 +14,7 @@ from reissue.counting.cells import pack
 from reissue.counting.pairs import Histograms
 from reissue.data.table import Table
 from reissue.errors import CannotRunError, DataError, InternalError, NotMetError
-from reissue.kernels.chains.history import Past, all_values, replayed, taken
+from reissue.kernels.chains.history import ChainHistory, add_release, all_values, replayed
 from reissue.published import read_published
 from reissue.published.groups import Nodes, Views, read_nodes
 from reissue.published.recodings import refuse_other_recodings
@@ -33,7 +33,7 @@ class History:
     cells: Cells
     code: Ints
     """Sensitive value in common codes to the table's own code."""
-    past: Past | None
+    past: ChainHistory | None
     """The earlier releases, if there are any."""
     chained: Chained
     """The chains of groups on which a target may stand, by arrival time."""
@@ -41,7 +41,7 @@ class History:
     """What came after each earlier release."""
 
 
-def read_history(table: Table, after: Past | Sequence[Any]) -> History:
+def read_history(table: Table, after: ChainHistory | Sequence[Any]) -> History:
     """What earlier releases hold against a table, in the table's own codings."""
     past = _read_past(after, table.schema, table.codings)
     own, common = _values(table, past)
@@ -53,7 +53,7 @@ def read_history(table: Table, after: Past | Sequence[Any]) -> History:
     return History(cells, own, past, _chained(past, columns, table, len(own)), arrived)
 
 
-def never_published(table: Table, after: Past | Sequence[Any]) -> Bools:
+def never_published(table: Table, after: ChainHistory | Sequence[Any]) -> Bools:
     """The rows that no record of any earlier release can be: none has their value in a group that holds them.
 
     Only these may be left out of a growing table. To everyone else they arrive when they are first published; were a
@@ -77,7 +77,7 @@ def never_published(table: Table, after: Past | Sequence[Any]) -> Bools:
     return new
 
 
-def _values(table: Table, past: Past | None) -> tuple[Ints, Ints]:
+def _values(table: Table, past: ChainHistory | None) -> tuple[Ints, Ints]:
     """Sensitive value in common codes with the earlier releases to the table's own code, and the other way round."""
     codes = np.flatnonzero(table.domain.totals).astype(np.int32)
     values, number = all_values(() if past is None else past.values, _tops(table, codes), table.schema.sensitive)
@@ -86,9 +86,9 @@ def _values(table: Table, past: Past | None) -> tuple[Ints, Ints]:
     return own, common
 
 
-def _read_past(after: Past | Sequence[Any], schema: Schema, codings: Sequence[Coding]) -> Past | None:
+def _read_past(after: ChainHistory | Sequence[Any], schema: Schema, codings: Sequence[Coding]) -> ChainHistory | None:
     """Earlier releases: as they were carried on, or else taken up one by one with the holder's own codings."""
-    if isinstance(after, Past):
+    if isinstance(after, ChainHistory):
         return after
     past = None
     for number, data in enumerate(after, start=1):
@@ -98,7 +98,7 @@ def _read_past(after: Past | Sequence[Any], schema: Schema, codings: Sequence[Co
         if not frame.height:
             raise DataError(f"Release {number} has no rows.")
         try:
-            past = taken(past, frame, schema, codings)
+            past = add_release(past, frame, schema, codings)
         except CannotRunError as obstacle:
             raise _lost(obstacle) from None
     return past
@@ -108,19 +108,19 @@ def _lost(obstacle: CannotRunError) -> DataError:
     return DataError(f"The earlier releases cannot be followed: {obstacle}")
 
 
-def recheck(release: Release, after: Past | Sequence[Any]) -> Past | None:
+def recheck(release: Release, after: ChainHistory | Sequence[Any]) -> ChainHistory | None:
     """Attack what was published together with the earlier releases, with code that shares nothing with the search.
 
     Returns earlier releases that were carried on, with this one, for the next; None if they were not, or cannot be.
     """
     schema, codings, frame = release.schema, release.table.codings, release.tables["release"]
-    carried = _carried(after, frame, schema) if isinstance(after, Past) else None
+    carried = _carried(after, frame, schema) if isinstance(after, ChainHistory) else None
     if carried is None:
-        past = list(replayed(after, schema, codings))[-1] if isinstance(after, Past) else None
-        whole = taken(past or _read_past(after, schema, codings), frame, schema, codings)
+        past = list(replayed(after, schema, codings))[-1] if isinstance(after, ChainHistory) else None
+        whole = add_release(past or _read_past(after, schema, codings), frame, schema, codings)
     else:
         whole = carried
-    if (whole.standing.left < release.requirement.least).any():
+    if (whole.chains.left < release.requirement.least).any():
         raise InternalError(
             "The release does not withstand the attack that it was made to withstand. Nothing was published. "
             "Please report this."
@@ -128,10 +128,10 @@ def recheck(release: Release, after: Past | Sequence[Any]) -> Past | None:
     return carried
 
 
-def _carried(past: Past, frame: pl.DataFrame, schema: Schema) -> Past | None:
+def _carried(past: ChainHistory, frame: pl.DataFrame, schema: Schema) -> ChainHistory | None:
     """By what their texts say cuts may cross where the holder's own values lie apart; then nothing is carried on."""
     try:
-        return taken(past, frame, schema)
+        return add_release(past, frame, schema)
     except CannotRunError:
         return None
 
@@ -163,8 +163,8 @@ def _placed(quasi: Sequence[Nodes], table: Table) -> list[Nodes]:
     return placed
 
 
-def _chained(past: Past, columns: Sequence[Nodes], table: Table, values: int) -> Chained:
-    standing = past.standing
+def _chained(past: ChainHistory, columns: Sequence[Nodes], table: Table, values: int) -> Chained:
+    standing = past.chains
     covers = covers_of(columns, standing.nodes, standing.arrived, past.releases, table.sizes)
     leaves = [column.lo[row] for column, row in zip(columns, standing.nodes, strict=True)]
     held = Histograms(standing.held.starts, standing.held.value, values)
@@ -192,14 +192,14 @@ def refusal(history: History, table: Table, least: int) -> NotMetError | None:
         for past in replayed(history.past, table.schema, table.codings):
             if (low := _lowest(past, least)) is not None:
                 return NotMetError(_told(past.releases, total, *low, least))
-    whole = taken(past, _tops(table, table.sensitive), table.schema, table.codings)
+    whole = add_release(past, _tops(table, table.sensitive), table.schema, table.codings)
     low = _lowest(whole, least)
     return None if low is None else NotMetError(_told(total, total, *low, least))
 
 
-def _lowest(past: Past, least: int) -> tuple[int, int] | None:
+def _lowest(past: ChainHistory, least: int) -> tuple[int, int] | None:
     """The first arrival time, from 0, of somebody who has too little left, and the least that is."""
-    left, arrived = past.standing.left, past.standing.arrived
+    left, arrived = past.chains.left, past.chains.arrived
     if not (left < least).any():
         return None
     first = int(arrived[left < least].min())

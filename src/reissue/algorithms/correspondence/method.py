@@ -27,7 +27,7 @@ from reissue.counting.cells import Counts, pack, rank
 from reissue.counting.pairs import Histograms, common, pieces, ranges
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, RequirementError
-from reissue.kernels.chains.history import Past, state_of
+from reissue.kernels.chains.history import ChainHistory
 from reissue.release.release import Draft, Release
 
 __all__ = ["correspondence"]
@@ -88,18 +88,18 @@ def _specialized(job: Job) -> Draft:
     return Draft(_rows(job.table, cuts.cuts), tuple(cuts.cuts), notes={"after": releases, **cuts.notes})
 
 
-def _listed(after: Any) -> Past | list[Any]:
-    if isinstance(after, Past):
+def _listed(after: Any) -> ChainHistory | list[Any]:
+    if isinstance(after, ChainHistory):
         return after
     if isinstance(after, str) or not hasattr(after, "__len__") or hasattr(after, "columns"):
         raise InputError("The option 'after' must be a list of earlier releases, in the order published.")
     return list(after)
 
 
-def _checked(release: Release, after: Past | list[Any]) -> Mapping[str, Any]:
+def _checked(release: Release, after: ChainHistory | list[Any]) -> Mapping[str, Any]:
     """What a ledger keeps for the next release."""
     carried = recheck(release, after)
-    return {} if carried is None else {"state": state_of(carried)}
+    return {} if carried is None else {"chains": carried}
 
 
 def _rows(table: Table, cuts: list[Codes]) -> Codes:

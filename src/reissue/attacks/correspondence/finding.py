@@ -6,7 +6,7 @@ from typing import Any
 
 from reissue.attacks.findings import Finding, Status
 
-__all__ = ["MEASURE", "NAME", "Stood", "Tally", "Worst", "finding", "records"]
+__all__ = ["MEASURE", "NAME", "ChainGroup", "Tally", "Worst", "finding", "records"]
 
 NAME = "correspondence"
 MEASURE = "records left for a target"
@@ -29,7 +29,7 @@ class Worst:
 
 
 @dataclass(frozen=True, eq=False)
-class Stood:
+class ChainGroup:
     """A group of a chain."""
 
     size: int
@@ -43,7 +43,7 @@ class Tally:
     left: tuple[int, ...]
     """The least that is left by arrival time; 0 where nobody can have arrived."""
     worst: Worst
-    stood: tuple[Stood, ...]
+    groups: tuple[ChainGroup, ...]
     """The groups of the one worst off, from the release on that it came with."""
     exposed: int
     """How many chains of groups have less left than the limit."""
@@ -76,7 +76,7 @@ def _target(numbers: Sequence[int], tally: Tally) -> dict[str, object]:
     worst = tally.worst
     groups = [
         {"release": number, "size": one.size, "cracked": one.size - worst.left, "published": one.published}
-        for number, one in zip(numbers[worst.arrived :], tally.stood, strict=True)
+        for number, one in zip(numbers[worst.arrived :], tally.groups, strict=True)
     ]
     if len(groups) > _TOLD:
         groups = groups[: _TOLD // 2] + groups[-_TOLD // 2 :]
@@ -89,7 +89,7 @@ def _sentence(numbers: Sequence[int], tally: Tally, limit: int) -> str:
     if worst.left >= limit:
         return f"{together}, anyone still has at least {records(worst.left)} to hide among; the limit is {limit:,}."
     return (
-        f"{together}, {records(min(one.size for one in tally.stood))} that look alike are only {worst.left:,} for "
+        f"{together}, {records(min(one.size for one in tally.groups))} that look alike are only {worst.left:,} for "
         f"someone {_when(numbers, worst.arrived)}; the limit is {limit:,}, and up to {tally.people:,} of "
         f"{tally.population:,} people get less."
     )

@@ -1,80 +1,191 @@
-"""The correspondence attack from release to release: of earlier ones their groups and chains are kept.
+"""The correspondence attack as a fold: of earlier releases their groups and chains are kept.
 
 Where chains cannot be followed (releases that are no global recodings or lack earlier records, chains beyond counting)
-and where the exact answer is asked for, only the attack over all releases at once can tell.
+and where the exact answer is asked for, only all releases at once can tell (see `whole`).
 """
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from reissue._arrays import State
-from reissue.attacks.correspondence.finding import NAME, Stood, Tally, Worst, finding
+from reissue._arrays import Ints
+from reissue.attacks.correspondence import case as cases
+from reissue.attacks.correspondence.finding import NAME, ChainGroup, Tally, Worst, finding
+from reissue.attacks.correspondence.whole import all_at_once
 from reissue.attacks.findings import Finding
+from reissue.attacks.fold import Fold
 from reissue.errors import CannotCarryError, CannotRunError
-from reissue.kernels.chains.history import Past, past_of, state_of, taken
-from reissue.published.recodings import varying_columns
+from reissue.kernels.chains.history import ChainHistory, add_counts, add_release
+from reissue.people.knowledge import Knowledge
+from reissue.published.groups import Views
+from reissue.published.recodings import refuse_other_recodings, varying_columns
 from reissue.published.series import Series
 
-__all__ = ["APART", "CHANGING", "SINGLE", "judge", "take"]
+__all__ = ["FOLD", "Growth", "readable"]
 
-SINGLE = "it compares releases, and there is only one."
-CHANGING = "it follows records that never change, and the schema says that sensitive values do."
-APART = "a release publishes quasi-identifiers and sensitive values apart, in groups."
-_APART, _LOST = {"apart": True}, {"lost": True}
+_SINGLE = "it compares releases, and there is only one."
+_CHANGING = "it follows records that never change, and the schema says that sensitive values do."
+_APART = "a release publishes quasi-identifiers and sensitive values apart, in groups."
 
 
-def take(state: State | None, series: Series) -> State:
-    """The state after one release more."""
-    if series.schema.updates or (state is not None and "apart" in state):
-        return _APART
-    frame = series.releases[0].generalized
-    if frame is None:
-        return _APART
-    if state is not None and "lost" in state:
-        return _LOST
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """What is kept of all releases so far."""
+
+    VERSION: ClassVar[int] = 1
+
+    numbers: tuple[int, ...]
+    """What they are called."""
+    promised: int | None
+    """How many records their groups promise to have; None if one of them does not say."""
+    apart: bool
+    """Whether one of them publishes quasi-identifiers and sensitive values apart."""
+    history: ChainHistory | None
+    """None once chains cannot be followed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One release."""
+
+    series: Series
+    """It alone."""
+    counts: Views | None
+    """It alone, in common codes with all releases at hand; None where it is read when it is added."""
+
+
+def readable(series: Series) -> Views:
+    """All releases in common codes; CannotRunError where the attack is not about such releases."""
+    _refuse(series, len(series), apart=series.schema.updates == {} and series.views is None)
+    if series.views is None:  # pragma: no cover
+        raise CannotRunError(_APART)
+    return series.views
+
+
+def _refuse(series: Series, releases: int, *, apart: bool) -> None:
+    if releases < 2:
+        raise CannotRunError(_SINGLE)
+    if series.schema.updates or apart:
+        raise CannotRunError(_CHANGING if series.schema.updates else _APART)
+
+
+def see(series: Series, knowledge: Knowledge) -> Iterator[Seen]:
+    """Each release; several are read together, so that what their texts mean does not change on the way."""
+    together = None if len(series) < 2 or series.schema.updates else series.views
+    for place, number in enumerate(series.numbers):
+        counts = None if together is None else replace(together, views=together.views[place : place + 1])
+        yield Seen(series.of([number]), counts)
+        knowledge.progress((place + 1) / len(series))
+
+
+def add(state: Growth | None, seen: Seen) -> Growth:
+    """The state after one release more. What once stands in the way does so forever."""
+    series = seen.series
+    numbers, promised = series.numbers, series.k
+    if state is not None:
+        numbers = state.numbers + numbers
+        promised = None if promised is None or state.promised is None else min(promised, state.promised)
+    if series.schema.updates or series.releases[0].generalized is None or (state is not None and state.apart):
+        return Growth(numbers, promised, apart=True, history=None)
+    lost = state is not None and state.history is None
+    history = None if lost else _followed(None if state is None else state.history, seen)
+    return Growth(numbers, promised, apart=False, history=history)
+
+
+def _followed(history: ChainHistory | None, seen: Seen) -> ChainHistory | None:
     try:
-        return state_of(taken(None if state is None else past_of(state, series.schema), frame, series.schema))
+        if seen.counts is not None:
+            refuse_other_recodings(seen.counts, seen.series.numbers)
+            return add_counts(history, seen.counts)
+        frame = seen.series.releases[0].generalized
+        return None if frame is None else add_release(history, frame, seen.series.schema)
     except CannotRunError:
-        return _LOST
+        return None
 
 
-def judge(state: State, series: Series) -> Finding:
+def judge(state: Growth, series: Series) -> Finding:
     """What all releases so far leave."""
-    number = series.numbers[-1]
-    if number == 1:
-        raise CannotRunError(SINGLE)
-    if series.schema.updates or "apart" in state:
-        raise CannotRunError(CHANGING if series.schema.updates else APART)
-    if "lost" in state:
-        raise CannotCarryError
-    past = past_of(state, series.schema)
-    certain = number == 2 or varying_columns(past.quasi) <= 1
+    _refuse(series, len(state.numbers), apart=state.apart)
+    if state.history is None:
+        return _at_once(state, series)
+    certain = len(state.numbers) == 2 or varying_columns(state.history.quasi) <= 1
     if series.exact and not certain:
+        return _at_once(state, series)
+    limit = _limit(state, state.history, series)
+    return finding(state.numbers, _tally(state.history, limit), limit, {"exact": certain})
+
+
+def _at_once(state: Growth, series: Series) -> Finding:
+    """The same from all releases, if they are at hand."""
+    if not set(state.numbers) <= set(series.numbers):
         raise CannotCarryError
-    limit = int(series.limits.get(NAME) or series.k or past.shown.sizes.min())
-    return finding(range(1, number + 1), _tally(past, limit), limit, {"exact": certain})
+    whole = series if series.numbers == state.numbers else series.of(state.numbers)
+    return all_at_once(whole, readable(whole))
 
 
-def _tally(past: Past, limit: int) -> Tally:
-    standing, last = past.standing, past.view(past.releases - 1)
-    left = standing.left
-    least = np.zeros(past.releases, np.int64)
-    times, first = np.unique(standing.arrived, return_index=True)
+def _limit(state: Growth, history: ChainHistory, series: Series) -> int:
+    asked = series.k if series.schema.policy.get("require") else state.promised
+    return int(series.limits.get(NAME) or asked or history.shown.sizes.min())
+
+
+def explain(state: Growth, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
+    """With the case of the target that is worst off, from what is kept."""
+    del knowledge
+    if state.history is None or "case" in found.details:
+        return found
+    history, limit = state.history, _limit(state, state.history, series)
+    chain = _worst_chain(history)
+    worst = _worst(history, chain)
+    first = np.searchsorted(history.release, history.release)
+    around = _groups_around(history, worst)
+    groups = {int(history.release[group]): int(group - first[group]) for group in around.tolist()}
+    mine = slice(int(history.chains.held.starts[chain]), int(history.chains.held.starts[chain + 1]))
+    terms = dict(zip(history.chains.held.value[mine].tolist(), history.chains.term[mine].tolist(), strict=True))
+    since = worst.arrived - 1 if worst.arrived else None
+    told = cases.tell(history.views, state.numbers, groups, terms, limit, since)
+    return replace(found, details={**found.details, "case": told})
+
+
+def _tally(history: ChainHistory, limit: int) -> Tally:
+    chains, last = history.chains, history.view(history.releases - 1)
+    left = chains.left
+    least = np.zeros(history.releases, np.int64)
+    times, first = np.unique(chains.arrived, return_index=True)
     least[times] = np.minimum.reduceat(left, first)
-    lowest = np.flatnonzero(left == left.min())
-    chain = int(lowest[np.lexsort((*standing.nodes[::-1, lowest], standing.arrived[lowest]))[0]])
-    worst = Worst(int(left[chain]), int(standing.arrived[chain]), tuple(standing.nodes[:, chain].tolist()))
-    low = np.flatnonzero(np.repeat(left < limit, standing.held.lengths))
-    people = np.minimum(np.bincount(standing.entry[low], standing.term[low], len(last.count)), last.count)
+    worst = _worst(history, _worst_chain(history))
+    low = np.flatnonzero(np.repeat(left < limit, chains.held.lengths))
+    people = np.minimum(np.bincount(chains.entry[low], chains.term[low], len(last.count)), last.count)
     exposed = int((left < limit).sum())
-    return Tally(tuple(least.tolist()), worst, _stood(past, worst), exposed, int(people.sum()), last.records)
+    return Tally(tuple(least.tolist()), worst, _chain_groups(history, worst), exposed, int(people.sum()), last.records)
 
 
-def _stood(past: Past, worst: Worst) -> tuple[Stood, ...]:
+def _worst_chain(history: ChainHistory) -> int:
+    chains, left = history.chains, history.chains.left
+    lowest = np.flatnonzero(left == left.min())
+    return int(lowest[np.lexsort((*chains.nodes[::-1, lowest], chains.arrived[lowest]))[0]])
+
+
+def _worst(history: ChainHistory, chain: int) -> Worst:
+    chains = history.chains
+    return Worst(int(chains.left[chain]), int(chains.arrived[chain]), tuple(chains.nodes[:, chain].tolist()))
+
+
+def _groups_around(history: ChainHistory, worst: Worst) -> Ints:
     """The groups around the nodes of a chain, release by release."""
-    around = past.release >= worst.arrived
-    for column, node, groups in zip(past.quasi, worst.nodes, past.shown.nodes, strict=True):
+    around = history.release >= worst.arrived
+    for column, node, groups in zip(history.quasi, worst.nodes, history.shown.nodes, strict=True):
         around &= (column.lo[groups] <= column.lo[node]) & (column.hi[groups] >= column.hi[node])
+    return np.flatnonzero(around)
+
+
+def _chain_groups(history: ChainHistory, worst: Worst) -> tuple[ChainGroup, ...]:
+    shown, quasi = history.shown, history.quasi
     return tuple(
-        Stood(int(past.shown.sizes[group]), {c.name: c.texts[n] for c, n in zip(past.quasi, nodes, strict=True)})
-        for group, nodes in ((g, past.shown.nodes[:, g].tolist()) for g in np.flatnonzero(around).tolist())
+        ChainGroup(int(shown.sizes[group]), {c.name: c.texts[n] for c, n in zip(quasi, nodes, strict=True)})
+        for group, nodes in ((g, shown.nodes[:, g].tolist()) for g in _groups_around(history, worst).tolist())
     )
+
+
+FOLD: Fold[Seen, Growth] = Fold(see, add, judge, explain, state=Growth)
