@@ -27,9 +27,9 @@ from benchmarks._measure import data_folder, one_pass
 from reissue._arrays import Floats, Ints
 from reissue.algorithms import Job, find
 from reissue.attacks import Knowledge
-from reissue.attacks.equivalence.attack import exposure
+from reissue.attacks.equivalence.state import Crowd, arrive, with_arrival
 from reissue.data.table import Table
-from reissue.people.membership import Membership, membership
+from reissue.people.membership import Arrivals, Membership, membership
 from reissue.published.series import Series
 from reissue.release.memory import Entry, Memory, enter, keep
 from reissue.release.release import Boxes, Draft, Release
@@ -225,15 +225,25 @@ def members_of(method: Method, runs: list[Run]) -> Membership:
 # --- the figures -----------------------------------------------------------------------------------------------------
 
 
+def smallest(members: Membership, releases: int) -> Iterator[Ints]:
+    """After each release the smallest e of everyone who is in an attack with e < 5."""
+    evidence = None
+    for place in range(releases):
+        part, person = members.only(place)
+        newest = Arrivals(part, np.where(part.real, person, -1), np.where(part.real, -1, person))
+        evidence = with_arrival(evidence, arrive(Crowd() if evidence is None else evidence.crowd, newest), LIMIT)
+        yield evidence.below
+
+
 def compromised(people: pl.DataFrame, size: int, releases: int, out: Path) -> None:
     """Figure 6: people in an e-equivalence attack with e < 5, release by release."""
     rows = []
     for method in (PLAIN, MERGED, ours(LIMIT)):
         members = members_of(method, list(run(method, random_updates(people, size, releases))))
-        for number in (*range(2, 7), *range(10, releases + 1, 5)):
-            part = members.until(number)
-            found = exposure(part, LIMIT)
-            rows.append((method.label, number, int((found.least[part.real] > 0).sum()), found.minimum or 0))
+        for number, below in enumerate(smallest(members, releases), start=1):
+            if number not in {*range(2, 7), *range(10, releases + 1, 5)}:
+                continue
+            rows.append((method.label, number, len(below), int(below.min(initial=LIMIT)) % LIMIT))
             print(f"  {method.label}, {number} releases: {rows[-1][2]:,} people, smallest e {rows[-1][3]}", flush=True)
     table = pl.DataFrame(rows, schema=["method", "releases", "people", "smallest e"], orient="row")
     report("6 people in an attack with e < 5", table, out, x="releases", y="people")

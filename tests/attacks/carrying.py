@@ -12,6 +12,7 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.run import cannot_run
 from reissue.ledger.pack import pack_state, unpack_state
 from reissue.schema import Schema
+from tests.attacks import equivalence_twin
 
 __all__ = ["assert_carries", "assert_same", "random_groups"]
 
@@ -36,26 +37,37 @@ def random_groups(
 
 
 def assert_carries(attack: str, releases: Sequence[Any], schema: Schema, limits: Mapping[str, float]) -> list[Finding]:
-    """After every release the carried attack finds what the whole one finds; states survive being packed."""
-    carried = find(attack).kept
-    assert carried is not None
+    """After every release the attack finds what its whole twin finds, at hand and in a ledger; states can be packed."""
+    fold = find(attack).kept
+    assert fold is not None
+    changing = schema.updates.get("none", not schema.updates) is not True
     state, found = None, []
     for number in range(1, len(releases) + 1):
         series = Series.read(releases[:number], schema, limits=limits)
-        whole = run_attack(find(attack), series, Knowledge())
+        at_hand = run_attack(find(attack), series, Knowledge())
+        if attack == "equivalence":
+            assert_same(at_hand, _twin(series))
         newest = Series.read(releases[number - 1 : number], schema, limits=limits)
         newest = Series(newest.releases, schema, limits=dict(limits), numbers=(number,))
         try:
-            state = unpack_state(pack_state(carried.add(state, newest)))
-            own = carried.judge(state, newest)
+            (seen,) = fold.see(newest, Knowledge())
+            state = unpack_state(pack_state(fold.add(state, seen)), fold.state)
+            own = fold.judge(state, newest)
+            if own.status == Status.EXPOSED:
+                own = fold.explain(state, own, series, Knowledge())
+                assert own.details.get("case") == at_hand.details.get("case")
         except CannotRunError as obstacle:
             own = cannot_run(attack, tuple(range(1, number + 1)), obstacle)
-        if own.status == Status.EXPOSED and carried.looks_back:
-            own = carried.explain(state, own, series, Knowledge())
-            assert own.details["case"] == whole.details["case"]
-        assert_same(own, whole, changing=schema.updates.get("none", not schema.updates) is not True)
+        assert_same(own, at_hand, changing=changing)
         found.append(own)
     return found
+
+
+def _twin(series: Series) -> Finding:
+    try:
+        return equivalence_twin.whole(series, Knowledge())
+    except CannotRunError as obstacle:
+        return cannot_run("equivalence", series.numbers, obstacle)
 
 
 def assert_same(own: Finding, whole: Finding, *, changing: bool = False) -> None:

@@ -1,14 +1,13 @@
 """Whole buckets carried on, against what they are made of."""
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.attacks import Series, find
-from reissue.attacks.equivalence.buckets import Found, Stays, kinds_of, look
+from reissue.attacks import Knowledge, Series
+from reissue.attacks.equivalence.attack import FOLD
+from reissue.attacks.equivalence.buckets import BucketPresence, Found, kinds_of, look
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
 from tests.attacks.carrying import assert_carries
@@ -22,7 +21,7 @@ SEEDS = st.integers(0, 10**6)
 def test_all_groups_can_be_made_again(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shapes = rng.integers(-(2**62), 2**62, 4)
-    stays, people, expected = Stays.none(), 0, []
+    stays, people, expected = BucketPresence.none(), 0, []
     ever: list[set[int]] = [set() for _ in shapes]
     for release in range(1, int(rng.integers(2, 12))):
         used = rng.permutation(4)[: int(rng.integers(1, 5))]
@@ -68,19 +67,22 @@ def test_people_who_change_their_bucket(seed: int, limits: dict[str, float]) -> 
 
 
 def test_groups_are_kept_only_once_something_is_shown() -> None:
-    carried: Any = find("equivalence").kept
     states = []
     for seed in (0, 2):
-        state: Any = None
+        state = None
         for number, frame in enumerate(_moving(seed), start=1):
             newest = Series.read([frame], PLAIN, limits={"equivalence": 1})
-            state = carried.add(state, Series(newest.releases, PLAIN, limits={"equivalence": 1}, numbers=(number,)))
-        states.append(state)
-    assert ["classes" in state for state in states] == [True, False]
+            series = Series(newest.releases, PLAIN, limits={"equivalence": 1}, numbers=(number,))
+            (seen,) = FOLD.see(series, Knowledge())
+            state = FOLD.add(state, seen)
+        assert state is not None
+        assert state.evidence is not None
+        states.append(state.evidence)
+    assert [state.pairs is not None for state in states] == [True, False]
 
 
 def test_what_could_not_be_told_is_asked_again() -> None:
-    stays, newest = Stays.none().after(np.arange(6), np.zeros(6, np.int64), np.array([5]), 6)
+    stays, newest = BucketPresence.none().after(np.arange(6), np.zeros(6, np.int64), np.array([5]), 6)
     doubt = Found(np.array([2]), np.array([0]), np.array([-1]))
     assert not doubt.exact
     found, _ = look(doubt, stays, newest, 2)

@@ -5,33 +5,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.attacks.updates.beliefs import _risks
-from reissue.people.index import meet
-from reissue.people.presence import Stretches
+from reissue.people.index import PersonIndex, update
+from reissue.people.presence import PresenceIntervals
 
 
 @given(st.lists(st.lists(st.integers(-9, 30), unique=True), max_size=7))
 @settings(max_examples=150, deadline=None)
 def test_everybody_keeps_a_place(releases: list[list[int]]) -> None:
     places: dict[int, int] = {}
-    state = None
+    index = PersonIndex.none()
     for release in releases:
-        met = meet(state, np.array(release, np.int64))
+        index, at = update(index, np.array(release, np.int64))
         for one in sorted(set(release) - set(places)):
             places[one] = len(places)
-        assert met.people.tolist() == list(places)
-        assert met.at.tolist() == [places[one] for one in release]
-        assert met.people[met.order].tolist() == sorted(places)
-        assert met.people[met.here].tolist() == sorted(release)
-        state = met.arrays()
+        assert index.people.tolist() == list(places)
+        assert at.tolist() == [places[one] for one in release]
+        assert index.people[index.order].tolist() == sorted(places)
+        assert index.people[index.here].tolist() == sorted(release)
 
 
-def appearing(seed: int, releases: int, people: int) -> tuple[np.ndarray, Stretches]:
+def appearing(seed: int, releases: int, people: int) -> tuple[np.ndarray, PresenceIntervals]:
     """People x releases: who was there, in the order in which they came; and the same as stretches."""
     rng = np.random.default_rng(seed)
     inside = rng.random((people, releases)) < rng.choice([0.1, 0.5, 0.9])
     inside = inside[inside.any(axis=1)]
     inside = inside[np.argsort(inside.argmax(axis=1), kind="stable")]
-    present = Stretches.none()
+    present = PresenceIntervals.none()
     for release, column in enumerate(inside.T):
         known = int((inside.argmax(axis=1) <= release).sum())
         present = present.after(known, release, rng.permutation(np.flatnonzero(column)))
@@ -54,6 +53,6 @@ def test_who_was_in_which_release(seed: int, releases: int, people: int) -> None
 def test_the_largest_posterior_of_each_release(seed: int, releases: int, people: int) -> None:
     inside, present = appearing(seed, releases, people)
     rng = np.random.default_rng(seed)
-    belief, top = rng.integers(0, 4, len(inside)), np.round(rng.random(4), 1)
+    belief, top = rng.integers(0, 4, len(inside)).astype(np.int32), np.round(rng.random(4), 1)
     expected = [max((top[belief[p]] for p in np.flatnonzero(column)), default=0.0) for column in inside.T]
     assert _risks(present, releases, belief, top) == expected

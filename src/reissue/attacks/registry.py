@@ -95,7 +95,7 @@ def attack(
 
     def keep(written: Written) -> Written:
         fold, own = (written, written) if isinstance(written, Fold) else (at_hand(written), kept)
-        known = Attack(
+        _REGISTRY[name] = Attack(
             name,
             fold,
             summary,
@@ -110,7 +110,6 @@ def attack(
             follows=follows,
             asked_if=asked_if,
         )
-        register(known)
         return written
 
     return keep

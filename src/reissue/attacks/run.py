@@ -20,6 +20,8 @@ def run_attack(
 
     `early` is told what the attack finds after each of them, by its place from 0, where judging costs little.
     """
+    if not len(series):
+        raise InputError("There is nothing to attack: give one release or more.")
     held = knowledge.held(len(series))
     try:
         return _run(attack, *_seen(attack, series, knowledge, held), early if attack.fold.judges_each else None)
@@ -37,13 +39,10 @@ def judged_at(attack: Attack, series: Series, knowledge: Knowledge, places: Coll
 
 
 def _run(attack: Attack, series: Series, knowledge: Knowledge, early: Callable[[int, Finding], None] | None) -> Finding:
-    state = None
     for place, added in fold_over(attack.fold, series, knowledge):
         state = added
         if early is not None:
             early(place, _judged(attack, state, series, series.numbers[: place + 1]))
-    if state is None:
-        raise InputError("There is nothing to attack: give one release or more.")
     return attack.fold.explain(state, attack.fold.judge(state, series), series, knowledge)
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue._arrays import Codes, Ints, State
+from reissue._arrays import Codes, Ints
 
-__all__ = ["Met", "meet"]
+__all__ = ["PersonIndex", "update"]
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
-    """All people by now, and where those are who arrive."""
+class PersonIndex:
+    """All people by now."""
 
     people: Ints
     """Their numbers, in the order in which they came."""
@@ -23,29 +23,29 @@ class Met:
     """The places of all of them, sorted by number."""
     here: Codes
     """The places of those of the newest release, sorted by number."""
-    at: Codes
-    """Each one who arrives to its place."""
 
-    def arrays(self) -> dict[str, Ints | Codes]:
-        """For a state; `meet` reads it."""
-        return {"people": self.people, "order": self.order, "here": self.here}
+    @classmethod
+    def none(cls) -> "PersonIndex":
+        """Before the first release."""
+        none = np.empty(0, np.int32)
+        return cls(np.empty(0, np.int64), none, none)
 
 
-def meet(state: State | None, arriving: Ints) -> Met:
-    """The people of a state, and after them those who are new; nobody arrives twice."""
-    known, none = np.empty(0, np.int64), np.empty(0, np.int32)
-    known, order, here = (known, none, none) if state is None else (state["people"], state["order"], state["here"])
+def update(index: PersonIndex, arriving: Ints) -> tuple[PersonIndex, Codes]:
+    """With the people of one release more, nobody of whom arrives twice: new ones come last; and the place of each."""
+    known = index.people
     turn = np.argsort(arriving)
     sought = arriving[turn]
-    place, _ = _find(known, here, sought)
+    place, _ = _find(known, index.here, sought)
     absent = np.flatnonzero(place < 0)
-    place[absent], between = _find(known, order, sought[absent])
+    place[absent], between = _find(known, index.order, sought[absent])
     new = place[absent] < 0
     fresh = absent[new]
     place[fresh] = len(known) + np.arange(len(fresh))
     at = np.empty_like(place)
     at[turn] = place
-    return Met(np.concatenate([known, sought[fresh]]), np.insert(order, between[new], place[fresh]), place, at)
+    order = np.insert(index.order, between[new], place[fresh])
+    return PersonIndex(np.concatenate([known, sought[fresh]]), order, place), at
 
 
 def _find(known: Ints, places: Codes, sought: Ints) -> tuple[Codes, Ints]:

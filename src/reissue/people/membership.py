@@ -8,6 +8,7 @@ copy those with the same published quasi-identifiers are taken for the same from
 people each is one of its own.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -29,11 +30,23 @@ from reissue.release.release import Release
 from reissue.schema import Role
 from reissue.taxonomy.notation import parse_column
 
-__all__ = ["Membership", "counted_texts", "fitting", "membership", "mix", "published_boxes"]
+__all__ = [
+    "Arrivals",
+    "Membership",
+    "arrivals",
+    "counted_texts",
+    "fitting",
+    "membership",
+    "mix",
+    "named_membership",
+    "published_boxes",
+]
 
 _PERSON, _RELEASE, _GROUP, _VALUE, _COUNT, _REAL = "person", "release", "group", "value", "count", "real"
 _STRANGER = "\0"
 """How the name of a record that nobody knows begins."""
+_FIRST = 10**18
+"""Numbers of people begin here: all have as many digits, so their texts sort as they do."""
 _ALONE = "\0#"
 """How a record that nobody knows, and that is in one release only, is named for a while."""
 
@@ -92,6 +105,24 @@ class Membership:
         np.add.at(sums, self.value_group, keys)
         return np.unique(sums, return_inverse=True)[1].astype(np.int64)
 
+    def only(self, release: int) -> "tuple[Membership, Ints]":
+        """One release alone, and its people's numbers among all."""
+        first, last = np.searchsorted(self.release, [release, release + 1])
+        here, shown = (slice(*np.searchsorted(of, [first, last])) for of in (self.group, self.value_group))
+        person, again = np.unique(self.person[here], return_inverse=True)
+        members = Membership(
+            again.reshape(-1),
+            self.group[here] - first,
+            np.zeros(last - first, np.int64),
+            self.value_group[shown] - first,
+            self.value[shown],
+            self.count[shown],
+            self.real[person],
+            self.names,
+            self.label[first:last],
+        )
+        return members, person
+
     def until(self, releases: int) -> "Membership":
         """Only the first releases."""
         groups = int(np.searchsorted(self.release, releases))
@@ -115,18 +146,47 @@ def membership(series: Series, knowledge: Knowledge, *, strangers: bool = True) 
     return _numbered(*_gathered(series, knowledge, strangers=strangers))
 
 
-def named_membership(series: Series, *, strangers: bool = True) -> tuple[Membership, Ints, Ints]:
-    """The same, and every person's identifier, a whole number; and of people nobody knows the number that they keep.
+def named_membership(
+    series: Series, knowledge: Knowledge | None = None, *, strangers: bool = True
+) -> tuple[Membership, Ints, Ints]:
+    """The same, and a number for every known person: its identifier, if these are whole numbers as in a ledger.
 
-    A person nobody knows who is in one release only has the number -1.
+    And of people nobody knows the number that they keep; -1 for those who are in one release only.
     """
-    presences, values = _gathered(series, Knowledge(), strangers=strangers)
+    presences, values = _gathered(series, knowledge or Knowledge(), strangers=strangers)
     members = _numbered(presences, values)
     names = presences[_PERSON].unique().sort()
     strange = names.str.starts_with(_STRANGER)
-    known = names.set(strange, None).cast(pl.Int64).fill_null(-1).to_numpy()
     lasting = names.set(~strange | names.str.starts_with(_ALONE), None).str.strip_prefix(_STRANGER)
-    return members, known, lasting.cast(pl.Int64).fill_null(-1).to_numpy()
+    return members, _whole_numbers(names.set(strange, None)), _whole_numbers(lasting)
+
+
+def _whole_numbers(names: pl.Series) -> Ints:
+    """Identifiers as numbers, -1 for none; if they are no whole numbers, numbers whose texts are in their order."""
+    numbers = names.cast(pl.Int64, strict=False)
+    if not names.equals(numbers.cast(pl.String)):
+        return np.where(names.is_null().to_numpy(), -1, _FIRST + np.arange(len(names)))
+    return numbers.fill_null(-1).to_numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """One release's members, with numbers by which they are known in other releases."""
+
+    members: Membership
+    known: Ints
+    """Person to its identifier, a whole number; -1 for those whom nobody knows."""
+    strangers: Ints
+    """Person nobody knows to the number that it keeps; -1 if it is in this release only, or somebody known."""
+
+
+def arrivals(series: Series, knowledge: Knowledge) -> Iterator[Arrivals]:
+    """Each release of a series."""
+    members, known, strangers = named_membership(series, knowledge)
+    for place in range(len(series)):
+        part, person = members.only(place)
+        yield Arrivals(part, known[person], strangers[person])
+        knowledge.progress((place + 1) / len(series))
 
 
 def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Ints, State
+from reissue._arrays import Bools, Codes, Ints
 
-__all__ = ["Stretches"]
+__all__ = ["PresenceIntervals"]
 
 
 @dataclass(frozen=True, eq=False)
-class Stretches:
+class PresenceIntervals:
     """Rows of people, each with the releases in which it was there."""
 
     first: Codes
@@ -21,23 +21,14 @@ class Stretches:
     last: Codes
     """Row to the last release of its newest stretch."""
     earlier: Codes
-    """Stretches before that, in no order: row, first and last release (3 x stretches)."""
+    """PresenceIntervals before that, in no order: row, first and last release (3 x stretches)."""
 
     @classmethod
-    def none(cls) -> "Stretches":
+    def none(cls) -> "PresenceIntervals":
         """No rows."""
         return cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty((3, 0), np.int32))
 
-    @classmethod
-    def read(cls, state: State, name: str) -> "Stretches":
-        """From a state."""
-        return cls(state[f"{name}_first"], state[f"{name}_last"], state[f"{name}_earlier"])
-
-    def arrays(self, name: str) -> dict[str, Codes]:
-        """For a state; `read` reads it."""
-        return {f"{name}_first": self.first, f"{name}_last": self.last, f"{name}_earlier": self.earlier}
-
-    def after(self, total: int, release: int, rows: Ints | Codes) -> "Stretches":
+    def after(self, total: int, release: int, rows: Ints | Codes) -> "PresenceIntervals":
         """With one release more, from 0 on, and so many rows in all: which of them are in it; new ones must be."""
         known = len(self.first)
         new = np.full(total - known, release, np.int32)
@@ -46,7 +37,7 @@ class Stretches:
         left = np.stack([back.astype(np.int32), first[back], last[back]])
         first[back] = release
         last[rows] = release
-        return Stretches(first, last, np.hstack([self.earlier, left]))
+        return PresenceIntervals(first, last, np.hstack([self.earlier, left]))
 
     def there(self, rows: Ints, releases: int) -> Bools:
         """Rows x releases: whether each of some rows was there."""

@@ -8,20 +8,17 @@ which enough people came keep what was found in them; the others, few and small 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Ints, State
+from reissue._arrays import Bools, Codes, Ints
 from reissue.attacks.equivalence.exact import Bucket, cheapest, tells_newest
 from reissue.attacks.equivalence.groups import Groups
 from reissue.counting.hashing import mix
 from reissue.kernels.tracking.incremental import enrolled
-from reissue.people.presence import Stretches
+from reissue.people.presence import PresenceIntervals
 
-__all__ = ["Found", "Stays", "kinds_of", "look"]
-
-_STAY, _MORE = "stay", "more"
+__all__ = ["BucketPresence", "Found", "kinds_of", "look"]
 
 
 def kinds_of(shapes: Ints, sizes: Ints) -> Ints:
@@ -30,39 +27,27 @@ def kinds_of(shapes: Ints, sizes: Ints) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Stays:
+class BucketPresence:
     """Who was in which bucket when."""
 
     shapes: Ints
     """Bucket to the number of its distribution of values, in the order in which they came."""
     bucket: Codes
     """Person to its first bucket."""
-    when: Stretches
+    when: PresenceIntervals
     """Person to the releases in which it was there."""
     more: Ints
     """Stays of people who were in another bucket too, person and bucket (2 x stays)."""
-    more_when: Stretches
+    more_when: PresenceIntervals
     releases: int = 0
 
     @classmethod
-    def none(cls) -> "Stays":
+    def none(cls) -> "BucketPresence":
         """Before the first release."""
-        never = Stretches.none()
+        never = PresenceIntervals.none()
         return cls(np.empty(0, np.int64), np.empty(0, np.int32), never, np.empty((2, 0), np.int64), never)
 
-    @classmethod
-    def read(cls, state: State) -> "Stays":
-        """From a state."""
-        when, more_when = (Stretches.read(state, name) for name in (_STAY, _MORE))
-        shapes, bucket, more = (state[name] for name in ("shapes", "bucket", "more"))
-        return cls(shapes, bucket, when, more, more_when, len(state["numbers"]))
-
-    def arrays(self) -> dict[str, Any]:
-        """For a state; `read` reads it."""
-        own = {"shapes": self.shapes, "bucket": self.bucket, "more": self.more}
-        return {**own, **self.when.arrays(_STAY), **self.more_when.arrays(_MORE)}
-
-    def after(self, here: Ints, group: Ints, shapes: Ints, people: int) -> "tuple[Stays, Newest]":
+    def after(self, here: Ints, group: Ints, shapes: Ints, people: int) -> "tuple[BucketPresence, Newest]":
         """With one release more: the person and group of each presence, the groups' distributions, all people so far.
 
         No two groups may have one distribution.
@@ -79,7 +64,7 @@ class Stays:
         more_when = self.more_when.after(len(keys), self.releases, at)
         fresh[~first] = at >= self.more.shape[1]
         more = np.stack([keys // len(number), keys % len(number)])
-        after = Stays(np.array(list(number), np.int64), bucket, when, more, more_when, self.releases + 1)
+        after = BucketPresence(np.array(list(number), np.int64), bucket, when, more, more_when, self.releases + 1)
         there = np.zeros(len(number), np.bool_)
         there[own] = True
         return after, Newest(there, np.bincount(mine[fresh], minlength=len(number)))
@@ -140,15 +125,6 @@ class Found:
         """Before the first release."""
         return cls(*(np.empty(0, np.int64) for _ in range(3)))
 
-    @classmethod
-    def read(cls, state: State) -> "Found":
-        """From a state."""
-        return cls(*state["found"])
-
-    def arrays(self) -> dict[str, Ints]:
-        """For a state; `read` reads it."""
-        return {"found": np.stack([self.who, self.bucket, self.e])}
-
     @property
     def exact(self) -> bool:
         """Whether all of it is certain."""
@@ -162,7 +138,7 @@ class Found:
         return np.where(least < np.iinfo(np.int64).max, least, 0)
 
 
-def look(before: Found | None, stays: Stays, newest: Newest, limit: int) -> tuple[Found, bool]:
+def look(before: Found | None, stays: BucketPresence, newest: Newest, limit: int) -> tuple[Found, bool]:
     """What is found below the limit after a release, and whether two releases of a bucket are nearly the same.
 
     `before` is what was found up to the release before, by a limit that was no smaller; None to look at all buckets.

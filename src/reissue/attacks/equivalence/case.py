@@ -9,15 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue._arrays import Ints
+from reissue._arrays import Bools, Ints
 from reissue.attacks.cases import Case, case, in_words, listed, plural, short, standing, value_text
-from reissue.attacks.equivalence.exact import Bucket, Witness, witness
-from reissue.attacks.equivalence.propagation import Equivalences, apart_from, rests
+from reissue.attacks.equivalence.exact import Bucket, Witness, buckets, witness
+from reissue.attacks.equivalence.propagation import Equivalences, apart_from, propagate, rests
+from reissue.attacks.equivalence.state import Evidence
+from reissue.kernels.tracking.incremental import found as looked_up
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership
 from reissue.published.series import Series
 
-__all__ = ["Told", "of_bucket", "of_groups", "two_groups"]
+__all__ = ["CaseContext", "case_of", "two_groups"]
 
 _NODES = 30
 _EDGES = 90
@@ -26,7 +28,7 @@ _TINY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class CaseContext:
     """What all cases tell."""
 
     series: Series
@@ -56,34 +58,70 @@ class Told:
         return told
 
 
+def case_of(context: CaseContext, evidence: Evidence, known: Ints, strangers: Ints) -> Case | None:
+    """The smallest e of somebody who is known, if it can be shown; people's numbers are those of the evidence."""
+    members, e = context.members, int(evidence.below.min())
+    number = _among_all(evidence, members.real, known, strangers)
+    exposed = np.zeros(evidence.crowd.total, np.bool_)
+    exposed[evidence.found.who[evidence.found.e == e]] = True
+    for bucket in (buckets(members) or ()) if exposed.any() else ():
+        of_person = np.repeat(np.arange(len(bucket.weights)), bucket.weights)
+        hit = np.flatnonzero(exposed[number[bucket.people]] & members.real[bucket.people])
+        shown = of_bucket(context, bucket, int(of_person[hit[0]]), e) if len(hit) else None
+        if shown is not None:
+            return shown
+    return of_groups(context, _equivalences(context, evidence, number), e)
+
+
+def _among_all(evidence: Evidence, real: Bools, known: Ints, strangers: Ints) -> Ints:
+    """Person of the membership to its number among all people of the evidence; -1 for strangers of one release."""
+    crowd = evidence.crowd
+    number = np.full(len(known), -1, np.int64)
+    for numbers, among, who, order in (
+        (known, crowd.beliefs.index.people, crowd.who, crowd.beliefs.index.order),
+        (strangers, crowd.fakes, crowd.fake_who, np.argsort(crowd.fakes)),
+    ):
+        rows = np.flatnonzero(real == (numbers is known))
+        some, at = looked_up(among[order], numbers[rows])
+        number[rows[some]] = who[order[at]]
+    return number
+
+
+def _equivalences(context: CaseContext, evidence: Evidence, number: Ints) -> Equivalences:
+    """Classes and the smallest e by pairs of groups, person by person."""
+    if evidence.pairs is None or (number < 0).any():
+        return propagate(context.members, context.limit)
+    return Equivalences(evidence.pairs.classes[number], evidence.pairs.least(context.limit)[number])
+
+
 # --- fine groups -----------------------------------------------------------------------------------------------------
 
 
-def of_groups(told: Told, found: Equivalences, e: int) -> Case | None:
+def of_groups(context: CaseContext, found: Equivalences, e: int) -> Case | None:
     """Two groups that differ in e people each; None if no pair shows it by itself."""
-    pair = two_groups(told.members, found, e)
+    pair = two_groups(context.members, found, e)
     if pair is None:
         return None
-    size = int(told.members.sizes[pair[0]])
-    looks = [_look(told, group) for group in pair]
-    places = [f"release {told.number(group)}" for group in pair]
+    size = int(context.members.sizes[pair[0]])
+    looks = [_look(context, group) for group in pair]
+    places = [f"release {context.number(group)}" for group in pair]
     linked = "" if e == 1 else ", or are known from other groups to have the same value"
     cancel = "1 person is in both and cancels" if size - e == 1 else f"{size - e} people are in both{linked} and cancel"
     left = "1 is left on either side" if e == 1 else f"{e} are left on either side"
     steps = [
         f"The adversary knows who is in a group of {places[0]}{looks[0]} and in one of {places[1]}{looks[1]}.",
-        f"Both have {plural(size, 'record')} and show the same values: {told.values(pair[0])}.",
+        f"Both have {plural(size, 'record')} and show the same values: {context.values(pair[0])}.",
         f"Subtracting one from the other, {cancel} out; {left}.",
-        *told.end(e),
+        *context.end(e),
     ]
     nodes = [
-        {"label": f"{place}: {told.values(group)}", "people": size, "side": 0}
+        {"label": f"{place}: {context.values(group)}", "people": size, "side": 0}
         for place, group in zip(places, pair, strict=True)
     ]
     nodes.append({"label": "in one of them only", "people": 2 * e, "side": 1})
     edges = [{"from": 0, "to": 1, "weight": size - e, "cut": False}] if size > e else []
     edges += [{"from": place, "to": 2, "weight": e, "cut": True} for place in (0, 1)]
-    return case(steps, _picture(nodes, edges, told.limit))
+    return case(steps, _picture(nodes, edges, context.limit))
 
 
 def two_groups(members: Membership, found: Equivalences, e: int) -> tuple[int, int] | None:
@@ -91,11 +129,11 @@ def two_groups(members: Membership, found: Equivalences, e: int) -> tuple[int, i
     return next(_differing_in_one(members) if e == 1 else _differing(members, found, e), None)
 
 
-def _look(told: Told, group: int) -> str:
-    if not len(told.members.label):
+def _look(context: CaseContext, group: int) -> str:
+    if not len(context.members.label):
         return ""
-    release = int(told.members.release[group])
-    shown = standing(told.series, told.knowledge, release, int(told.members.label[group]))
+    release = int(context.members.release[group])
+    shown = standing(context.series, context.knowledge, release, int(context.members.label[group]))
     return f" ({in_words(shown)})" if shown else ""
 
 
@@ -130,22 +168,22 @@ def _differing(members: Membership, found: Equivalences, e: int) -> Iterator[tup
 # --- a whole bucket --------------------------------------------------------------------------------------------------
 
 
-def of_bucket(told: Told, bucket: Bucket, pattern: int, e: int) -> Case | None:
+def of_bucket(context: CaseContext, bucket: Bucket, pattern: int, e: int) -> Case | None:
     """The history graph of a bucket, and an attack that the people of a pattern are in; None if it is not found."""
     found = witness(bucket, pattern, e)
     if found is None:
         return None
-    numbers = [told.number(int(group)) for group in bucket.groups]
+    numbers = [context.number(int(group)) for group in bucket.groups]
     mine = found.pattern * np.sign(found.pattern[pattern])
     sides = [_people(bucket, counted, numbers) for counted in (mine, -mine)]
     known = f"The adversary knows who is in a bucket in each of {_releases(numbers)}"
     steps = [
-        f"{known}; its values are always in the same proportions: {told.values(int(bucket.groups[0]))}.",
+        f"{known}; its values are always in the same proportions: {context.values(int(bucket.groups[0]))}.",
         "People in some of these releases are counted for, in others against, so often that most of them cancel out.",
         f"Left are {sides[0]} on one side, and {sides[1]} on the other.",
-        *told.end(e),
+        *context.end(e),
     ]
-    return case(steps, _graph(told, bucket, found, numbers))
+    return case(steps, _graph(context, bucket, found, numbers))
 
 
 def _releases(numbers: Sequence[int]) -> str:
@@ -164,7 +202,7 @@ def _people(bucket: Bucket, counted: Ints, numbers: Sequence[int]) -> str:
     return listed(sets) if more <= 0 else f"{', '.join(sets[:_NAMED])} and {plural(more, 'other set')}"
 
 
-def _graph(told: Told, bucket: Bucket, found: Witness, numbers: Sequence[int]) -> Case:
+def _graph(context: CaseContext, bucket: Bucket, found: Witness, numbers: Sequence[int]) -> Case:
     """A node for each release and one for the end; an edge from where people came to where they were gone."""
     came = bucket.patterns.argmax(axis=1)
     gone = bucket.patterns.shape[1] - bucket.patterns[:, ::-1].argmax(axis=1)
@@ -173,7 +211,7 @@ def _graph(told: Told, bucket: Bucket, found: Witness, numbers: Sequence[int]) -
     cut = found.pattern != 0
     shown = _important(came, gone, cut, bucket.weights, len(numbers) + 1)
     place = {node: number for number, node in enumerate(shown)}
-    values = told.values(int(bucket.groups[0]))
+    values = context.values(int(bucket.groups[0]))
     sizes = bucket.weights @ bucket.patterns
     nodes = [
         {"label": f"release {numbers[node]}: {values}", "people": int(sizes[node]), "side": int(side[node])}
@@ -188,7 +226,7 @@ def _graph(told: Told, bucket: Bucket, found: Witness, numbers: Sequence[int]) -
             weights[ends] = weights.get(ends, 0) + int(weight)
     ordered = sorted(weights.items(), key=lambda edge: (not edge[0][2], -edge[1], edge[0]))[:_EDGES]
     edges = [{"from": one, "to": other, "weight": weight, "cut": crossed} for (one, other, crossed), weight in ordered]
-    return _picture(nodes, edges, told.limit)
+    return _picture(nodes, edges, context.limit)
 
 
 def _important(came: Ints, gone: Ints, cut: Ints, weights: Ints, total: int) -> list[int]:

@@ -105,7 +105,7 @@ class Shown:
     @classmethod
     def nothing(cls, people: int = 0) -> "Shown":
         """Before the first release."""
-        none = Groups(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+        none = Groups(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
         return cls(np.arange(people), np.zeros(people, np.int64), none, 0)
 
     def and_people(self, number: int) -> "Shown":

@@ -1,4 +1,4 @@
-"""The equivalence attack carried on: who was shown to have the same value as whom, and the groups that showed it.
+"""What the equivalence attack keeps: who was shown to have the same value as whom, and the groups that showed it.
 
 What pairs of groups show only grows (see `groups`): classes, and each group once in terms of classes. Whole
 buckets are attacked exactly, so who was in which bucket when is kept for as long as all groups are whole buckets (see
@@ -7,24 +7,68 @@ beside. Whether values stay is known from what is left of everybody's values (se
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Ints, State
-from reissue.attacks.equivalence.buckets import Found, Newest, Stays, kinds_of, look
+from reissue._arrays import Ints
+from reissue.attacks.equivalence.buckets import BucketPresence, Found, Newest, kinds_of, look
 from reissue.attacks.equivalence.groups import Groups, Shown
 from reissue.attacks.equivalence.propagation import falling
-from reissue.attacks.updates.beliefs import believe
+from reissue.attacks.updates.beliefs import Beliefs, believe
 from reissue.counting.hashing import mix
 from reissue.kernels.tracking.incremental import enrolled
 from reissue.people.histories import of_members
-from reissue.people.membership import Membership, named_membership
-from reissue.published.series import Series
+from reissue.people.membership import Arrivals, Membership
 
-__all__ = ["Arrival", "arrive", "domino_of", "state_with"]
+__all__ = ["Arrival", "Crowd", "Evidence", "arrive", "domino_of", "with_arrival"]
+
+
+def _nobody() -> Ints:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Everybody by now, numbered in the order in which they came, strangers too."""
+
+    beliefs: Beliefs = field(default_factory=Beliefs)
+    """What is left of the known people's values; and these people, in the order in which they came."""
+    who: Ints = field(default_factory=_nobody)
+    """Known person to its number among all people."""
+    fakes: Ints = field(default_factory=_nobody)
+    """The lasting numbers of people nobody knows, and their numbers among all people."""
+    fake_who: Ints = field(default_factory=_nobody)
+    total: int = 0
+    """How many people there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What all releases so far show."""
+
+    VERSION: ClassVar[int] = 1
+
+    crowd: Crowd
+    limit: int
+    """Attacks below it were looked for."""
+    smallest: int
+    """The smallest group there was."""
+    presence: BucketPresence | None
+    """Who was in which bucket when; None once there were groups that are no whole buckets."""
+    found: Found
+    """What exact attacks on buckets found."""
+    pairs: Shown | None
+    """What pairs of groups show; None while that is nothing, and the groups are whole buckets."""
+    below: Ints
+    """The smallest e of each known person who is in an attack."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether what was found is certain: there is no more."""
+        return self.presence is not None and self.found.exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +76,10 @@ class Arrival:
     """A release in the terms of all that came before."""
 
     members: Membership
-    beliefs: dict[str, Any]
-    """What is left of everybody's values; and the known people, in the order in which they came."""
-    who: Ints
-    """Known person to its number among all people, strangers too."""
-    fakes: Ints
-    """The lasting numbers of people nobody knows, and their numbers among all people."""
-    fake_who: Ints
+    crowd: Crowd
+    """Everybody with those of this release."""
     here: Ints
     """Person of this release to its number among all people."""
-    people: int
-    """How many people there are by now."""
     kinds: Ints
     """Group to a number for its multiset of values."""
     shapes: Ints
@@ -59,30 +96,22 @@ class Arrival:
         return len(np.unique(self.shapes)) == len(self.shapes)
 
 
-def arrive(state: State | None, series: Series) -> Arrival:
+def arrive(before: Crowd, newest: Arrivals) -> Arrival:
     """The newest release."""
-    members, known, lasting = named_membership(series)
-    real = members.real
-    beliefs = believe(state, of_members(members), known[real])
+    members, real, lasting = newest.members, newest.members.real, newest.strangers
+    beliefs, at = believe(before.beliefs, of_members(members), newest.known[real])
     here = np.empty(len(real), np.int64)
-    total = 0 if state is None else int(state["everyone"])
-    new = len(beliefs["people"]) - len(_kept(state, "people"))
-    who = np.concatenate([_kept(state, "who"), total + np.arange(new)])
-    here[real], total = who[beliefs.pop("at")], total + new
+    new = len(beliefs.index.people) - len(before.who)
+    who = np.concatenate([before.who, before.total + np.arange(new)])
+    here[real], total = who[at], before.total + new
     named = ~real & (lasting >= 0)
-    before = _kept(state, "fakes")
-    fake_who, at, total = _numbered(before, _kept(state, "fake_who"), lasting[named], total)
-    here[named] = fake_who[at]
+    fake_who, of_named, total = _numbered(before.fakes, before.fake_who, lasting[named], total)
+    here[named] = fake_who[of_named]
     alone = ~real & (lasting < 0)
     here[alone] = total + np.arange(int(alone.sum()))
-    kinds, shapes = _signatures(members, beliefs["names"])
     total += int(alone.sum())
-    fakes = enrolled(before, lasting[named])[0]
-    return Arrival(members, beliefs, who, fakes, fake_who, here, total, kinds, shapes)
-
-
-def _kept(state: State | None, name: str) -> Ints:
-    return np.empty(0, np.int64) if state is None else np.asarray(state[name], np.int64)
+    fakes = enrolled(before.fakes, lasting[named])[0]
+    return Arrival(members, Crowd(beliefs, who, fakes, fake_who, total), here, *_signatures(members, beliefs.names))
 
 
 def _numbered(known: Ints, numbers: Ints, arriving: Ints, total: int) -> tuple[Ints, Ints, int]:
@@ -104,45 +133,36 @@ def _signatures(members: Membership, names: Sequence[str | None]) -> tuple[Ints,
     return kinds_of(shapes, np.add.reduceat(members.count, starts)), shapes
 
 
-def state_with(state: State | None, arrival: Arrival, limit: int) -> tuple[dict[str, Any], Ints]:
-    """The state with this release, which shows more together with all that came before; and known people's least e."""
-    stays = _stays(state, arrival)
+def with_arrival(before: Evidence | None, arrival: Arrival, limit: int) -> Evidence:
+    """What is shown with this release, together with all that came before."""
+    known, crowd = before if before is not None and limit <= before.limit else None, arrival.crowd
+    stays = _stays(before, arrival)
     found, near = Found.nothing(), True
     if stays is not None:
-        found, near = look(
-            Found.read(state) if state is not None and not _raised(state, limit) else None, *stays, limit
-        )
-    shown = _pairs(state, arrival, limit, near=near)
-    kept: dict[str, Any] = {
-        **arrival.beliefs,
-        "who": arrival.who.astype(np.int32),
-        "fakes": arrival.fakes,
-        "fake_who": arrival.fake_who.astype(np.int32),
-        "everyone": arrival.people,
-        "limit": limit,
-        "smallest": min(int(arrival.members.sizes.min()), arrival.people if state is None else state["smallest"]),
-        "exact": stays is not None and found.exact,
-        **({} if stays is None else {**stays[0].arrays(), **found.arrays()}),
-        **({} if shown is None else _as_kept(shown)),
-    }
-    if shown is None and not len(found.e):
-        return kept, np.empty(0, np.int64)
-    others = np.zeros(arrival.people, np.int64) if shown is None else shown.least(limit)
-    least = found.least(others)[arrival.who]
-    return kept, least[least > 0]
+        found, near = look(None if known is None else known.found, *stays, limit)
+    pairs = _pairs(before, arrival, limit, near=near)
+    least = _nobody()
+    if pairs is not None or len(found.e):
+        others = np.zeros(crowd.total, np.int64) if pairs is None else pairs.least(limit)
+        least = found.least(others)[crowd.who]
+    smallest = int(arrival.members.sizes.min())
+    return Evidence(
+        crowd,
+        limit,
+        smallest if before is None else min(smallest, before.smallest),
+        None if stays is None else stays[0],
+        found,
+        pairs,
+        least[least > 0],
+    )
 
 
-def _raised(state: State, limit: int) -> bool:
-    """Whether attacks are looked for that were not before."""
-    return limit > int(state["limit"])
-
-
-def _stays(state: State | None, arrival: Arrival) -> tuple[Stays, Newest] | None:
+def _stays(before: Evidence | None, arrival: Arrival) -> tuple[BucketPresence, Newest] | None:
     """Who was in which bucket when, this release in particular; None once there were groups that are none."""
-    if not arrival.whole or (state is not None and "bucket" not in state):
+    presence = BucketPresence.none() if before is None else before.presence
+    if not arrival.whole or presence is None:
         return None
-    before = Stays.none() if state is None else Stays.read(state)
-    return before.after(arrival.where, arrival.members.group, arrival.shapes, arrival.people)
+    return presence.after(arrival.where, arrival.members.group, arrival.shapes, arrival.crowd.total)
 
 
 def _counted(arrival: Arrival) -> bool:
@@ -150,45 +170,33 @@ def _counted(arrival: Arrival) -> bool:
     return bool((kinds_of(arrival.shapes, arrival.members.sizes) == arrival.kinds).all())
 
 
-def _pairs(state: State | None, arrival: Arrival, limit: int, *, near: bool) -> Shown | None:
+def _pairs(before: Evidence | None, arrival: Arrival, limit: int, *, near: bool) -> Shown | None:
     """What pairs of groups show with this release; None while that is nothing, and the groups are whole buckets."""
-    plain, counted = state is None or "classes" not in state, _counted(arrival)
-    if plain and counted and not near and (state is None or not _raised(state, limit)):
+    plain, counted = before is None or before.pairs is None, _counted(arrival)
+    if plain and counted and not near and (before is None or limit <= before.limit):
         return None
-    shown = _shown(state)
+    shown = _shown(before)
     groups = Groups(np.append(0, np.cumsum(arrival.members.sizes)), arrival.where, arrival.kinds)
-    shown = shown.and_people(arrival.people - len(shown.classes)).and_groups(groups, limit)
-    whole = arrival.whole and (state is None or "bucket" in state)
+    shown = shown.and_people(arrival.crowd.total - len(shown.classes)).and_groups(groups, limit)
+    whole = arrival.whole and (before is None or before.presence is not None)
     nothing = len(shown.apart) == len(shown.classes) and not shown.apart.any()
     return None if plain and counted and whole and nothing else shown
 
 
-def _shown(state: State | None) -> Shown:
+def _shown(evidence: Evidence | None) -> Shown:
     """What pairs of groups have shown: nothing, if only whole buckets were kept."""
-    if state is None:
+    if evidence is None:
         return Shown.nothing()
-    if "classes" not in state:
-        return replace(Shown.nothing(int(state["everyone"])), groups=Stays.read(state).groups(), limit=state["limit"])
-    groups = Groups(state["groups"], state["member"], state["kind"])
-    return Shown(state["classes"].astype(np.int64), state["apart"].astype(np.int64), groups, state["limit"])
+    if evidence.pairs is not None:
+        return evidence.pairs
+    groups = Shown.nothing().groups if evidence.presence is None else evidence.presence.groups()
+    return replace(Shown.nothing(evidence.crowd.total), groups=groups, limit=evidence.limit)
 
 
-def _as_kept(shown: Shown) -> dict[str, Any]:
-    return {
-        "classes": shown.classes.astype(np.int32),
-        "apart": shown.apart.astype(np.int32),
-        "groups": shown.groups.starts,
-        "member": shown.groups.member.astype(np.int32),
-        "kind": shown.groups.kind,
-    }
-
-
-def domino_of(state: State) -> tuple[int, int]:
-    """How many people's values become known with one person's: see `_propagation.domino`."""
-    if "classes" not in state and state["smallest"] > 2:
+def domino_of(evidence: Evidence) -> tuple[int, int]:
+    """How many people's values become known with one person's: see `propagation.domino`."""
+    if evidence.pairs is None and evidence.smallest > 2:
         # Everyone is a class alone, and knowing one of a group's three or more values tells no other.
         return 0, 0
-    shown = _shown(state)
-    return falling(
-        shown.groups, shown.classes, state["who"].astype(np.int64), pl.Series(state["people"]).cast(pl.String)
-    )
+    shown, crowd = _shown(evidence), evidence.crowd
+    return falling(shown.groups, shown.classes, crowd.who, pl.Series(crowd.beliefs.index.people).cast(pl.String))

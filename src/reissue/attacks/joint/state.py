@@ -25,7 +25,7 @@ from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.update_model import Seen, update_model
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.tracking.incremental import lasting_values
-from reissue.people.index import meet
+from reissue.people.index import PersonIndex, update
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
@@ -62,16 +62,16 @@ class Recent:
 def add(state: State | None, series: Series) -> State:
     """The state after one more release, the newest and only one of the series."""
     newest = see(series, Knowledge())
-    met = meet(state, newest.identifiers)
+    index, place = update(_index(state), newest.identifiers)
     names, number = lasting_values([] if state is None else state["names"], newest.names)
-    at = met.at.astype(np.int64)
+    at = place.astype(np.int64)
     time = 0 if state is None else int(state["time"]) + 1
     here = Recent(time, _renumbered(newest.observations[0], at, number), newest.fits, newest.knows_groups, np.empty(0))
     window = [*_window(state), here]
     numbers = [*([] if state is None else state["numbers"]), *series.numbers]
     true = _truth(newest.truth[0], at, number)
-    before = _exposed_before(state, met.people)
-    solved = _solve(window, Past.read(state, len(met.people)), names, numbers, series, true, before)
+    before = _exposed_before(state, index.people)
+    solved = _solve(window, Past.read(state, len(index.people)), names, numbers, series, true, before)
     window = window[-solved.kept :]
     kept = {
         f"{place}.{name}": value
@@ -79,8 +79,12 @@ def add(state: State | None, series: Series) -> State:
         for name, value in replace(one, multipliers=scaled).arrays().items()
     }
     told = {"names": list(names), "time": time, "numbers": numbers, "window": len(window)}
-    told |= {"finding": solved.finding.as_dict(), "exposed": met.people[solved.exposed], "before": met.people[before]}
-    return {**met.arrays(), **kept, **solved.past.arrays(), **told}
+    told |= {
+        "finding": solved.finding.as_dict(),
+        "exposed": index.people[solved.exposed],
+        "before": index.people[before],
+    }
+    return {**vars(index), **kept, **solved.past.arrays(), **told}
 
 
 def judge(state: State, _: Series) -> Finding:
@@ -165,6 +169,10 @@ def _exposed_before(state: State | None, people: Ints) -> Bools:
     if state is None:
         return np.zeros(len(people), np.bool_)
     return np.isin(people, np.concatenate([state["exposed"], state["before"]]))
+
+
+def _index(state: State | None) -> PersonIndex:
+    return PersonIndex.none() if state is None else PersonIndex(state["people"], state["order"], state["here"])
 
 
 def _window(state: State | None) -> list[Recent]:

@@ -15,23 +15,25 @@ more together. O(people's different histories x releases x values of a group squ
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats, Ints, State
+from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.fold import Fold, one_by_one
 from reissue.attacks.registry import attack
-from reissue.attacks.updates.beliefs import believe, known_of_beliefs, largest_beliefs, with_presence
+from reissue.attacks.updates.beliefs import Beliefs, believe, known_of_beliefs, largest_beliefs
 from reissue.attacks.updates.case import tell, worst_place
 from reissue.attacks.updates.guess_accuracy import guessed_right
-from reissue.attacks.updates.histories import known_of_histories, largest_of_histories, remember
+from reissue.attacks.updates.histories import Histories, known_of_histories, largest_of_histories, remember
 from reissue.errors import CannotRunError, SchemaError
 from reissue.kernels.forward_backward import blocks, histories
 from reissue.kernels.tracking.incremental import Known
 from reissue.people.histories import Following, follow, of_members
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership, named_membership
+from reissue.people.presence import PresenceIntervals
 from reissue.published.series import Series
 from reissue.updates import UpdateModel, read_updates
 
@@ -82,38 +84,72 @@ def risks(following: Following, model: UpdateModel) -> Posteriors:
 # --- in a ledger -----------------------------------------------------------------------------------------------------
 
 
-def _add(state: State | None, series: Series) -> State:
+@dataclass(frozen=True, eq=False)
+class UpdateState:
+    """What is kept of all releases so far."""
+
+    VERSION: ClassVar[int] = 1
+
+    numbers: tuple[int, ...]
+    """What the releases are called."""
+    alone: float
+    """The largest share of a value that one release tells by itself, short of certainty."""
+    past: "Staying | Histories"
+
+
+@dataclass(frozen=True, eq=False)
+class Staying:
+    """Everybody, where values do not change."""
+
+    beliefs: Beliefs
+    present: PresenceIntervals
+    """Person to the releases in which it was there."""
+
+
+def _add(state: UpdateState | None, series: Series) -> UpdateState:
     """Everybody's beliefs or histories with one release more, and the largest share that one tells by itself."""
     members, person, _ = named_membership(series, strangers=False)
     following = of_members(members)
-    numbers = [*([] if state is None else state["numbers"]), *series.numbers]
-    alone = max(0.0 if state is None else state["alone"], _alone(following))
+    numbers, alone = series.numbers, _alone(following)
+    if state is not None:
+        numbers, alone = state.numbers + numbers, max(alone, state.alone)
+    past: Staying | Histories
     if _staying(series):
-        more = with_presence(state, believe(state, following, person), len(numbers) - 1)
+        past = _stayed(None if state is None else state.past, following, person, len(numbers) - 1)
     else:
-        more = remember(state, following, person, len(numbers) - 1, series.schema)
-    return {**more, "numbers": numbers, "alone": alone}
+        before = state.past if state is not None and isinstance(state.past, Histories) else None
+        past = remember(before, following, person, len(numbers) - 1, series.schema)
+    return UpdateState(numbers, alone, past)
 
 
-def _judge(state: State, series: Series) -> Finding:
+def _stayed(before: Staying | Histories | None, following: Following, person: Ints, release: int) -> Staying:
+    was = before if isinstance(before, Staying) else Staying(Beliefs(), PresenceIntervals.none())
+    beliefs, at = believe(was.beliefs, following, person)
+    return Staying(beliefs, was.present.after(len(beliefs.index.people), release, at))
+
+
+def _judge(state: UpdateState, series: Series) -> Finding:
     """What the state comes to: the same finding as of all releases at once, without the case that it tells.
 
     Where values change it does not say what is known in each release: anybody who returns can change that.
     """
-    told = known_of_beliefs(state, len(state["numbers"])) if _staying(series) else known_of_histories(state)
+    past = state.past
+    if isinstance(past, Staying):
+        told = known_of_beliefs(past.beliefs, past.present, len(state.numbers))
+    else:
+        told = known_of_histories(past)
     if not len(told.number):
         raise CannotRunError(_NOBODY, needs=["members"])
     _refuse(series, told)
-    return _finding(series, state["numbers"], told, _limit(series, state["alone"]))
+    return _finding(series, state.numbers, told, _limit(series, state.alone))
 
 
-def _explain(state: State, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
+def _explain(state: UpdateState, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
     """With the case of the worst person: of all releases only the histories of those who are exposed are looked at."""
     members, person, _ = named_membership(series, strangers=False)
     following, limit = of_members(members), float(found.limit or 0.0)
     model = read_updates(series.schema, following.names)
-    beyond = largest_beliefs if _staying(series) else largest_of_histories
-    exposed = np.flatnonzero(np.isin(person, _beyond(limit, *beyond(state))))
+    exposed = np.flatnonzero(np.isin(person, _beyond(state, limit)))
     right = guessed_right(series, following, model, exposed)
     groups = None if following.groups is None else following.groups[exposed]
     some = replace(following, table=following.table[exposed], groups=groups)
@@ -126,7 +162,10 @@ def _explain(state: State, found: Finding, series: Series, knowledge: Knowledge)
     return replace(found, sentence=sentence, details={**found.details, "right": right, **story})
 
 
-def _beyond(limit: float, people: Ints, largest: Floats) -> Ints:
+def _beyond(state: UpdateState, limit: float) -> Ints:
+    """Those of whom more is known than the limit allows."""
+    past = state.past
+    people, largest = largest_beliefs(past.beliefs) if isinstance(past, Staying) else largest_of_histories(past)
     return people[largest > limit + _SLACK]
 
 
@@ -138,7 +177,7 @@ def _staying(series: Series) -> bool:
 @attack(
     NAME,
     "Follows people through their groups: which values are left, and how likely each is.",
-    kept=Fold(one_by_one, _add, _judge, _explain, looks_back=True),
+    kept=Fold(one_by_one, _add, _judge, _explain, looks_back=True, state=UpdateState),
     follows=True,
     needs="to know who is in each release: our own, files that kept the identifier, or `--knows members=FOLDER`",
     story=(

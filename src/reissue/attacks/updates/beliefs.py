@@ -5,64 +5,59 @@ one distribution for each person is enough, with the releases it was in, and a r
 kept as parts of the largest, so that equal shares stay exactly equal, and equal beliefs are kept once.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from reissue._arrays import Floats, Ints, State
+from reissue._arrays import Codes, Floats, Ints
 from reissue.kernels.forward_backward import Places, Stays, stays_blocks
-from reissue.kernels.tracking.incremental import Known, distinct, lasting_values, paired, read_places, renamed, together
+from reissue.kernels.tracking.incremental import Known, distinct, lasting_values, no_places, paired, renamed, together
 from reissue.people.histories import Following
-from reissue.people.index import meet
-from reissue.people.presence import Stretches
+from reissue.people.index import PersonIndex, update
+from reissue.people.presence import PresenceIntervals
 from reissue.updates import UpdateModel
 
-__all__ = ["believe", "contradicted", "known_of_beliefs", "largest_beliefs", "with_presence"]
+__all__ = ["Beliefs", "believe", "contradicted", "known_of_beliefs", "largest_beliefs"]
 
-_PRESENT = "present"
 _PORTION = 4096
 """So many people at a time are asked for the releases that they were in."""
 
 
-def believe(state: State | None, following: Following, person: Ints) -> dict[str, Any]:
-    """The beliefs after one release more: `person` is the number of each row of a following of this release alone.
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What is left of everybody's values."""
 
-    What is no part of the state, where each of these people is among all, goes beside it as `at`.
+    index: PersonIndex = field(default_factory=PersonIndex.none)
+    belief: Codes = field(default_factory=lambda: np.empty(0, np.int32))
+    """Person to one of the distributions."""
+    places: Places = field(default_factory=no_places)
+    """The distributions that somebody has, each once."""
+    names: tuple[str | None, ...] = ()
+    """Value to its text."""
+
+
+def believe(before: Beliefs, following: Following, person: Ints) -> tuple[Beliefs, Codes]:
+    """The beliefs after one release more, and the place of each of its people among all.
+
+    `person` is the number of each row of a following of this release alone.
     """
-    met = meet(state, person)
-    names, number = lasting_values([] if state is None else state["names"], following.names)
-    beliefs, shown = read_places(state), renamed(following.places, number)
-    both, first = together(beliefs, shown), len(beliefs.widths)
-    belief = np.full(len(met.people), -1, np.int32)
-    if state is not None:
-        belief[: len(state["belief"])] = state["belief"]
-    place, before = following.table[:, 0] + first, belief[met.at]
-    again = before >= 0
-    *pairs, of_pair = paired(before[again].astype(np.int64), place[again])
+    index, at = update(before.index, person)
+    names, number = lasting_values(before.names, following.names)
+    both, first = together(before.places, renamed(following.places, number)), len(before.places.widths)
+    belief = np.full(len(index.people), -1, np.int32)
+    belief[: len(before.belief)] = before.belief
+    place, was = following.table[:, 0] + first, belief[at]
+    again = was >= 0
+    *pairs, of_pair = paired(was[again].astype(np.int64), place[again])
     products = _products(both, np.stack(pairs), names)
-    belief[met.at[again]] = len(both.widths) + of_pair
-    belief[met.at[~again]] = place[~again]
+    belief[at[again]] = len(both.widths) + of_pair
+    belief[at[~again]] = place[~again]
     kept, of_old = distinct(_scaled(together(both, products)), np.flatnonzero(np.bincount(belief)))
-    return {
-        **met.arrays(),
-        "at": met.at,
-        "belief": of_old.astype(np.int32)[belief],
-        "starts": kept.starts,
-        "value": kept.value.astype(np.int32),
-        "share": kept.share,
-        "names": names,
-    }
+    return Beliefs(index, of_old.astype(np.int32)[belief], kept, tuple(names)), at
 
 
-def with_presence(state: State | None, beliefs: dict[str, Any], release: int) -> dict[str, Any]:
-    """Beliefs, and who was in which release up to this one."""
-    present = Stretches.none() if state is None else Stretches.read(state, _PRESENT)
-    at = beliefs.pop("at")
-    return {**beliefs, **present.after(len(beliefs["people"]), release, at).arrays(_PRESENT)}
-
-
-def _products(both: Places, pairs: Ints, names: list[str | None]) -> Places:
+def _products(both: Places, pairs: Ints, names: Sequence[str | None]) -> Places:
     """What two distributions say together: the values that both have, with the products of their weights."""
     starts = 2 * np.arange(pairs.shape[1] + 1)
     stays = Stays(starts, np.tile([0, 1], pairs.shape[1]), pairs.T.reshape(-1))
@@ -87,37 +82,37 @@ def _scaled(places: Places) -> Places:
     return Places(places.starts, places.value, places.share / np.repeat(most, places.widths))
 
 
-def contradicted(state: State) -> bool:
-    """Whether somebody's groups have no value in common; every belief that is kept is somebody's."""
-    return bool((np.diff(state["starts"]) == 0).any())
+def contradicted(beliefs: Beliefs) -> bool:
+    """Whether somebody's groups have no value in common; every distribution that is kept is somebody's."""
+    return bool((beliefs.places.widths == 0).any())
 
 
-def known_of_beliefs(state: State, releases: int) -> Known:
+def known_of_beliefs(beliefs: Beliefs, present: PresenceIntervals, releases: int) -> Known:
     """Everybody's posterior, release by release; people who share a belief once for all of them."""
-    beliefs, belief, present = read_places(state), state["belief"], Stretches.read(state, _PRESENT)
-    top, single = _tops(beliefs), beliefs.widths == 1
+    places, belief = beliefs.places, beliefs.belief
+    top, single = _tops(places), places.widths == 1
     sure = np.zeros(releases, np.int64)
     if single.any():
         for people in _parts(np.flatnonzero(single[belief])):
             sure += present.there(people, releases).sum(axis=0)
     risks = _risks(present, releases, belief, top)
-    return Known(risks, sure.tolist(), top, single, beliefs.widths == 0, np.bincount(belief, minlength=len(top)))
+    return Known(risks, sure.tolist(), top, single, places.widths == 0, np.bincount(belief, minlength=len(top)))
 
 
-def largest_beliefs(state: State) -> tuple[Ints, Floats]:
+def largest_beliefs(beliefs: Beliefs) -> tuple[Ints, Floats]:
     """Everybody's number, and the largest posterior of each."""
-    return state["people"], _tops(read_places(state))[state["belief"]]
+    return beliefs.index.people, _tops(beliefs.places)[beliefs.belief]
 
 
-def _tops(beliefs: Places) -> Floats:
+def _tops(places: Places) -> Floats:
     """The largest posterior of each belief."""
-    row = np.repeat(np.arange(len(beliefs.widths)), beliefs.widths)
-    sums = np.bincount(row, beliefs.share, len(beliefs.widths))
+    row = np.repeat(np.arange(len(places.widths)), places.widths)
+    sums = np.bincount(row, places.share, len(places.widths))
     # The largest weight is 1; where nothing is left there is none.
-    return np.where(beliefs.widths > 0, 1 / np.where(sums > 0, sums, 1), 0.0)
+    return np.where(places.widths > 0, 1 / np.where(sums > 0, sums, 1), 0.0)
 
 
-def _risks(present: Stretches, releases: int, belief: Ints, top: Floats) -> list[float]:
+def _risks(present: PresenceIntervals, releases: int, belief: Codes, top: Floats) -> list[float]:
     """The largest posterior of anyone in each release; 0 where nobody is."""
     found, missing = np.zeros(releases), np.ones(releases, np.bool_)
     for people in _portions(belief, top):
@@ -130,7 +125,7 @@ def _risks(present: Stretches, releases: int, belief: Ints, top: Floats) -> list
     return found.tolist()
 
 
-def _portions(belief: Ints, top: Floats) -> Iterator[Ints]:
+def _portions(belief: Codes, top: Floats) -> Iterator[Ints]:
     """All people, some at a time, those with the largest posteriors first."""
     best = (top == top.max(initial=0.0))[belief]
     first = np.flatnonzero(best)

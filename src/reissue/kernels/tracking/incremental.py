@@ -18,8 +18,8 @@ __all__ = [
     "found",
     "lasting_values",
     "narrow",
+    "no_places",
     "paired",
-    "read_places",
     "renamed",
     "together",
 ]
@@ -131,11 +131,9 @@ def distinct(places: Places, used: Ints) -> tuple[Places, Ints]:
     return _some_of(places, chosen[np.sort(first)]), of_place
 
 
-def read_places(state: State | None) -> Places:
-    """The distributions of a state; none before the first release."""
-    if state is None:
-        return Places(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
-    return Places(state["starts"], state["value"].astype(np.int64), state["share"])
+def no_places() -> Places:
+    """No distributions: before the first release."""
+    return Places(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +150,9 @@ class Distributions:
     def read(cls, kept: State | None) -> "Distributions":
         """From what `arrays` gave; none before the first release."""
         if kept is None:
-            return cls(read_places(None), np.empty(0, np.uint64), np.empty(0, np.int64))
-        return cls(read_places(kept), kept["keys"], kept["key_order"])
+            return cls(no_places(), np.empty(0, np.uint64), np.empty(0, np.int64))
+        places = Places(kept["starts"], kept["value"].astype(np.int64), kept["share"])
+        return cls(places, kept["keys"], kept["key_order"])
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What is to be kept."""

@@ -15,7 +15,7 @@ from reissue.kernels.tracking.trajectory_tracker import Trailed
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, settled
 
-__all__ = ["CERTAIN", "IMPOSSIBLE", "Followed", "Judged", "Shaped", "View", "begun", "read_followed"]
+__all__ = ["CERTAIN", "IMPOSSIBLE", "Followed", "Judged", "Shaped", "Trailed", "View", "begun", "read_followed"]
 
 Followed = Shaped | Trailed
 View = Any

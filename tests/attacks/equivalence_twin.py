@@ -1,0 +1,91 @@
+"""The equivalence attack over all releases at once: the twin of the fold."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Ints
+from reissue.attacks import CannotRunError, Knowledge, Series
+from reissue.attacks.equivalence.attack import _CHANGING, _CONTRADICTING, _ONLY_ONE, _Found, _limit, _promise
+from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
+from reissue.attacks.equivalence.propagation import Equivalences, domino, propagate, propagations
+from reissue.attacks.findings import Finding
+from reissue.attacks.updates.attack import posteriors
+from reissue.people.membership import Membership, membership
+
+__all__ = ["Exposure", "exposure", "whole"]
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """The outcome for everybody."""
+
+    least: Ints
+    """Person to the smallest e of an attack that it is in; 0 if there is none below the limit."""
+    exact: bool
+    """Whether that is certain, for whole buckets; for fine groups there may be smaller ones."""
+    found: Equivalences
+    judged: Sequence[tuple[Bucket, Ints]] = ()
+    """The whole buckets, each with the smallest e of its patterns."""
+
+    @property
+    def minimum(self) -> int | None:
+        """The smallest e of all; None if there is none below the limit."""
+        return int(self.least[self.least > 0].min()) if (self.least > 0).any() else None
+
+
+def exposure(members: Membership, limit: int) -> Exposure:
+    """Everybody's smallest e below the limit."""
+    return _with_buckets(propagate(members, limit), buckets(members), limit)
+
+
+def exposures(members: Membership, limits: Sequence[int]) -> Iterator[Exposure]:
+    """The same after each release, with a limit for each."""
+    for number, shown in enumerate(propagations(members, limits), start=1):
+        found = Equivalences(shown.classes, shown.least(limits[number - 1]))
+        yield _with_buckets(found, buckets(members, number), limits[number - 1])
+
+
+def _with_buckets(found: Equivalences, whole: Iterable[Bucket] | None, limit: int) -> Exposure:
+    """What pairs of groups show, and what whole buckets show if all groups are such."""
+    if whole is None:
+        return Exposure(found.least, exact=False, found=found)
+    least, certain = found.least.copy(), True
+    judged = []
+    for bucket in whole:
+        of_pattern = cheapest(bucket, limit)
+        judged.append((bucket, of_pattern))
+        certain &= not (of_pattern < 0).any()
+        of_person = np.repeat(of_pattern, bucket.weights)
+        smaller = (of_person > 0) & ((least[bucket.people] == 0) | (least[bucket.people] > of_person))
+        least[bucket.people[smaller]] = of_person[smaller]
+    return Exposure(least, exact=certain, found=found, judged=judged)
+
+
+def whole(series: Series, knowledge: Knowledge) -> Finding:
+    """Everybody's smallest e in all releases together, and how it grew release by release; without a case."""
+    if len(series) < 2:
+        raise CannotRunError(_ONLY_ONE)
+    members = membership(series, knowledge)
+    if series.schema.updates and series.schema.updates.get("none") is not True:
+        raise CannotRunError(_CHANGING)
+    if (posteriors(members).left == 0).any():
+        raise CannotRunError(_CONTRADICTING)
+    limits = _limits(series, members)
+    grown = []
+    for outcome in exposures(members, limits):
+        grown.append(int((outcome.least[members.real] > 0).sum()))
+    least = outcome.least[members.real]
+    fallen = domino(members, outcome.found)
+    return _Found(least[least > 0], len(least), limits[-1], grown, outcome.exact, fallen).finding(series.numbers)
+
+
+def _limits(series: Series, members: Membership) -> list[int]:
+    """After each release, what was asked for, what our own releases promise, or what a single release gives."""
+    distinct = np.minimum.accumulate(
+        [int(members.distinct[members.release == number].min()) for number in range(len(series))]
+    ).tolist()
+    promised: list[int | None] = [_promise(release) for release in series.releases]
+    before = [[one for one in promised[: number + 1] if one is not None] for number in range(len(series))]
+    return [_limit(series, min(own, default=None), least) for own, least in zip(before, distinct, strict=True)]
