@@ -67,7 +67,7 @@ def replaced_files(entries: Sequence[Entry]) -> set[str]:
     memories = _memories(releases[:-2])
     states = {name for one in releases[:-1] for what, name in one.files.items() if what.startswith("state.")}
     needed = set(releases[-1].files.values()) if releases else set()
-    # An attack's state may be the very file that is a method's memory.
+    # In older ledgers an attack's state may be the very file that is a method's memory.
     return (memories | states) - needed - _memories(releases[-2:])
 
 
