@@ -15,6 +15,7 @@ from reissue.attacks.definetti.attack import People, _coarse, _Pairs, people_of,
 from reissue.attacks.findings import Status
 from reissue.data.table import Table
 from reissue.publishing.attack import attack
+from reissue.publishing.series import anonymize_series
 from reissue.schema import Schema
 
 SCHEMA = Schema.of_columns(quasi=["age", "sex", "job"], sensitive=["ill"])
@@ -149,3 +150,39 @@ def test_large_domains_are_taken_on_a_coarser_level() -> None:
     assert bins.max() < 40
     assert (np.diff(bins) >= 0).all()
     assert len(_coarse(table.taxonomies[1])) == 1
+
+
+# --- several releases ------------------------------------------------------------------------------------------------
+
+
+FOLLOWED = Schema.of_columns(quasi=["age", "sex", "job"], sensitive=["ill"], identifier="id")
+
+
+def waves(*, linked: bool) -> list[ri.Release]:
+    """Two releases in groups that are large enough to mix people; some leave and some come."""
+    frame = clinic(3000, linked=linked).with_columns(id=pl.int_range(3000))
+    parts = [frame[:2400], frame[600:]]
+    return [ri.anonymize(one, FOLLOWED, "k=60", method="pool", seed=at) for at, one in enumerate(parts)]
+
+
+def test_a_series_is_learnt_from_as_a_whole() -> None:
+    found = attack(waves(linked=True), FOLLOWED, only="definetti")["definetti"]
+    assert found.status == Status.EXPOSED
+    more = found.details["accuracy"] - found.details["baseline"]
+    assert more > 3 * found.details["error"]
+    assert found.people == round(more * 3000)
+    assert "all releases" in found.sentence
+
+
+def test_nothing_is_learnt_from_a_series_where_nothing_goes_together() -> None:
+    found = attack(waves(linked=False), FOLLOWED, only="definetti")["definetti"]
+    assert found.status == Status.WITHSTOOD
+    assert abs(found.details["accuracy"] - found.details["baseline"]) < 0.02
+
+
+def test_groups_made_by_value_are_left_to_the_papers_attack() -> None:
+    """What would be learnt across them is how they were made."""
+    frame = clinic(600).with_columns(id=pl.int_range(600))
+    made = anonymize_series([frame, frame], FOLLOWED, "m-unique=2", method="invariance", seed=0)
+    found = attack(made, FOLLOWED, only="definetti")["definetti"]
+    assert "above" not in found.details

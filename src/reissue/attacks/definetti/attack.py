@@ -13,6 +13,9 @@ link is counted anew.
 
 Accuracy is cross-validated: the link that judges a group was learnt from other groups. The baseline are random worlds:
 guessing everyone's most frequent value in the group. O(pairs of person and value in the same group) a round.
+
+That is the paper's attack, on a release by itself. Where people can be followed through several releases, these are
+solved together instead (`series`).
 """
 
 from dataclasses import dataclass
@@ -22,6 +25,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks.definetti.case import tell
+from reissue.attacks.definetti.series import Learnt, guess_together
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import attack
 from reissue.data.table import Table, to_polars
@@ -102,6 +106,39 @@ class Outcome:
     ),
 )
 def definetti(series: Series, knowledge: Knowledge) -> Finding:
+    """Guess everyone's value: all releases together where people can be followed, else each as the paper does."""
+    learnt = None if knowledge.population is not None else guess_together(series, knowledge)
+    return _by_release(series, knowledge) if learnt is None else _together(series, learnt)
+
+
+def _together(series: Series, learnt: Learnt) -> Finding:
+    """What learning adds to solving a series for everyone."""
+    limit = float(series.limits.get(NAME, learnt.baseline))
+    more = learnt.accuracy - learnt.baseline
+    exposed = more > 3 * learnt.error and learnt.accuracy > limit
+    above = learnt.above
+    return Finding(
+        NAME,
+        Status.EXPOSED if exposed else Status.WITHSTOOD,
+        f"Who learns across groups and solves all releases for everyone guesses {learnt.accuracy:.1%} of "
+        f"{learnt.people:,} people's values right; without learning it is {learnt.baseline:.1%}.",
+        tuple(series.numbers),
+        people=max(round(more * learnt.people), 0) if exposed else 0,
+        population=learnt.people,
+        measure="accuracy: the share of people whose value is guessed right",
+        worst=learnt.accuracy,
+        limit=limit,
+        details={
+            "accuracy": learnt.accuracy,
+            "baseline": learnt.baseline,
+            "error": learnt.error,
+            "above": above,
+            "case": learnt.case(limit),
+        },
+    )
+
+
+def _by_release(series: Series, knowledge: Knowledge) -> Finding:
     """Guess everyone's value in every release, and report the release where that works best."""
     outcomes = [sharpen(_people(release, series, knowledge)) for release in series.releases]
     worst = max(outcomes, key=lambda outcome: outcome.accuracy - outcome.baseline)

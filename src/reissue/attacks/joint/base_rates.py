@@ -14,7 +14,7 @@ import numpy as np
 from reissue._arrays import Floats
 from reissue.kernels.everyone.observations import Observation
 
-__all__ = ["base_rates", "expecting"]
+__all__ = ["base_rates", "expecting", "made_by_value"]
 
 _LEAST = 1e-6
 """What was never published is not impossible."""
@@ -22,7 +22,7 @@ _LEAST = 1e-6
 
 def base_rates(series: Sequence[Observation], values: int) -> Floats:
     """Value to how often it is published in all releases; all alike where groups were made by value."""
-    if all(_made_by_value(seen) for seen in series):
+    if made_by_value(series):
         return np.full(values, 1.0 / values)
     counts = sum((np.bincount(seen.slot_value, seen.slot_count, values) for seen in series), np.zeros(values))
     rates = np.maximum(counts / counts.sum(), _LEAST)
@@ -34,7 +34,11 @@ def expecting(series: Sequence[Observation], rates: Floats) -> list[Observation]
     return [replace(seen, shares=rates) for seen in series]
 
 
-def _made_by_value(seen: Observation) -> bool:
-    """Whether every group shows each of its values equally often."""
+def made_by_value(series: Sequence[Observation]) -> bool:
+    """Whether every group of every release shows each of its values equally often."""
+    return all(_evenly(seen) for seen in series)
+
+
+def _evenly(seen: Observation) -> bool:
     first = seen.slot_count[np.minimum(seen.group_starts[:-1], max(len(seen.slot_count) - 1, 0))]
     return bool((seen.slot_count == first[seen.slot_group]).all())

@@ -1,0 +1,189 @@
+"""The deFinetti attack on a series: everyone at once, with a prior that is learnt from the posterior itself.
+
+Kifer's attack learns across the groups of one release who tends to have which value. A reader of a series learns it
+from all of them, from when people came and how long they stayed too, and solves for everyone with it: the joint attack
+with another prior than "as common as it is published". A few rounds: learn, solve a little, learn again. Where groups
+were made by value it is not done, for what would be learnt there is how groups were made.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.attacks.cases import Case, case, percent
+from reissue.attacks.joint.base_rates import base_rates, expecting, made_by_value
+from reissue.attacks.joint.beliefs import Beliefs, Claims, believe
+from reissue.attacks.joint.sight import see
+from reissue.attacks.joint.update_model import Seen, update_model
+from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, scale
+from reissue.kernels.everyone.learned_prior import first_posterior, learn_prior
+from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.everyone.transitions import Model
+from reissue.people.crowd import Crowd
+from reissue.people.knowledge import Knowledge
+from reissue.published.series import Series
+
+__all__ = ["Learnt", "features_of", "folds_of", "guess_together"]
+
+_ROUNDS = 3
+"""More of them make claims too sure where groups are few."""
+_SWEEPS = 4
+"""Of scaling, in each round."""
+_FOLDS = 5
+_BINS = 8
+_LIMIT = 0.75
+_LEARNT = (
+    "Across groups, some quasi-identifiers, times of arrival and lengths of stay go with some values more often than "
+    "with others. That is learnt from what was solved, of each person from other people's groups only, and everything "
+    "is solved again with it."
+)
+_WAYS = 20_000_000
+"""Ways of people to be in groups, at most: it is solved three times."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """Surest guesses about everyone, without and with what was learnt."""
+
+    before: Claims
+    after: Claims
+    truth: Sequence[Ints]
+
+    @property
+    def everyone(self) -> Bools:
+        """Person to whether the person is in some release."""
+        return np.asarray(self.after.release >= 0)
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return int(self.everyone.sum())
+
+    @property
+    def baseline(self) -> float:
+        """The share of people of whom the surest guess is right, solved for everyone without learning."""
+        return float(_right(self.before, self.truth)[self.everyone].mean())
+
+    @property
+    def accuracy(self) -> float:
+        """The same with learning."""
+        return float(_right(self.after, self.truth)[self.everyone].mean())
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference: only people of whom one guess is right and the other is not matter."""
+        one, other = _right(self.before, self.truth), _right(self.after, self.truth)
+        return float(np.sqrt(max(int((one != other)[self.everyone].sum()), 1)) / max(self.people, 1))
+
+    @property
+    def above(self) -> dict[str, int]:
+        """People who are linked to a value more surely than three quarters, and how many of these guesses are right."""
+        some = self.everyone & (self.after.chance > _LIMIT)
+        return {"people": int(some.sum()), "right": int(_right(self.after, self.truth)[some].sum())}
+
+    def case(self, limit: float) -> Case:
+        """The case in steps, with bars for both ways to guess."""
+        more = round((self.accuracy - self.baseline) * self.people)
+        gained = f"{more:,} people more than" if more > 0 else "no more people than"
+        alone = f"{percent(self.baseline)} of {self.people:,} people's surest guesses are right"
+        steps = [
+            "The adversary knows who is in which release, with everyone's quasi-identifiers.",
+            f"All releases solved for everyone at once, {alone}.",
+            _LEARNT,
+            f"Then {percent(self.accuracy)} are right, {gained} without learning; the limit is {percent(limit)}.",
+        ]
+        shares = {"with learning": [self.accuracy], "without": [self.baseline]}
+        picture = {
+            "kind": "bars",
+            "labels": ["all releases"],
+            "series": shares,
+            "unit": "share of people",
+            "limit": None,
+        }
+        return case(steps, picture)
+
+
+def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
+    """Guess everyone's value in a series; None where people cannot be followed, or groups were made by value."""
+    if len(series) < 2 or any(one.source is None or one.source.table.ids is None for one in series.releases):
+        return None
+    crowd = see(series, knowledge)
+    truth = [one for one in crowd.truth if one is not None]
+    tables = [one.table for one in crowd.sightings if one.table is not None]
+    if len(truth) < len(series) or len(tables) < len(series) or made_by_value(crowd.observations):
+        return None
+    if sum(seen.ways for seen in crowd.observations) > _WAYS:
+        return None
+    rates = base_rates(crowd.observations, crowd.values)
+    seen = expecting(crowd.observations, rates)
+    model = update_model(series.schema, Seen(seen, crowd.names, crowd.truth, rates)).model
+    prior = np.tile(rates, (crowd.people, 1))
+    first = believe(seen, model, prior=prior)
+    knowledge.progress(1 / 3)
+    last = _learning(crowd, seen, model, first, prior, knowledge.progress)
+    return Learnt(Claims.of(first, crowd.people), Claims.of(last, crowd.people), truth)
+
+
+def _learning(
+    crowd: Crowd,
+    seen: Sequence[Observation],
+    model: Model,
+    beliefs: Beliefs,
+    prior: Floats,
+    progress: Callable[[float], None],
+) -> Beliefs:
+    """Learn from what was solved, and solve again."""
+    features, folds = features_of(crowd), folds_of(crowd.observations, crowd.people)
+    messages, start = beliefs.messages, beliefs.scaled.multipliers
+    for turn in range(_ROUNDS):
+        chains = Chains.of(beliefs.layers, model, prior)
+        if turn:
+            scaled = scale(chains, Scaling(sweeps=_SWEEPS), start)
+            start, messages = scaled.multipliers, tuple(messages_of(chains, scaled))
+        prior = learn_prior(features, first_posterior(chains, messages), folds)
+        progress((1 + (turn + 1) / _ROUNDS) / 3)
+    return believe(seen, model, prior=prior, start=start)
+
+
+def features_of(crowd: Crowd) -> list[Ints]:
+    """What may go with a value: quasi-identifiers when a person came, when that was, and in how many releases."""
+    names = sorted({name for one in crowd.sightings if one.table is not None for name in one.table.schema.quasi})
+    quasi = {name: np.full(crowd.people, -1, np.int64) for name in names}
+    arrival, stay = np.full(crowd.people, -1, np.int64), np.zeros(crowd.people, np.int64)
+    for place in range(len(crowd.sightings) - 1, -1, -1):
+        table, rows = crowd.sightings[place].table, crowd.of_row[place]
+        arrival[rows] = place
+        stay[rows] += 1
+        if table is not None:
+            for name, codes in zip(table.schema.quasi, table.codes, strict=True):
+                quasi[name][rows] = codes
+    return [_binned(one) for one in (*quasi.values(), arrival, stay)]
+
+
+def _binned(codes: Ints) -> Ints:
+    """A few bins of about as many people each, neighbours together; small domains as they are."""
+    distinct, number = np.unique(codes, return_inverse=True)
+    if len(distinct) <= _BINS + _BINS // 2:
+        return number.reshape(-1)
+    cuts = np.unique(np.quantile(codes, np.linspace(0, 1, _BINS + 1)[1:-1]))
+    return np.asarray(np.searchsorted(cuts, codes, side="right"))
+
+
+def folds_of(observations: Sequence[Observation], people: int) -> Ints:
+    """Person to one of a few folds; those who come together, in one group, are in one fold."""
+    first = np.zeros(people, np.int64)
+    starts = np.cumsum([0, *(seen.groups for seen in observations)])
+    for place in range(len(observations) - 1, -1, -1):
+        seen = observations[place]
+        first[seen.person[::-1]] = starts[place] + seen.group[::-1]
+    mixed = np.random.default_rng(0).permutation(int(starts[-1]) + 1)
+    return np.asarray(mixed[first] % _FOLDS)
+
+
+def _right(claims: Claims, truth: Sequence[Ints]) -> Bools:
+    """Person to whether the surest guess is the truth."""
+    person = np.arange(len(claims.chance))
+    table = np.stack(truth)
+    return np.asarray((claims.release >= 0) & (table[claims.release, person] == claims.value))

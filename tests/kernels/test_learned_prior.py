@@ -1,0 +1,56 @@
+"""A prior learnt from the posterior: what is there is learnt, what is not is not, and nobody judges themselves."""
+
+import numpy as np
+import pytest
+
+from reissue._arrays import Floats, Ints
+from reissue.kernels.everyone.iterative_scaling import Chains, posterior
+from reissue.kernels.everyone.learned_prior import first_posterior, learn_prior
+from reissue.kernels.everyone.observations import layer_of
+from reissue.kernels.everyone.transitions import Model
+from tests.kernels.series import tiny
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_first_posterior_is_that_of_the_first_release_of_each_person(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    case = tiny(rng, people=5, releases=3, register=bool(seed % 2))
+    steps = rng.random((case.values, case.values))
+    layers = [layer_of(seen, case.values) for seen in case.series]
+    messages = [rng.random(layer.entries) for layer in layers]
+    prior = rng.random((5, case.values))
+    chains = Chains.of(layers, Model(case.values, steps / steps.sum(axis=1, keepdims=True)), prior)
+    found, whole = first_posterior(chains, messages), posterior(chains, messages)
+    for person in np.unique(np.concatenate([layer.person for layer in layers])):
+        layer, chance = next((one, other) for one, other in zip(layers, whole, strict=True) if person in one.person)
+        mine = layer.person[layer.row] == person
+        assert found[person, layer.value[mine]] == pytest.approx(chance[mine])
+        assert found[person].sum() == pytest.approx(1.0)
+
+
+def people(seed: int, number: int = 2000) -> tuple[Ints, Ints, Floats]:
+    """A feature that goes with the value, one that does not, and a posterior that knows half of it."""
+    rng = np.random.default_rng(seed)
+    linked, noise = rng.integers(0, 4, number), rng.integers(0, 6, number)
+    value = np.where(rng.random(number) < 0.7, linked % 3, rng.integers(0, 3, number))
+    return linked, noise, (np.eye(3)[value] + np.full((number, 3), 1 / 3)) / 2
+
+
+def test_what_goes_with_a_value_is_learnt_and_what_does_not_is_not() -> None:
+    linked, noise, said = people(0)
+    folds = np.arange(len(said)) % 5
+    prior = learn_prior([noise, linked], said, folds)
+    assert prior.sum(axis=1) == pytest.approx(1.0)
+    for feature in range(4):
+        wanted = said[linked == feature].mean(axis=0)
+        assert prior[linked == feature].mean(axis=0) == pytest.approx(wanted, abs=0.03)
+    nothing = learn_prior([noise], said, folds)
+    assert nothing == pytest.approx(np.tile(said.mean(axis=0), (len(said), 1)))
+
+
+def test_nobody_is_judged_by_what_they_say_of_themselves() -> None:
+    """A feature that every fold has its own value of has nothing to say: all who share it are in the same fold."""
+    _, _, said = people(1)
+    folds = np.arange(len(said)) % 5
+    own = folds * 3 + said.argmax(axis=1)
+    assert learn_prior([own], said, folds) == pytest.approx(np.tile(said.mean(axis=0), (len(said), 1)))
