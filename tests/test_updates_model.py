@@ -1,5 +1,6 @@
 """The update model: where it comes from, closure, and what the schema may say."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from reissue import synth
 from reissue.errors import InputError, SchemaError
 from reissue.schema import Schema
-from reissue.updates import UpdateModel, read_updates
+from reissue.updates import UpdateModel, read_updates, settled
 
 
 def schema(section: str, folder: Path = Path()) -> Schema:
@@ -149,3 +150,25 @@ def test_closing_gives_what_can_be_reached(pairs: list[tuple[int, int]], weighte
     assert (closed.can == reach).all()
     assert closed.gap() is None
     assert closed.chance.sum(axis=1) == pytest.approx(1)
+
+
+def test_listed_chances_leave_a_rest_for_every_other_value() -> None:
+    plan = replace(
+        Schema.of_columns(quasi=["age"], sensitive=["ill"]),
+        updates={"chances": {"flu": {"cough": 0.1}}, "rest": 0.02},
+    )
+    model = read_updates(plan, ["flu", "cough", "gout"])
+    assert model.names == ("flu", "cough", "gout")
+    assert np.allclose(model.chance, [[0.88, 0.11, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]])
+    assert not settled(plan, model)
+    cases: list[dict[str, object]] = [
+        {"chances": 3},
+        {"chances": {"a": 1}},
+        {"chances": {"a": {"b": 2}}},
+        {"chances": {}, "rest": "x"},
+    ]
+    for wrong in cases:
+        with pytest.raises(SchemaError, match=r"chances|rest"):
+            read_updates(replace(plan, updates=wrong), ["a", "b"])
+    with pytest.raises(SchemaError, match="sum to 1"):
+        read_updates(replace(plan, updates={"chances": {"a": {"b": 0.7, "c": 0.7}}}), ["a", "b"])

@@ -33,6 +33,7 @@ from reissue.verify.check import Check, check
 if TYPE_CHECKING:
     from reissue.ledger import Ledger
     from reissue.policy import Policy
+    from reissue.publishing.plan import Plan, plan
     from reissue.utility import Utility, compare, measure
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "MUnique",
     "NotMetError",
     "Personalized",
+    "Plan",
     "Policy",
     "RecursiveLDiversity",
     "ReissueError",
@@ -70,16 +72,19 @@ __all__ = [
     "check",
     "compare",
     "measure",
+    "plan",
     "publish",
 ]
 
 
 _LATER = {
     "Ledger": "reissue.ledger",
+    "Plan": "reissue.publishing.plan",
     "Policy": "reissue.policy",
     "Utility": "reissue.utility",
     "compare": "reissue.utility",
     "measure": "reissue.utility",
+    "plan": "reissue.publishing.plan",
 }
 """What brings further libraries with it is imported when it is asked for."""
 

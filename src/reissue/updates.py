@@ -5,7 +5,7 @@ can stay (Li and Zhou 2008, definition 12). Sets are *closed*: if b is in CUS(a)
 so that what can happen in several steps can happen in one, and somebody who was away for a release is no exception.
 
 The `[updates]` section of a schema says where the model comes from: a file, the sensitive column's taxonomy, an order,
-the holder's own history, or that values never change.
+the holder's own history, listed chances, or that values never change.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ from reissue.taxonomy.codings import Coding, prepare
 __all__ = ["UpdateModel", "mark_of", "read_updates", "settled"]
 
 Name = str | None
-SOURCES = ("file", "taxonomy", "order", "history", "none")
-_KEYS = (*SOURCES, "close", "smoothing", "delimiter")
+SOURCES = ("file", "taxonomy", "order", "history", "chances", "none")
+_KEYS = (*SOURCES, "close", "smoothing", "delimiter", "rest")
 _LARGEST = 5_000
 _ROUND = 1e-6
 
@@ -258,7 +258,7 @@ def settled(schema: Schema, model: UpdateModel) -> bool:
     """
     if not schema.updates:
         return False
-    if schema.updates.get("order") is True:
+    if schema.updates.get("order") is True or schema.updates.get("rest"):
         return False
     if "taxonomy" in schema.updates:
         hierarchy = schema.hierarchy(schema.sensitive[0])
@@ -279,7 +279,7 @@ def _check(section: Mapping[str, Any], schema: Schema) -> None:
         raise SchemaError("[updates]: `close` must be true or false.")
     if given != ["none"] and len(schema.sensitive) != 1:
         raise SchemaError("[updates] describes one sensitive column; the schema names several, or none.")
-    for key, owner in (("smoothing", "history"), ("delimiter", "file")):
+    for key, owner in (("smoothing", "history"), ("delimiter", "file"), ("rest", "chances")):
         if key in section and owner not in section:
             raise SchemaError(f"[updates]: `{key}` goes with `{owner}`.")
 
@@ -372,4 +372,40 @@ def _earlier(path: Path, person: str, value: str) -> pl.DataFrame:
     return frame.select(pl.col(person, value).cast(pl.String))
 
 
-_BUILDERS = {"none": _none, "file": _file, "taxonomy": _taxonomy, "order": _order, "history": _history}
+def _chances(section: Mapping[str, Any], _: Schema, names: Sequence[Name]) -> UpdateModel:
+    """Listed chances; `rest` is shared by all other values, so that nothing is impossible that was not listed."""
+    listed, rest = section["chances"], section.get("rest", 0.0)
+    numbers = [rest, *(chance for row in _rows(listed) for chance in row.values())]
+    if any(isinstance(one, bool) or not isinstance(one, int | float) or not 0 <= one <= 1 for one in numbers):
+        raise SchemaError("[updates]: the numbers of `chances`, and `rest`, must be probabilities, from 0 to 1.")
+    known = dict.fromkeys([*names, *listed, *(name for row in listed.values() for name in row)])
+    place = {name: number for number, name in enumerate(known)}
+    size = len(place)
+    if size > _LARGEST:
+        raise InputError(f"An update model may have {_LARGEST:,} sensitive values at most; group them first.")
+    chance = np.full((size, size), rest / max(size - 1, 1))
+    for before, row in listed.items():
+        for after, share in row.items():
+            chance[place[before], place[after]] += share
+    np.fill_diagonal(chance, 0.0)
+    moved = chance.sum(axis=1)
+    if size and moved.max() > 1 + _ROUND:
+        raise SchemaError("[updates]: the `chances` of one value, with `rest`, must sum to 1 at most.")
+    np.fill_diagonal(chance, np.maximum(1 - moved, 0.0))
+    return UpdateModel(tuple(place), chance / chance.sum(axis=1, keepdims=True))
+
+
+def _rows(listed: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(listed, Mapping) or not all(isinstance(row, Mapping) for row in listed.values()):
+        raise SchemaError("[updates]: `chances` must list values and what they become:  { flu = { cough = 0.1 } }.")
+    return list(listed.values())
+
+
+_BUILDERS = {
+    "none": _none,
+    "file": _file,
+    "taxonomy": _taxonomy,
+    "order": _order,
+    "history": _history,
+    "chances": _chances,
+}

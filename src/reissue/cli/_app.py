@@ -22,6 +22,7 @@ __all__ = ["COMMANDS", "EXIT_CODES", "app", "load", "main", "run"]
 
 COMMANDS = (
     "init",
+    "plan",
     "anonymize",
     "check",
     "attack",

@@ -15,6 +15,7 @@ import numpy as np
 from reissue._arrays import Ints, State
 from reissue.attacks import Attack, Fold, find, registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Status
+from reissue.attacks.joint.state import companions
 from reissue.attacks.run import cannot_run, run_attack
 from reissue.errors import CannotCarryError, CannotRunError, DataError
 from reissue.ledger.chain import canonical
@@ -52,6 +53,10 @@ class Together:
     def exposed(self) -> Ints:
         """Pseudonyms of the people whom the joint attack exposes."""
         return np.asarray(self.states.get(GATE, {}).get("exposed", np.empty(0, np.int64)))
+
+    def companions(self, people: Ints) -> list[Ints]:
+        """For each of some people those who may have been in a group with them when they were last there."""
+        return companions(self.states[GATE], people) if GATE in self.states else []
 
 
 def attack_together(

@@ -23,15 +23,28 @@ from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of
 from reissue.attacks.joint.past import WAYS, Past, first_times
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.update_model import Seen, update_model
+from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.tracking.incremental import lasting_values
 from reissue.people.index import PersonIndex, update
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
-__all__ = ["WINDOW", "Recent", "add", "judge"]
+__all__ = ["WINDOW", "Effort", "Recent", "add", "companions", "judge"]
 
 WINDOW = 12
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work goes into it: all of it at the gate, less where many settings are rehearsed."""
+
+    story: bool = True
+    """Whether the worst case is told."""
+    scaling: Scaling | None = None
+    """How long counts are fitted; None: as long as is usual."""
+    window: int | None = None
+    """How many of the last releases stay whole; None: as many as is usual."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +72,7 @@ class Recent:
         return cls(seen=Observation(**seen), **own)
 
 
-def add(state: State | None, series: Series) -> State:
+def add(state: State | None, series: Series, effort: Effort = Effort()) -> State:  # noqa: B008
     """The state after one more release, the newest and only one of the series."""
     newest = see(series, Knowledge())
     index, place = update(_index(state), newest.identifiers)
@@ -71,7 +84,7 @@ def add(state: State | None, series: Series) -> State:
     numbers = [*([] if state is None else state["numbers"]), *series.numbers]
     true = _truth(newest.truth[0], at, number)
     before = _exposed_before(state, index.people)
-    solved = _solve(window, Past.read(state, len(index.people)), names, numbers, series, true, before)
+    solved = _solve(window, Past.read(state, len(index.people)), names, numbers, series, true, before, effort)
     window = window[-solved.kept :]
     kept = {
         f"{place}.{name}": value
@@ -90,6 +103,18 @@ def add(state: State | None, series: Series) -> State:
 def judge(state: State, _: Series) -> Finding:
     """What all releases added so far give away together."""
     return Finding(**{**state["finding"], "releases": tuple(state["numbers"])})
+
+
+def companions(state: State, people: Ints) -> list[Ints]:
+    """For each of some people, by pseudonym, those who may have been in a group with them when they were last there."""
+    everyone, window, found = np.asarray(state["people"]), _window(state), []
+    for place in np.flatnonzero(np.isin(everyone, people)).tolist():
+        for recent in reversed(window):
+            groups = recent.seen.group[recent.seen.person == place]
+            if len(groups):
+                found.append(everyone[np.unique(recent.seen.person[np.isin(recent.seen.group, groups)])])
+                break
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +136,7 @@ def _solve(
     series: Series,
     truth: Ints | None,
     before: Bools,
+    effort: Effort,
 ) -> _Solved:
     """Everyone at once over the window, begun from what older releases left."""
     people = np.unique(np.concatenate([one.seen.people for one in window]))
@@ -126,15 +152,18 @@ def _solve(
         # Multipliers of values that stay, which these releases do not allow, are no place to start from.
         starts = [None] * len(window)
     prior = past.prior(people, first_times(seen, times, len(people)), chosen.model, rates)
-    beliefs = believe(seen, chosen.model, prior=prior, times=times, start=starts, exact=series.exact)
+    beliefs = believe(
+        seen, chosen.model, prior=prior, times=times, start=starts, exact=series.exact, how=effort.scaling
+    )
     fits = float(np.mean([one.fits for one in window]))
     reader = Reader("groups" if all(one.knows_groups for one in window) else "register", fits, chosen.source)
     known = None if truth is None else _of(truth, people)
     judged = Judged.of(beliefs, reader, [*unknown, known], len(people))
     whole = replace(_with_past(judged, past, people), before=before)
     solved = Solved(seen, chosen.model, times, names, numbers[-len(window) :])
-    finding = with_case(finding_of(whole, series), judged, solved)
-    kept = _fitting(window)
+    finding = finding_of(whole, series)
+    finding = with_case(finding, judged, solved) if effort.story else finding
+    kept = min(_fitting(window), effort.window or WINDOW)
     past = past.after(times, people, beliefs, chosen.model, prior, len(window) - kept)
     if chosen.source == "releases" and chosen.model.steps is not None:
         past = replace(past, steps=chosen.model.steps)

@@ -15,16 +15,19 @@ import numpy as np
 from reissue._arrays import Bools, Ints
 from reissue.algorithms import find
 from reissue.data.table import Table
+from reissue.errors import NotMetError, RequirementError
 from reissue.policy import Policy
 from reissue.publishing.repair.joining import Joined, join_groups, joinable
 from reissue.release.release import Release
 
 __all__ = ["FEW", "Attacked", "Attempt", "Repairs", "make_and_mend"]
 
-_TURNS = 7
+_TURNS = 9
 """How often a release is attacked at most."""
-_JOINS = 3
+_JOINS = 2
 """How often groups are joined before people are left out."""
+_RESERVE = 0.5
+"""The share of what may be left out that is kept for people whom the joint attack would expose."""
 FEW = 0.05
 """Where more people than this share of the table are exposed, nothing is mended: the method does not fit."""
 
@@ -71,6 +74,9 @@ class Attacked(Protocol):
     def exposed(self) -> Ints:
         """Pseudonyms of the people whom the joint attack exposes."""
 
+    def companions(self, people: Ints) -> list[Ints]:
+        """For each of some people those who may have been in a group with them when they were last there."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Attempt(ABC):
@@ -81,6 +87,8 @@ class Attempt(ABC):
     repairs: Repairs = field(default_factory=Repairs)
     widened: Bools | None = None
     """Row to whether its group was joined with another; None: no group was."""
+    reserve: float = _RESERVE
+    """The share of what may be left out that the method does not get for itself."""
 
     @abstractmethod
     def anonymize(self, progress: Callable[[float], None]) -> Release:
@@ -98,8 +106,14 @@ class Attempt(ABC):
     @property
     def suppress(self) -> float:
         """The share of the rows that the method may still leave out by itself."""
-        spare = self.policy.suppress * self.rows - self.repairs.left_out
+        kept = 0.0 if self.table.ids is None else self.reserve
+        spare = min(self.policy.suppress * (1 - kept) * self.rows, self.spare)
         return max(0.0, min(spare / max(self.table.rows, 1), 1 - 1e-9))
+
+    @property
+    def spare(self) -> float:
+        """How many more rows may be left out."""
+        return self.policy.suppress * self.rows - self.repairs.left_out
 
     def mentioned(self, people: Ints) -> Bools:
         """Row to whether its person is one of some pseudonyms."""
@@ -115,50 +129,98 @@ def make_and_mend(
     attempt: A,
     attack: Callable[[A, Release, Callable[[float], None]], R],
     progress: Callable[[float], None] = lambda _: None,
+    widest: float = 1.0,
 ) -> tuple[A, Release, R]:
-    """A release as far as it can be mended, the attempt that made it, and what attacks find in it."""
-    release = attempt.anonymize(lambda done: progress(done / 3))
+    """A release as far as it can be mended, the attempt that made it, and what attacks find in it.
+
+    Where groups that were joined hold more than the share `widest` of the rows, nothing more is mended.
+    """
+    release = _made(attempt, lambda done: progress(done / 3))
     for turn in range(_TURNS):
         found = attack(attempt, release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
-        mended = None if turn + 1 == _TURNS else _mended(attempt, release, found.exposed)
+        ended = turn + 1 == _TURNS or attempt.repairs.rows > widest * attempt.rows
+        mended = None if ended else _mended(attempt, release, found)
         if mended is None:
             break
         attempt, release = mended
     return attempt, release, found
 
 
-def _mended(attempt: A, release: Release, exposed: Ints) -> tuple[A, Release] | None:
+def _made(attempt: Attempt, progress: Callable[[float], None]) -> Release:
+    """A release; where the method needs all that may be left out for itself, it gets that."""
+    try:
+        return attempt.anonymize(progress)
+    except (NotMetError, RequirementError):
+        if not attempt.reserve or not attempt.policy.suppress:
+            raise
+    return replace(attempt, reserve=0.0).anonymize(progress)
+
+
+def _mended(attempt: A, release: Release, found: Attacked) -> tuple[A, Release] | None:
     """The next attempt, or None where nothing is to be mended, or nothing can be."""
-    if not 0 < len(exposed) <= FEW * attempt.rows:
+    if not 0 < len(found.exposed) <= FEW * attempt.rows:
         return None
-    broken = attempt.mentioned(exposed)
+    broken = attempt.mentioned(found.exposed)
     attempt = replace(attempt, repairs=replace(attempt.repairs, turns=attempt.repairs.turns + 1))
     rng = np.random.default_rng(attempt.seed())
-    if attempt.repairs.turns <= _JOINS and broken.any() and joinable(release):
-        joined = join_groups(release, broken, rng)
-        if joined is not None:
-            return _after_joining(attempt, joined), joined.release
-    return _left_out(attempt, release, broken, rng)
+    gone = np.setdiff1d(found.exposed, _people(attempt)[broken])
+    if joinable(release):
+        around = _around(attempt, release, found, gone)
+        return _joined(attempt, release, broken, around, rng) or _left_out(attempt, broken)
+    return _left_out(attempt, broken)
 
 
-def _left_out(attempt: A, release: Release, broken: Bools, rng: np.random.Generator) -> tuple[A, Release] | None:
-    """The same without the exposed people of today's table: mended on the spot, or made again."""
-    method, people = find(attempt.policy.method), int(broken.sum())
+def _joined(
+    attempt: A, release: Release, broken: Bools, around: Bools, rng: np.random.Generator
+) -> tuple[A, Release] | None:
+    """Groups joined; from some turn on also without the exposed people, as far as the policy goes."""
+    people = int(broken.sum())
+    if attempt.repairs.turns > _JOINS and 0 < people <= attempt.spare - release.suppressed:
+        fewer = _without(attempt, broken)
+        joined = join_groups(release, broken | around, rng, keep=~broken)
+        return None if joined is None else (_after_joining(fewer, joined), joined.release)
+    joined = join_groups(release, broken | around, rng)
+    return None if joined is None else (_after_joining(attempt, joined), joined.release)
+
+
+def _people(attempt: Attempt) -> Ints:
+    ids = attempt.table.ids
+    return np.full(attempt.table.rows, -1, np.int64) if ids is None else ids.to_numpy()
+
+
+def _around(attempt: Attempt, release: Release, found: Attacked, gone: Ints) -> Bools:
+    """For people who are not in the table any more: the rows whose groups show what those beside them had.
+
+    Who has left is exposed by what becomes known of the others of an earlier group. So of today's groups that hold
+    them the two with the most of them count as broken.
+    """
+    rows, groups = np.zeros(attempt.table.rows, np.bool_), release.draft.groups
+    for others in found.companions(gone):
+        beside = attempt.mentioned(others) & (groups >= 0)
+        most = np.argsort(-np.bincount(groups[beside], minlength=release.groups), kind="stable")[:2]
+        rows |= beside & np.isin(groups, most)
+    return rows
+
+
+def _left_out(attempt: A, broken: Bools) -> tuple[A, Release] | None:
+    """Made again without the exposed people of today's table, as far as the policy goes; or only by another chance."""
+    method = find(attempt.policy.method)
     if "after" in method.options and not method.stateful:
         return None  # records of a growing table stay in it
-    allowed = attempt.policy.suppress * attempt.rows - attempt.repairs.left_out
-    if people > allowed:
+    if int(broken.sum()) > attempt.spare or (method.joinable and not broken.any()):
         return None
-    widened = None if attempt.widened is None else attempt.widened[~broken]
-    fewer = replace(attempt, table=attempt.table.some(np.flatnonzero(~broken)), widened=widened)
-    fewer = replace(fewer, repairs=replace(attempt.repairs, left_out=attempt.repairs.left_out + people))
-    if people and people + release.suppressed <= allowed and joinable(release):
-        joined = join_groups(release, broken, rng, keep=~broken)
-        if joined is not None:
-            return _after_joining(fewer, joined), joined.release
+    fewer = _without(attempt, broken)
     # Nothing of what was joined before is left.
     fewer = replace(fewer, repairs=replace(fewer.repairs, groups=0, rows=0), widened=None)
-    return fewer, fewer.anonymize(lambda _: None)
+    return fewer, _made(fewer, lambda _: None)
+
+
+def _without(attempt: A, rows: Bools) -> A:
+    """With fewer rows in the table."""
+    widened = None if attempt.widened is None else attempt.widened[~rows]
+    left_out = attempt.repairs.left_out + int(rows.sum())
+    repairs = replace(attempt.repairs, left_out=left_out)
+    return replace(attempt, table=attempt.table.some(np.flatnonzero(~rows)), repairs=repairs, widened=widened)
 
 
 def _after_joining(attempt: A, joined: Joined) -> A:

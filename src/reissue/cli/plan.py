@@ -1,0 +1,192 @@
+"""`reissue plan`: which method and setting protect a series at the least cost."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reissue.cli import _render
+from reissue.cli._app import NOT_MET, app
+from reissue.cli._options import (
+    DelimiterOption,
+    ForceOption,
+    JsonOption,
+    NewcomersOption,
+    SchemaOption,
+    delimiter_of,
+)
+from reissue.errors import InputError
+from reissue.words import number
+
+if TYPE_CHECKING:
+    from reissue.publishing.plan import Dynamics, Outcome, Plan
+    from reissue.publishing.plan.plan import Progress
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SHARE = {"min": 0.0, "max": 1.0}
+
+
+@app.command()
+def plan(
+    waves: Annotated[
+        list[Path], typer.Argument(metavar="WAVE...", help="The tables of the series, in order of time; one will do.")
+    ],
+    schema: SchemaOption,
+    limit: Annotated[float, typer.Option(min=0.0, max=1.0, help="How surely anybody may be linked to a value.")] = 0.75,
+    leave_out: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The share of the rows that may be left out.")
+    ] = 0.02,
+    counterfeits: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The most counterfeits, as a share of the records.")
+    ] = 0.1,
+    knowledge: Annotated[
+        str, typer.Option(metavar="form|groups", help="What readers know: what the form shows, or everyone's groups.")
+    ] = "form",
+    budget: Annotated[
+        str, typer.Option(metavar="TIME", help="How long it may take, such as 60s or 5m; 0 for as long as it takes.")
+    ] = "5m",
+    come: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Of one wave only: the share of people who come each time.")
+    ] = None,
+    go: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Of one wave only: the share of people who go each time.")
+    ] = None,
+    change: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Of one wave only: the share of values that change.")
+    ] = None,
+    policy: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="Where the recommended policy goes, with its reason.")
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", metavar="", help="Write the recommended policy into the schema file itself.")
+    ] = False,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Where a page with the frontier goes.")
+    ] = None,
+    newcomers: NewcomersOption = False,
+    force: ForceOption = False,
+    delimiter: DelimiterOption = ",",
+    as_json: JsonOption = False,
+) -> None:
+    """Try every sensible method and setting on the waves of a series; recommend the cheapest that withstands."""
+    from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
+    from reissue.files.tables import write_text
+    from reissue.publishing.plan import Limits
+    from reissue.publishing.plan import plan as planned
+    from reissue.publishing.plan.policy_text import policy_toml, with_policy
+    from reissue.report.plan_page import plan_html
+    from reissue.schema import Schema
+
+    read, seconds = Schema.load(schema), seconds_of(budget)
+    files = {"--policy": policy, "--report": report}
+    outputs = tuple(Output(option, path) for option, path in files.items() if path is not None)
+    Outputs(outputs, (*table_inputs("a wave", waves), *schema_inputs(schema, read)), force=force)
+    if write:
+        with_policy(schema.read_text(encoding="utf-8"), "", force=force, updates=False)
+    with watching() as progress:
+        made = planned(
+            waves,
+            read,
+            limits=Limits(limit, counterfeits, leave_out, knowledge),
+            dynamics=_dynamics(come, go, change),
+            budget=seconds,
+            newcomers=newcomers,
+            delimiter=delimiter_of(delimiter),
+            progress=progress,
+        )
+    text, written = policy_toml(made), []
+    if policy is not None and text is not None:
+        write_text(text, policy, force=force)
+        written.append(policy)
+    if write and text is not None:
+        whole = with_policy(schema.read_text(encoding="utf-8"), text, force=force, updates=bool(made.updates))
+        write_text(whole, schema, force=True)
+        written.append(schema)
+    if report is not None:
+        write_text(plan_html(made), report, force=force)
+        written.append(report)
+    if as_json:
+        _render.show_json({**made.as_dict(), "policy": text, "written": [str(path) for path in written]})
+    else:
+        show_plan(made)
+        _render.say(*(f"Written: {path}" for path in written))
+    if made.recommended is None:
+        raise typer.Exit(NOT_MET)
+
+
+def seconds_of(text: str) -> float | None:
+    """`60s`, `5m`, `1h`, `90`; none for 0."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip().lower())
+    if not found:
+        raise InputError("The budget must be a time such as 60s, 5m or 1h; 0 for as long as it takes.")
+    return float(found[1]) * _UNITS[found[2]] or None
+
+
+def _dynamics(come: float | None, go: float | None, change: float | None) -> "Dynamics | None":
+    from reissue.publishing.plan import Dynamics
+
+    given = {"come": come, "go": go, "change": change}
+    stated = {name: share for name, share in given.items() if share is not None}
+    return Dynamics(**stated) if stated else None
+
+
+@contextmanager
+def watching() -> "Iterator[Callable[[Progress], None]]":
+    """A bar on standard error with the setting under way and the time left, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}  (Ctrl-C: stop here)"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Planning", total=1.0, left="")
+
+        def show(now: "Progress") -> None:
+            left = "" if now.left is None else f"about {max(now.left, 1):.0f} s left"
+            told = f"Setting {min(now.done + 1, now.settings)} of {now.settings}: {now.now}"
+            bar.update(task, completed=now.done / max(now.settings, 1), description=told, left=left)
+
+        yield show
+
+
+_HEADINGS = ("", "setting", "outcome", "releases", "exposed", "surest", "loss", "queries", "margins", "counterfeits")
+
+
+def show_plan(made: "Plan") -> None:
+    """The situation, the frontier as a table, and the recommendation in words."""
+    _render.say(*made.situation)
+    frontier = {one.setting.name for one in made.frontier}
+    best = None if made.recommended is None else made.recommended.setting.name
+    rows = [_row(one, one.setting.name == best, one.setting.name in frontier) for one in made.outcomes]
+    title = "A guess: the waves after the first were simulated" if made.guess else ""
+    _render.show_table([*_HEADINGS, "left out", "CPU s"], rows, title)
+    _render.say("> recommended; * on the frontier: no other setting is better in every respect.")
+    why = [f"{one.setting.name}: {one.reason}" for one in made.outcomes if one.verdict == "impossible"]
+    _render.say(*why[:5])
+    _render.say(*made.sentences)
+
+
+def _row(one: "Outcome", best: bool, frontier: bool) -> list[str]:
+    mark = ">" if best else "*" if frontier else ""
+    if not one.steps:
+        return [mark, one.setting.name, str(one.verdict), "0", *["–"] * 7, f"{one.seconds:.1f}"]
+    shares = (one.loss, one.query_error, one.margin_error)
+    return [
+        mark,
+        one.setting.name,
+        str(one.verdict),
+        str(one.published),
+        number(one.exposed),
+        f"{one.risk or 0:.2f}",
+        *(f"{share or 0:.1%}" for share in shares),
+        number(one.counterfeits),
+        number(one.left_out),
+        f"{one.seconds:.1f}",
+    ]

@@ -1,0 +1,257 @@
+"""What a plan found: each setting with its cost and its risk, the frontier, and the cheapest that withstands."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from reissue.publishing.plan.settings import Limits, Setting
+from reissue.words import plural
+
+__all__ = ["Outcome", "Plan", "Step", "Verdict", "ordered"]
+
+
+class Verdict(StrEnum):
+    """How a rehearsal ended."""
+
+    WITHSTOOD = "withstood"
+    EXPOSED = "exposed"
+    TOO_COSTLY = "too costly"
+    """More counterfeits than allowed."""
+    IMPOSSIBLE = "impossible"
+    """The method cannot publish such tables, or the attack cannot follow them."""
+    UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One release of a rehearsal."""
+
+    rows: int
+    published: int
+    loss: float
+    query_error: float
+    """Half of the random count queries are off by this share or less."""
+    margin_error: float
+    """How far the shares of sensitive values are off, at worst."""
+    counterfeits: int
+    left_out: int
+    joined: int
+    """Groups that were joined with neighbours, because people in them would have been exposed."""
+    exposed: int
+    risk: float
+    """How surely anybody is linked to a value, after this release."""
+    knowledge: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One setting: how far it came, what it cost, and whom it exposed."""
+
+    setting: Setting
+    steps: tuple[Step, ...]
+    verdict: Verdict
+    reason: str = ""
+    room: int | None = None
+    """How many releases of a simulated continuation could be published, too; None: not looked at."""
+    seconds: float = 0.0
+
+    @property
+    def published(self) -> int:
+        """How many releases could go out."""
+        return len(self.steps) - (self.verdict in {Verdict.EXPOSED, Verdict.TOO_COSTLY} and bool(self.steps))
+
+    def _mean(self, of: Callable[[Step], float]) -> float | None:
+        return sum(map(of, self.steps)) / len(self.steps) if self.steps else None
+
+    @property
+    def loss(self) -> float | None:
+        """Mean information loss of a release."""
+        return self._mean(lambda step: step.loss)
+
+    @property
+    def query_error(self) -> float | None:
+        """Mean over releases."""
+        return self._mean(lambda step: step.query_error)
+
+    @property
+    def margin_error(self) -> float | None:
+        """Mean over releases."""
+        return self._mean(lambda step: step.margin_error)
+
+    @property
+    def rows(self) -> int:
+        """Rows of all tables that were looked at."""
+        return sum(step.rows for step in self.steps)
+
+    @property
+    def counterfeits(self) -> int:
+        """Counterfeits of all releases."""
+        return sum(step.counterfeits for step in self.steps)
+
+    @property
+    def left_out(self) -> int:
+        """Rows left out of all releases."""
+        return sum(step.left_out for step in self.steps)
+
+    @property
+    def exposed(self) -> int:
+        """People whom the last release would have exposed."""
+        return self.steps[-1].exposed if self.steps else 0
+
+    @property
+    def risk(self) -> float | None:
+        """How surely anybody is linked to a value, in any release."""
+        return max((step.risk for step in self.steps), default=None)
+
+    @property
+    def cost(self) -> float:
+        """What is compared: loss, and counterfeits and people left out as shares of the records."""
+        return (self.loss or 0.0) + (self.counterfeits + self.left_out) / max(self.rows, 1)
+
+    def beats(self, other: "Outcome") -> bool:
+        """Whether it is nowhere worse, and somewhere better."""
+        mine, theirs = self.measures, other.measures
+        return all(a <= b for a, b in zip(mine, theirs, strict=True)) and mine != theirs
+
+    @property
+    def measures(self) -> tuple[float, ...]:
+        """Shares exposed, of counterfeits and left out, and the loss: less is better in each."""
+        rows = max(self.rows, 1)
+        shares = (self.exposed / max(self.steps[-1].rows, 1), self.counterfeits / rows, self.left_out / rows)
+        return (*shares, self.loss or 0.0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers, texts and lists."""
+        names = ("published", "loss", "query_error", "margin_error", "counterfeits", "left_out", "exposed", "risk")
+        setting = {
+            "method": self.setting.method,
+            "require": self.setting.require,
+            "options": dict(self.setting.options),
+        }
+        found = {name: getattr(self, name) for name in names}
+        ended = {"verdict": str(self.verdict), "reason": self.reason, "room": self.room, "cpu_seconds": self.seconds}
+        return {**setting, **ended, **found, "releases": [asdict(step) for step in self.steps]}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every setting that was tried, and the cheapest that stays below the limit with room to go on."""
+
+    limits: Limits
+    situation: tuple[str, ...]
+    """What the waves show, in sentences."""
+    waves: int
+    outcomes: tuple[Outcome, ...]
+    """In the order of their cost, as far as it is known."""
+    recommended: Outcome | None
+    further: int
+    """How many releases there should be room for."""
+    guess: bool = False
+    """Whether the waves after the first were simulated."""
+    untried: tuple[Setting, ...] = ()
+    stopped: str = ""
+    """Why not everything was tried, as a sentence; empty if all was."""
+    updates: Mapping[str, Any] = field(default_factory=dict)
+    """The `[updates]` section that the policy needs beside it: how values were seen to change."""
+
+    @property
+    def frontier(self) -> tuple[Outcome, ...]:
+        """The settings that no other one beats in every respect."""
+        some = [one for one in self.outcomes if one.steps]
+        return tuple(one for one in some if not any(other.beats(one) for other in some))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers, texts and lists."""
+        best = self.recommended
+        frontier = {one.setting.name for one in self.frontier}
+        return {
+            "guess": self.guess,
+            "waves": self.waves,
+            "limits": asdict(self.limits),
+            "situation": list(self.situation),
+            "outcomes": [{**one.as_dict(), "frontier": one.setting.name in frontier} for one in self.outcomes],
+            "untried": [setting.name for setting in self.untried],
+            "stopped": self.stopped,
+            "recommended": None if best is None else best.setting.name,
+            "sentences": list(self.sentences),
+        }
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The recommendation in plain words."""
+        told = [*self._guessed(), *(self._found() if self.recommended is not None else self._nothing())]
+        if self.stopped:
+            told.append(self.stopped)
+        return tuple(told)
+
+    def _guessed(self) -> list[str]:
+        if not self.guess:
+            return []
+        return ["This is a guess: only the first wave is yours, the others were simulated. Plan again with two waves."]
+
+    def _found(self) -> list[str]:
+        best = self.recommended
+        if best is None:
+            return []
+        waves = "simulated waves" if self.guess else "waves"
+        surely = f"more surely than {self.limits.limit:g}, all releases solved for everyone at once"
+        safe = f"nobody could be linked to a value {surely} (at worst {best.risk or 0:.2f}; {_readers(best)})"
+        return [
+            f"Recommended: {best.setting.name}. All {self.waves} {waves} could be published, and {safe}.",
+            f"It costs: {_cost(best)}",
+            self._room(best),
+            *self._cheaper(best),
+        ]
+
+    def _room(self, best: Outcome) -> str:
+        if not best.room:
+            return "Whether there is room for further releases was not tried."
+        room = f"{plural(best.room, 'further release')} of a simulated continuation could be published, too"
+        return f"Room to go on: {room} (a guess: people come, go and change as they did so far)."
+
+    def _cheaper(self, best: Outcome) -> list[str]:
+        """Why nothing that costs less would do."""
+        less = [one for one in self.outcomes if one.verdict == Verdict.EXPOSED and one.cost < best.cost]
+        if not less:
+            return []
+        nearest = max(less, key=lambda one: (one.published, -one.exposed))
+        why = f"{nearest.setting.name} would have exposed {_people(nearest.exposed)} at release {len(nearest.steps)}"
+        return [f"What costs less does not suffice: {why}."]
+
+    def _nothing(self) -> list[str]:
+        fine = [one for one in self.outcomes if one.verdict == Verdict.WITHSTOOD]
+        told = ["Nothing that was tried stays below the limit within what may be spent."]
+        if fine:
+            longest = max(fine, key=lambda one: one.room or 0)
+            room = f"{longest.setting.name} could publish {longest.room or 0} of them"
+            more = f"none as many more of a simulated continuation ({self.further})"
+            told = [f"Some settings withstand these {self.waves} waves, but {more}; {room}."]
+        ways = ["allow more people left out or more counterfeits", "generalize or drop a quasi-identifier"]
+        return [*told, f"What may help: {', '.join(ways)}, or publish less often."]
+
+
+def _readers(one: Outcome) -> str:
+    """What readers were taken to know."""
+    knows = one.steps[-1].knowledge if one.steps else ""
+    return "readers know everyone's group" if knows == "groups" else "readers have a register of who is in it"
+
+
+def _cost(one: Outcome) -> str:
+    rows = max(one.rows, 1)
+    return (
+        f"{one.loss or 0:.1%} information loss; half of random count queries are off by {one.query_error or 0:.1%} or "
+        f"less, shares of sensitive values by {one.margin_error or 0:.1%} at worst; over all releases "
+        f"{plural(one.counterfeits, 'counterfeit')} ({one.counterfeits / rows:.1%} of the records) and "
+        f"{_people(one.left_out)} left out ({one.left_out / rows:.1%})."
+    )
+
+
+def _people(number: int) -> str:
+    return "1 person" if number == 1 else f"{number:,} people"
+
+
+def ordered(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """By what they cost; those that published nothing last."""
+    return tuple(sorted(outcomes, key=lambda one: (not one.steps, one.cost)))

@@ -1,0 +1,180 @@
+"""plan: which method and setting protect a series at the least cost, by trying them on its own waves.
+
+Settings are tried in the order of what the first wave would lose, so the first that withstands is the cheapest; a
+setting is given up at the first release that could not go out. A setting that withstands is tried on as many simulated
+waves again: the cheapest that publishes these, too, is recommended. What is left of the time goes to the others.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from reissue.data.table import Table
+from reissue.errors import InputError
+from reissue.publishing.plan.continuation import Dynamics, continued
+from reissue.publishing.plan.outcome import Outcome, Plan, Verdict, ordered
+from reissue.publishing.plan.rehearsal import LIGHT, Rehearsal, first_loss, rehearse
+from reissue.publishing.plan.settings import Limits, Setting, sensible
+from reissue.publishing.plan.waves import Waves, read_waves
+from reissue.schema import Schema
+
+__all__ = ["Progress", "plan"]
+
+_SIMULATED = 4
+"""Waves that are simulated after a single one."""
+_TIME = "The time was up: not tried to the end: {untried}. More time (`budget`) may find more."
+_CANCELLED = "Cancelled. Not tried to the end: {untried}."
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a plan is."""
+
+    done: int
+    """Settings that are done with."""
+    settings: int
+    now: str
+    """The setting under way."""
+    seconds: float
+    """Since it began."""
+    left: float | None
+    """Seconds that the rest may take, by what settings took so far; None: not known yet."""
+
+
+class _OutOfTimeError(Exception):
+    """The time is up."""
+
+
+@dataclass(eq=False)
+class _Search:
+    """A plan under way: what was found so far survives whatever stops it."""
+
+    waves: Waves
+    limits: Limits
+    budget: float | None
+    report: Callable[[Progress], None]
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    waiting: list[Setting] = field(default_factory=list)
+    recommended: Outcome | None = None
+    started: float = field(default_factory=time.monotonic)
+    further: tuple[Table, ...] = ()
+
+    def run(self, settings: Sequence[Setting]) -> str:
+        """Try settings; returns why it stopped early, or nothing."""
+        self.waiting = list(settings)
+        try:
+            self._order()
+            while self.waiting:
+                self._try(self.waiting[0])
+                self.waiting.pop(0)
+        except _OutOfTimeError:
+            return self._unfinished(_TIME)
+        except KeyboardInterrupt:
+            return self._unfinished(_CANCELLED)
+        return ""
+
+    def _unfinished(self, text: str) -> str:
+        return text.format(untried="; ".join(setting.name for setting in self.waiting))
+
+    def _order(self) -> None:
+        """Sort by what the first wave loses; what cannot publish it is done with."""
+        costs = {}
+        for setting in list(self.waiting):
+            self._watch(setting)
+            found = first_loss(setting, self.waves, self.limits)
+            if isinstance(found, str):
+                self.outcomes[setting.name] = Outcome(setting, (), Verdict.IMPOSSIBLE, found)
+                self.waiting.remove(setting)
+            else:
+                costs[setting.name] = found
+        self.waiting.sort(key=lambda setting: costs[setting.name])
+
+    def _try(self, setting: Setting) -> None:
+        rehearsal = Rehearsal.of(setting, self.waves.schema, self.limits)
+        for table in self.waves.tables:
+            self._watch(setting)
+            rehearsal = rehearse(rehearsal, [table], lambda: None)
+            self.outcomes[setting.name] = replace(rehearsal, verdict=_so_far(rehearsal, self.waves)).outcome(self.waves)
+            if rehearsal.over:
+                return
+        if self.recommended is None:
+            self._room(setting, rehearsal)
+
+    def _room(self, setting: Setting, rehearsal: Rehearsal) -> None:
+        """Whether as many simulated waves could be published, too: then nothing costs less."""
+        further = rehearse(replace(rehearsal, effort=LIGHT), self.further, lambda: self._watch(setting))
+        room = len(further.steps) - len(self.waves.tables) - further.over
+        outcome = replace(self.outcomes[setting.name], room=room, seconds=further.seconds)
+        self.outcomes[setting.name] = outcome
+        if not further.over:
+            self.recommended = outcome
+
+    def _watch(self, setting: Setting) -> None:
+        """Say how far it is; stop when the time is up."""
+        seconds = time.monotonic() - self.started
+        if self.budget is not None and seconds > self.budget:
+            raise _OutOfTimeError
+        done = len([one for one in self.outcomes.values() if one.verdict != Verdict.UNFINISHED])
+        total = len({*self.outcomes, *(one.name for one in self.waiting)})
+        left = seconds / done * (total - done) if done else None
+        if left is not None and self.budget is not None:
+            left = min(left, self.budget - seconds)
+        self.report(Progress(done, total, setting.name, seconds, left))
+
+
+def _so_far(rehearsal: Rehearsal, waves: Waves) -> Verdict:
+    if rehearsal.over or len(rehearsal.steps) == len(waves.tables):
+        return rehearsal.verdict
+    return Verdict.UNFINISHED
+
+
+def plan(
+    waves: Sequence[Any],
+    schema: Schema,
+    *,
+    limits: Limits | None = None,
+    dynamics: Dynamics | None = None,
+    settings: Sequence[Setting] | None = None,
+    budget: float | None = None,
+    further: int | None = None,
+    seed: int = 0,
+    newcomers: bool = False,
+    delimiter: str = ",",
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Plan:
+    """Try every sensible method and setting on the waves of a series, and recommend the cheapest that withstands.
+
+    `waves` are dataframes or files in order of time. Of a single one the others are simulated by `dynamics` (how many
+    come, go and change), and all that follows is marked as a guess. `budget` is how many seconds it may take: the
+    cheapest settings come first, and what was not tried is told. It can be interrupted: what was found is returned.
+    `further` is how many releases there must be room for; as many again as there are waves by default.
+    """
+    limits = limits or Limits()
+    if budget is not None and budget <= 0:
+        raise InputError("The budget must be a number of seconds above 0.")
+    given = read_waves(waves, schema, delimiter=delimiter, newcomers=newcomers)
+    rng, guess = np.random.default_rng(seed), len(given.tables) == 1
+    if guess:
+        given = continued(given, _SIMULATED, rng, dynamics or Dynamics())
+    elif dynamics is not None:
+        raise InputError("How many come, go and change is stated for a single wave only; several show it themselves.")
+    known = given.with_updates()
+    search = _Search(known, limits, budget, progress)
+    room = len(known.tables) if further is None else further
+    search.further = continued(known, room, rng).tables[len(known.tables) :]
+    stopped = search.run(sensible(known) if settings is None else settings)
+    return Plan(
+        limits,
+        known.sentences,
+        len(known.tables),
+        ordered(list(search.outcomes.values())),
+        search.recommended,
+        room,
+        guess,
+        tuple(setting for setting in search.waiting if setting.name not in search.outcomes),
+        stopped,
+        {} if schema.updates else dict(known.schema.updates),
+    )

@@ -1,0 +1,212 @@
+"""A rehearsal: the waves published by one setting as `publish` would, in memory; nothing is recorded."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Ints, State
+from reissue.algorithms import find
+from reissue.attacks.findings import Finding, Status
+from reissue.attacks.joint.state import Effort, add, companions, judge
+from reissue.attacks.run import cannot_run
+from reissue.data.table import Table
+from reissue.errors import CannotRunError, InputError, NotMetError
+from reissue.kernels.everyone.iterative_scaling import Scaling
+from reissue.policy import Policy
+from reissue.published import read_published
+from reissue.published.series import Series
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.plan.outcome import Outcome, Step, Verdict
+from reissue.publishing.plan.settings import Limits, Setting
+from reissue.publishing.plan.waves import Waves
+from reissue.publishing.repair.mending import Attempt, make_and_mend
+from reissue.release.release import Release
+from reissue.schema import Schema
+from reissue.utility import compare
+
+__all__ = ["LIGHT", "Rehearsal", "first_loss", "rehearse"]
+
+EFFORT = Effort(story=False, scaling=Scaling(sweeps=20))
+"""Of the attack on a wave: half of what the gate takes, and no story."""
+LIGHT = replace(EFFORT, window=4)
+"""On waves that are guesses anyway."""
+_WIDEST = 0.4
+"""Where mending would widen more rows than this share, larger groups for everyone cost less."""
+_QUERIES = 200
+_SEED = 1
+"""The same random queries for every setting, so that they can be compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What the joint attack found, and what it needs for the next release."""
+
+    finding: Finding
+    state: State | None
+
+    @property
+    def exposed(self) -> Ints:
+        return np.empty(0, np.int64) if self.state is None else np.asarray(self.state["exposed"])
+
+    def companions(self, people: Ints) -> list[Ints]:
+        return [] if self.state is None else companions(self.state, people)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Wave(Attempt):
+    """A wave that is to become the next release."""
+
+    schema: Schema
+    number: int
+    earlier: tuple[Release, ...]
+    state: State | None
+    effort: Effort = EFFORT
+
+    def anonymize(self, progress: Callable[[float], None]) -> Release:
+        """The release, knowing what went before."""
+        method, policy = find(self.policy.method), self.policy
+        more: dict[str, Any] = dict(policy.options)
+        if method.stateful:
+            more |= {"memory": self.earlier[-1].draft.memory if self.earlier else {}, "newcomers": True}
+        elif "after" in method.options:
+            more["after"] = self._after(accepts_history=method.accepts_history)
+        return anonymize(
+            self.table,
+            self.schema,
+            policy.require,
+            method=policy.method,
+            boxes=policy.boxes,
+            suppress=self.suppress,
+            seed=self.seed(),
+            progress=progress,
+            **more,
+        )
+
+    def _after(self, *, accepts_history: bool) -> Any:
+        last = self.earlier[-1].draft.memory if self.earlier else {}
+        if accepts_history and last:
+            return last["chains"]
+        return [one.tables["release"] for one in self.earlier]
+
+    def seed(self) -> int:
+        """The same for every setting."""
+        return 1000 * self.number + self.repairs.turns
+
+    def attack(self, release: Release, _: Callable[[float], None]) -> _Found:
+        """What all releases so far give away together."""
+        series = Series((read_published(release, self.schema),), self.schema, numbers=(self.number,))
+        try:
+            state = add(self.state, series, self.effort)
+        except CannotRunError as obstacle:
+            return _Found(cannot_run("joint", (self.number,), obstacle), None)
+        return _Found(judge(state, series), state)
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """A setting on its way through the waves; `advance` publishes the next one."""
+
+    setting: Setting
+    schema: Schema
+    policy: Policy
+    steps: tuple[Step, ...] = ()
+    verdict: Verdict = Verdict.UNFINISHED
+    reason: str = ""
+    earlier: tuple[Release, ...] = field(default=(), repr=False)
+    state: State | None = field(default=None, repr=False)
+    seconds: float = 0.0
+    effort: Effort = EFFORT
+
+    @classmethod
+    def of(cls, setting: Setting, schema: Schema, limits: Limits) -> "Rehearsal":
+        """Before the first wave."""
+        schema = replace(schema, policy=setting.policy(limits))
+        return cls(setting, schema, Policy.of(schema))
+
+    @property
+    def over(self) -> bool:
+        """Whether it cannot go on."""
+        return self.verdict not in {Verdict.UNFINISHED, Verdict.WITHSTOOD}
+
+    def advance(self, table: Table) -> "Rehearsal":
+        """After the next wave."""
+        started, number = time.process_time(), len(self.steps) + 1
+        table = replace(table, schema=self.schema)
+        wave = _Wave(
+            table=table,
+            policy=self.policy,
+            schema=self.schema,
+            number=number,
+            earlier=self.earlier,
+            state=self.state,
+            effort=self.effort,
+        )
+        try:
+            wave, release, found = make_and_mend(wave, _Wave.attack, widest=_WIDEST)
+        except (InputError, NotMetError) as problem:
+            return self.stopped(Verdict.IMPOSSIBLE, str(problem), started)
+        step = _step(wave, release, found, table, time.process_time() - started)
+        made = replace(self, steps=(*self.steps, step))
+        if found.finding.status == Status.NOT_RUN:
+            return made.stopped(Verdict.IMPOSSIBLE, found.finding.sentence, started)
+        if step.exposed:
+            return made.stopped(Verdict.EXPOSED, found.finding.sentence, started)
+        if step.counterfeits > (self.policy.counterfeits or 0) * step.published:
+            return made.stopped(Verdict.TOO_COSTLY, "It needs more counterfeits than allowed.", started)
+        earlier = (*self.earlier, release)[-1 if find(self.policy.method).stateful else 0 :]
+        seconds = self.seconds + time.process_time() - started
+        return replace(made, earlier=earlier, state=found.state, seconds=seconds)
+
+    def stopped(self, verdict: Verdict, reason: str, started: float) -> "Rehearsal":
+        """It cannot go on."""
+        seconds = self.seconds + time.process_time() - started
+        return replace(self, verdict=verdict, reason=reason, seconds=seconds, earlier=(), state=None)
+
+    def outcome(self, waves: Waves, room: int | None = None) -> Outcome:
+        """What is known of it so far."""
+        return Outcome(self.setting, self.steps[: len(waves.tables)], self.verdict, self.reason, room, self.seconds)
+
+
+def rehearse(rehearsal: Rehearsal, tables: Sequence[Table], watch: Callable[[], None]) -> Rehearsal:
+    """Publish some waves, until one of them cannot be; `watch` is called before each of them."""
+    for table in tables:
+        watch()
+        rehearsal = rehearsal.advance(table)
+        if rehearsal.over:
+            return rehearsal
+    return replace(rehearsal, verdict=Verdict.WITHSTOOD)
+
+
+def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | str:
+    """What the first wave would lose by itself; or why the method cannot publish it."""
+    rehearsal = Rehearsal.of(setting, waves.schema, limits)
+    table = replace(waves.tables[0], schema=rehearsal.schema)
+    wave = _Wave(table=table, policy=rehearsal.policy, schema=rehearsal.schema, number=1, earlier=(), state=None)
+    try:
+        release = wave.anonymize(lambda _: None)
+    except (InputError, NotMetError) as problem:
+        return str(problem)
+    return compare(table, release, rehearsal.schema, queries=0).loss
+
+
+def _step(wave: _Wave, release: Release, found: _Found, table: Table, seconds: float) -> Step:
+    """One release in numbers."""
+    lost = compare(table, release, wave.schema, queries=_QUERIES, seed=_SEED)
+    margins: Mapping[str, float] = lost.margins
+    return Step(
+        rows=table.rows,
+        published=lost.published,
+        loss=lost.loss,
+        query_error=0.0 if lost.queries is None else lost.queries.median,
+        margin_error=max((margins.get(name, 0.0) for name in wave.schema.sensitive), default=0.0),
+        counterfeits=release.counterfeits,
+        left_out=release.suppressed + wave.repairs.left_out,
+        joined=wave.repairs.groups,
+        exposed=int(found.finding.people or 0),
+        risk=float(found.finding.worst or 0.0),
+        knowledge=str(found.finding.details.get("knowledge", "")),
+        seconds=seconds,
+    )

@@ -1,0 +1,82 @@
+"""`reissue plan` from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reissue import synth
+from reissue.cli._app import BAD_INPUT, FINE, NOT_MET, run
+from reissue.cli.plan import seconds_of
+from reissue.errors import InputError
+from reissue.policy import Policy
+from reissue.schema import Schema
+
+
+@pytest.fixture
+def waves(tmp_path: Path) -> list[str]:
+    paths = []
+    for number, month in enumerate(synth.Population(seed=3, people=150).months(2)):
+        paths.append(str(tmp_path / f"m{number}.csv"))
+        month.write_csv(paths[-1])
+    (tmp_path / "s.toml").write_text("# a remark\n" + synth.schema().with_roles({"hospital": "drop"}).dumps())
+    return paths
+
+
+def test_a_plan_writes_policy_page_and_schema(
+    waves: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema, policy, page = (tmp_path / name for name in ("s.toml", "p.toml", "p.html"))
+    asked = ["plan", *waves, "--schema", str(schema), "--leave-out", "0.05"]
+    code = run([*asked, "--policy", str(policy), "--report", str(page), "--write"])
+    shown = capsys.readouterr().out
+    assert code == FINE, shown
+    assert "Recommended: " in shown
+    assert "on the frontier" in shown
+    assert "[policy]" in policy.read_text()
+    assert "<svg" in page.read_text()
+    written = schema.read_text()
+    assert written.startswith("# a remark")
+    assert Policy.of(Schema.load(schema)).limit == 0.75
+    assert run([*asked, "--write"]) == BAD_INPUT
+    assert schema.read_text() == written
+
+
+def test_nothing_that_suffices_ends_with_1_and_json(
+    waves: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["plan", *waves, "--schema", str(tmp_path / "s.toml"), "--limit", "0.01", "--json"]
+    assert run([*asked, "--policy", str(tmp_path / "p.toml")]) == NOT_MET
+    told = json.loads(capsys.readouterr().out)
+    assert told["recommended"] is None
+    assert told["policy"] is None
+    assert told["written"] == []
+    assert not (tmp_path / "p.toml").exists()
+
+
+def test_one_wave_is_a_guess(waves: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["plan", waves[0], "--schema", str(tmp_path / "s.toml"), "--come", "0.1", "--go", "0", "--budget", "20s"]
+    run([*asked, "--json"])
+    assert json.loads(capsys.readouterr().out)["guess"] is True
+    assert run(["plan", *waves, "--schema", str(tmp_path / "s.toml"), "--come", "0.1"]) == BAD_INPUT
+
+
+def test_budgets() -> None:
+    assert seconds_of("60s") == 60
+    assert seconds_of("1.5m") == 90
+    assert seconds_of("2h") == 7200
+    assert seconds_of("45") == 45
+    assert seconds_of("0") is None
+    for text in ("soon", "-3s", "3d", ""):
+        with pytest.raises(InputError, match="time such as 60s"):
+            seconds_of(text)
+
+
+def test_wrong_input_writes_nothing(waves: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = str(tmp_path / "s.toml")
+    assert run(["plan", "nowhere.csv", "--schema", schema]) == BAD_INPUT
+    assert run(["plan", *waves, "--schema", schema, "--budget", "soon"]) == BAD_INPUT
+    assert run(["plan", *waves, "--schema", schema, "--policy", waves[0]]) == BAD_INPUT
+    assert run(["plan", *waves, "--schema", schema, "--limit", "7"]) == BAD_INPUT
+    assert run(["plan", *waves, "--schema", schema, "--knowledge", "nothing"]) == BAD_INPUT
+    assert "Error" in capsys.readouterr().err

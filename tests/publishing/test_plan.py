@@ -1,0 +1,201 @@
+"""plan: settings tried on waves, the frontier, the recommendation, and the policy that it writes."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue import synth
+from reissue.errors import DataError, InputError, SchemaError
+from reissue.ledger import Ledger
+from reissue.policy import Policy
+from reissue.publishing.plan import Dynamics, Limits, Outcome, Plan, Setting, Step, plan
+from reissue.publishing.plan.continuation import continued
+from reissue.publishing.plan.outcome import Verdict
+from reissue.publishing.plan.policy_text import policy_toml, with_policy
+from reissue.publishing.plan.settings import sensible
+from reissue.publishing.plan.waves import read_waves
+from reissue.publishing.publish import publish_next
+from reissue.report.plan_page import plan_html
+from reissue.schema import Schema
+
+SCHEMA = synth.schema().with_roles({"hospital": "drop"})
+
+
+def months(people: int = 150, count: int = 3, seed: int = 1) -> list[pl.DataFrame]:
+    return list(synth.Population(seed=seed, people=people).months(count))
+
+
+def still(people: int = 150, count: int = 3) -> list[pl.DataFrame]:
+    """Months in which nobody's disease changes."""
+    frames = months(people, count)
+    first = pl.concat(frames).unique("patient", keep="first", maintain_order=True).select("patient", "disease")
+    return [frame.drop("disease").join(first, on="patient", maintain_order="left") for frame in frames]
+
+
+POOLS = [Setting("pool", "k=5 & l=3"), Setting("pool", "k=30 & simple-l=4"), Setting("pool", "k=60 & simple-l=4")]
+
+
+@pytest.fixture(scope="module")
+def planned() -> Plan:
+    return plan(months(), SCHEMA, settings=[*POOLS, Setting("pool", "k=400")], further=1)
+
+
+def test_the_cheapest_setting_that_withstands_is_recommended(planned: Plan) -> None:
+    best = planned.recommended
+    assert best is not None
+    assert best.verdict == Verdict.WITHSTOOD
+    assert best.room == 1
+    assert all(step.exposed == 0 and step.risk <= 0.75 + 1e-6 for step in best.steps)
+    cheaper = [one for one in planned.outcomes if one.steps and one.verdict == Verdict.WITHSTOOD and one.room]
+    assert best.cost == min(one.cost for one in cheaper)
+    loose = next(one for one in planned.outcomes if one.setting == POOLS[0])
+    assert loose.verdict == Verdict.EXPOSED
+    assert loose.published < 3
+    assert loose.exposed > 0
+
+
+def test_what_cannot_be_published_says_why(planned: Plan) -> None:
+    impossible = next(one for one in planned.outcomes if one.setting.require == "k=400")
+    assert impossible.verdict == Verdict.IMPOSSIBLE
+    assert impossible.reason
+    assert not impossible.steps
+
+
+def test_a_plan_is_plain_json_and_a_page(planned: Plan) -> None:
+    told = json.loads(json.dumps(planned.as_dict()))
+    assert told["recommended"] == planned.recommended.setting.name  # type: ignore[union-attr]
+    assert {one["verdict"] for one in told["outcomes"]} >= {"withstood", "exposed", "impossible"}
+    assert all(len(one["releases"]) <= 3 for one in told["outcomes"])
+    page = plan_html(planned)
+    assert "<script" not in page
+    assert page.count("<svg") > 1
+    assert planned.recommended.setting.require.replace("&", "&amp;") in page  # type: ignore[union-attr]
+
+
+def test_the_policy_it_writes_is_read_and_says_why(planned: Plan) -> None:
+    text = policy_toml(planned)
+    assert text is not None
+    assert text.startswith("# Proposed by `reissue plan`. Recommended: pool")
+    schema = Schema.loads(with_policy(SCHEMA.dumps(), text, force=False, updates=True))
+    policy = Policy.of(schema)
+    assert policy.limit == 0.75
+    assert policy.attacks == ("joint",)
+    assert "chances" in schema.updates
+    with pytest.raises(InputError, match="policy already"):
+        with_policy(schema.dumps(), text, force=False, updates=True)
+    assert Schema.loads(with_policy(schema.dumps(), text, force=True, updates=True)).policy == schema.policy
+
+
+def test_what_a_rehearsal_shows_is_what_publish_gives(tmp_path: Path, planned: Plan) -> None:
+    text = policy_toml(planned)
+    assert text is not None
+    schema = Schema.loads(with_policy(SCHEMA.dumps(), text, force=False, updates=True))
+    with Ledger.create(tmp_path / "x.ledger", schema) as ledger:
+        made = [publish_next(month, ledger, seed=number) for number, month in enumerate(months())]
+    steps = planned.recommended.steps  # type: ignore[union-attr]
+    assert len(steps) == len(made)
+    for step, one in zip(steps, made, strict=True):
+        worst = one.findings["joint"].worst or 0.0
+        assert worst == pytest.approx(step.risk, abs=0.1)
+
+
+def test_a_plan_can_be_cancelled_without_loss() -> None:
+    seen = []
+
+    def cancel(progress: object) -> None:
+        seen.append(progress)
+        if len(seen) == 6:
+            raise KeyboardInterrupt
+
+    made = plan(months(100, 2), SCHEMA, settings=POOLS, further=1, progress=cancel)
+    assert made.stopped.startswith("Cancelled")
+    assert made.outcomes
+    assert made.untried or any(one.verdict == Verdict.UNFINISHED for one in made.outcomes) or made.recommended is None
+
+
+def test_when_the_time_is_up_it_says_what_was_not_tried() -> None:
+    made = plan(months(100, 2), SCHEMA, settings=POOLS, budget=1e-9)
+    assert made.recommended is None
+    assert [setting.name for setting in made.untried] == [setting.name for setting in POOLS]
+    assert POOLS[2].name in made.stopped
+
+
+def test_with_one_wave_everything_is_marked_as_a_guess() -> None:
+    made = plan(months(120, 1), SCHEMA, settings=[POOLS[1]], dynamics=Dynamics(0.05, 0.05, 0.1), further=1)
+    assert made.guess
+    assert made.waves == 5
+    assert made.sentences[0].startswith("This is a guess")
+    assert "A guess" in plan_html(made)
+    with pytest.raises(InputError, match="single wave"):
+        plan(months(50, 2), SCHEMA, dynamics=Dynamics())
+    with pytest.raises(InputError, match="below 1"):
+        Dynamics(come=1.5)
+
+
+def test_settings_fit_the_situation() -> None:
+    changing = {one.method for one in sensible(read_waves(months(), SCHEMA))}
+    assert {"pool", "distinct"} <= changing
+    assert not changing & {"invariance", "equivalence", "correspondence", "providers"}
+    staying = {one.method for one in sensible(read_waves(still(), SCHEMA))}
+    assert {"pool", "invariance", "equivalence"} <= staying
+    assert "distinct" not in staying
+    first = still(150, 1)[0]
+    more = first.with_columns(pl.col("patient") + 10_000)
+    growing = {one.method for one in sensible(read_waves([first, pl.concat([first, more])], SCHEMA))}
+    assert "correspondence" in growing
+    with_hospitals = {one.method for one in sensible(read_waves(still(), synth.schema()))}
+    assert "providers" in with_hospitals
+
+
+def test_no_setting_asks_for_more_values_than_the_waves_have() -> None:
+    """Where one value is most of a wave, no share can be asked for."""
+    frames = [frame.with_columns(disease=pl.lit("flu")) for frame in months(80, 2)]
+    assert all("l=" not in one.require for one in sensible(read_waves(frames, SCHEMA)) if one.method == "pool")
+
+
+def test_a_continuation_is_like_the_waves() -> None:
+    waves = read_waves(months(600, 3), SCHEMA)
+    longer = continued(waves, 3, np.random.default_rng(0))
+    assert len(longer.tables) == 6
+    assert all(400 < table.rows < 800 for table in longer.tables)
+    more = replace(longer, tables=longer.tables[2:])
+    assert more.gone == pytest.approx(waves.gone, abs=0.05)
+    assert more.come == pytest.approx(waves.come, abs=0.05)
+    assert more.changed == pytest.approx(waves.changed, abs=0.03)
+    stated = continued(replace(waves, tables=waves.tables[:1]), 4, np.random.default_rng(0), Dynamics(0.2, 0.1, 0.3))
+    assert stated.come == pytest.approx(0.2, abs=0.05)
+    assert stated.gone == pytest.approx(0.1, abs=0.03)
+    assert stated.changed == pytest.approx(0.3, abs=0.05)
+
+
+def test_bad_waves_are_refused() -> None:
+    frame = months(60, 1)[0]
+    with pytest.raises(InputError, match="list of tables"):
+        plan([], SCHEMA)
+    with pytest.raises(SchemaError, match="identifier and a sensitive"):
+        plan([frame], Schema.of_columns(quasi=["age"], sensitive=["disease"]))
+    strangers = frame.with_columns(pl.col("patient") + 5000)
+    with pytest.raises(DataError, match="newcomers"):
+        plan([frame, strangers], SCHEMA)
+    with pytest.raises(DataError, match="wave 2"):
+        plan([frame, frame.with_columns(pl.col("age").cast(pl.String))], SCHEMA)
+
+
+def test_the_frontier_holds_what_no_other_setting_beats() -> None:
+    def outcome(name: str, loss: float, exposed: int, out: int = 0) -> Outcome:
+        step = Step(100, 100, loss, 0.0, 0.0, 0, out, 0, exposed, 0.5, "register", 0.0)
+        return Outcome(Setting("pool", name), (step,), Verdict.WITHSTOOD)
+
+    some = (outcome("a", 0.1, 5), outcome("b", 0.2, 0), outcome("c", 0.3, 0), outcome("d", 0.05, 9, 9))
+    made = Plan(Limits(), (), 1, some, None, 1)
+    assert {one.setting.require for one in made.frontier} == {"a", "b", "d"}
+
+
+def test_it_is_a_door_of_the_library() -> None:
+    assert ri.plan is plan
+    assert ri.Plan is Plan
