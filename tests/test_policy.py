@@ -21,7 +21,7 @@ def policy(lines: str) -> Policy:
 def test_a_requirement_is_enough() -> None:
     read = policy('require = "k=5"')
     assert str(read.require) == "k=5"
-    assert (read.method, dict(read.options), read.suppress, read.counterfeits) == ("pool", {}, 0.0, None)
+    assert (read.method, dict(read.options), read.suppress, read.counterfeits) == ("pool", {}, 0.0, 0.1)
     assert (read.attacks, dict(read.ceilings), read.not_run) == (None, {}, False)
     assert (read.exact, read.look_back, read.collude, read.alone) == (False, None, None, False)
 

@@ -10,7 +10,7 @@ import pytest
 
 from reissue import synth
 from reissue.attacks.findings import Finding
-from reissue.errors import DataError, NotMetError
+from reissue.errors import DataError
 from reissue.ledger import Ledger
 from reissue.ledger.ledger import Recorded
 from reissue.policy import Policy
@@ -51,7 +51,7 @@ METHODS: Mapping[str, tuple[list[pl.DataFrame], Mapping[str, Any]]] = {
             "require": "simple-l=3",
             "options": {"e": 3},
             "attacks": ["updates", "equivalence"],
-            "limit": 1,
+            **FREE,
         },
     ),
 }
@@ -290,8 +290,23 @@ def test_too_many_counterfeits_are_refused(place: Path) -> None:
     with Ledger.create(place, schema({**INVARIANCE, "counterfeits": 0.0})) as ledger:
         publish(MONTHS[0], ledger)
         few = MONTHS[0].filter(pl.int_range(pl.len()) % 3 > 0)
-        with pytest.raises(NotMetError, match="counterfeits were needed"):
+        with pytest.raises(RefusedError, match=r"beside .* of people, a share of .*; the policy allows 0") as refused:
             publish(few, ledger)
+        (advice,) = refused.value.report.advice
+        assert "a smaller m or e in a new series" in advice
+        share = float(advice.partition("`counterfeits = ")[2].partition("`")[0])
+        assert 0 < share <= 1
+        ledger.amend(schema({**INVARIANCE, "counterfeits": share}))
+        release = publish(few, ledger)
+        assert 0 < release.counterfeits <= share * few.height
+
+
+def test_a_tenth_of_counterfeits_is_the_most_by_default(place: Path) -> None:
+    default = {key: value for key, value in INVARIANCE.items() if key != "counterfeits"}
+    with Ledger.create(place, schema(default)) as ledger:
+        publish(MONTHS[0], ledger)
+        with pytest.raises(RefusedError, match=r"the policy allows 0\.1\."):
+            publish(MONTHS[0].filter(pl.int_range(pl.len()) % 3 > 0), ledger)
 
 
 def test_a_table_that_does_not_continue_the_series_is_refused(place: Path) -> None:

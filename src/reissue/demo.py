@@ -52,6 +52,7 @@ POLICY: Mapping[str, Any] = {
     "method": "distinct",
     "options": {"risk": LIMIT, "ineligible": "counterfeits"},
     "risk": LIMIT,
+    "counterfeits": 0.3,
     "attacks": ["joint", "updates"],
 }
 """Act two: people come and go and their diseases change."""

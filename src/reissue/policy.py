@@ -11,6 +11,8 @@ from reissue.schema import Schema
 __all__ = ["Policy"]
 
 DEFAULT_METHOD = "pool"
+MOST_COUNTERFEITS = 0.1
+"""How many counterfeits a release may hold unless the policy says otherwise, as a share of its people."""
 _KEYS = (
     "require",
     "method",
@@ -43,8 +45,8 @@ class Policy:
     """What is published of a group: nodes of the taxonomies, or "tight" ranges, which show extreme values."""
     suppress: float = 0.0
     """The share of rows that may be left out."""
-    counterfeits: float | None = None
-    """The most counterfeits, as a share of the records published; None for any number."""
+    counterfeits: float = MOST_COUNTERFEITS
+    """The most counterfeits, as a share of the people published."""
     attacks: tuple[str, ...] | None = None
     """The attacks that a release must withstand; None for all there are."""
     ceilings: Mapping[str, float] = field(default_factory=dict)
@@ -90,8 +92,8 @@ class Policy:
             method=method,
             options=dict(options),
             boxes=_boxes(section),
-            suppress=_share(section, "suppress", 0.0, below=True) or 0.0,
-            counterfeits=_share(section, "counterfeits", None),
+            suppress=_share(section, "suppress", 0.0, below=True),
+            counterfeits=_share(section, "counterfeits", MOST_COUNTERFEITS),
             attacks=attacks,
             ceilings=_ceilings(section),
             limit=_probability(section, "limit"),
@@ -119,7 +121,7 @@ def _boxes(section: Mapping[str, Any]) -> str:
     return str(value)
 
 
-def _share(section: Mapping[str, Any], key: str, default: float | None, *, below: bool = False) -> float | None:
+def _share(section: Mapping[str, Any], key: str, default: float, *, below: bool = False) -> float:
     if key not in section:
         return default
     value = section[key]

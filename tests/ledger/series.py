@@ -20,11 +20,12 @@ def _months(people: int, number: int) -> list[pl.DataFrame]:
 
 
 MONTHS = _months(150, 4)
-FREE: Mapping[str, Any] = {"limit": 1}
+FREE: Mapping[str, Any] = {"limit": 1, "counterfeits": 1}
 """Whatever the joint attack says, nothing is refused: for tests of something else."""
 INVARIANCE: Mapping[str, Any] = {
     "require": "m-unique=3",
     "method": "invariance",
+    "counterfeits": 1,
     "attacks": ["updates", "equivalence"],
     "ceilings": {"equivalence": 1},
     "limit": 1,

@@ -74,6 +74,8 @@ class Suggestion:
     """The share of rows that may be left out: of people whom no group keeps below the limit."""
     unminded: tuple[str, ...] = ()
     """Attacks of the list that the method does nothing against."""
+    counterfeits: float | None = None
+    """The most counterfeits, as a share of people, where the method needs more than a policy allows by itself."""
 
 
 @dataclass(frozen=True)

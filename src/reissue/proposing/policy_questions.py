@@ -17,6 +17,7 @@ QUESTIONS: Mapping[str, str] = {
     "known": "Do recipients know how you anonymize?",
 }
 """Short name to question; yes or no."""
+_COUNTERFEITS = "counterfeits = {share}    # the most records of nobody, as a share of people: this method needs many"
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Proposal:
             "limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",
             *([f"risk = {own.risk}    # the same, following one person at a time"] if own.risk else []),
             f"suppress = {own.suppress}    # the share of rows that may be left out for that",
+            *([] if own.counterfeits is None else [_COUNTERFEITS.format(share=own.counterfeits)]),
             *self._expected(),
             f"attacks = [{listed}]    # what every release must withstand",
             f"# Of these {self._comparing()} with all earlier ones. A release that was not compared is refused.",

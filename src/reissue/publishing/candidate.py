@@ -144,6 +144,8 @@ class Candidate(Attempt):
 
         policy, method = self.policy, find(self.policy.method)
         more: dict[str, Any] = dict(policy.options)
+        if "counterfeits" in method.options:
+            more.setdefault("counterfeits", policy.counterfeits)
         if method.stateful:
             more["memory"] = self.ledger.memory(self.earlier, self.schema, policy.method)
             more["newcomers"] = True  # `check` has looked at that

@@ -1,5 +1,6 @@
 """Why a release was refused: what would have leaked, and what would help."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,10 +77,10 @@ def problems_of(
         problems += [f"{one.attack}: {one.sentence} The policy asks for this attack." for one in missing]
     problems += [_UNCOMPARED.format(releases=_listed(numbers)) for numbers in uncompared]
     rows = release.table.rows - release.suppressed
-    if policy.counterfeits is not None and release.counterfeits > policy.counterfeits * rows:
+    if release.counterfeits > policy.counterfeits * rows:
         problems.append(
-            f"{release.counterfeits:,} counterfeits were needed for {rows:,} records; the policy allows a share of "
-            f"{policy.counterfeits:g}."
+            f"{_COUNTERFEITS}: the release would hold {release.counterfeits:,} records of nobody beside {rows:,} of "
+            f"people, a share of {release.counterfeits / max(rows, 1):.3f}; the policy allows {policy.counterfeits:g}."
         )
     return problems
 
@@ -113,6 +114,7 @@ _UNCOMPARED = (
 )
 
 
+_COUNTERFEITS = "counterfeits"
 _COMPARE = (
     "An attack that compares releases and can run on them, under `attacks` in the policy: one of {attacks}. Only where "
     "nobody ever holds two releases: `alone = true` in the policy."
@@ -138,6 +140,9 @@ def refusal(
     if len(others) < len(problems):
         comparing = [f"'{name}'" for name, attack in sorted(registered().items()) if attack.compares]
         advice.append(_COMPARE.format(attacks=", ".join(comparing)))
+    if release is not None and any(problem.startswith(_COUNTERFEITS) for problem in others):
+        advice.append(_fewer_counterfeits(policy, release))
+        others = [problem for problem in others if not problem.startswith(_COUNTERFEITS)]
     if others:
         advice += _advice(findings, policy, release, {problem.partition(":")[0] for problem in others})
     return RefusedError(Report(number, tuple(problems), tuple(advice), findings))
@@ -176,6 +181,15 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
         sizes = dict(zip(release.schema.quasi, release.table.sizes, strict=True))
         widest = max(sizes, key=lambda name: sizes[name])
         advice.append(f"Leave out a quasi-identifier: '{widest}' has the most different values.")
-    if release is not None and release.counterfeits:
-        advice.append("If counterfeits are too many: allow more of them in the policy, or ask for a smaller m or e.")
     return advice
+
+
+def _fewer_counterfeits(policy: Policy, release: Release) -> str:
+    """What would help against too many counterfeits."""
+    share = math.ceil(1000 * release.counterfeits / max(release.table.rows - release.suppressed, 1)) / 1000
+    more = f", or `suppress` above {policy.suppress:g}" if algorithms.find(policy.method).suppresses else ""
+    allow = f" If readers can live with them: `counterfeits = {share:g}` in the policy." if share <= 1 else ""
+    return (
+        f"Fewer counterfeits: a smaller m or e in a new series, coarser sensitive values{more}; or another method, "
+        f"such as 'pool' with a larger k where values change often.{allow}"
+    )

@@ -73,6 +73,7 @@ __all__ = ["distinct"]
         attacks=("joint",),
         risk=0.7,
         suppress=0.1,
+        counterfeits=0.5,
     ),
 )
 def distinct(job: Job) -> Draft:

@@ -84,6 +84,7 @@ _FORMS = ("generalized", "permuted", "two tables")
         require="simple-l=3",
         options='{ e = 3, form = "generalized" }',
         attacks=("updates", "equivalence"),
+        counterfeits=0.3,
     ),
 )
 def equivalence(job: Job) -> Draft:
