@@ -11,7 +11,7 @@ from reissue import requirements
 
 HOUSE = Path(reissue.__file__).parent
 ORDER = (
-    "errors _version _arrays words _notebook",
+    "errors _version _arrays _plugins words _notebook",
     "files",
     "taxonomy",
     "schema",
@@ -34,6 +34,7 @@ ORDER = (
     "report",
     "synth",
     "demo",
+    "testing",
     "cli",
 )
 """Each line may use those before it; modules of one line, and rooms inside, may use each other."""

@@ -13,7 +13,8 @@ from reissue.release.release import Draft
 from reissue.requirements import parse, registered
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
-from tests.algorithms.contract import SAMPLES, check_contract, lies_under, samples
+from reissue.testing.meanings import lies_under
+from reissue.testing.releases import SAMPLES, check_release, samples
 from tests.strategies import Case, tables
 
 
@@ -51,7 +52,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(tables(), st.sampled_from([text for text in samples() if parse(text).monotone]))
 @pytest.mark.parametrize("method", ["one_group", "buckets"])
 def test_the_simplest_methods_keep_the_contract(method: str, case: Case, requirement: str) -> None:
-    check_contract(method, case.frame, case.schema, requirement)
+    check_release(method, case.frame, case.schema, requirement)
 
 
 def test_every_requirement_has_samples() -> None:
@@ -71,8 +72,8 @@ CASE = Case(
 )
 def test_broken_methods_are_caught(method: str, requirement: str, complaint: str) -> None:
     with pytest.raises((AssertionError, InternalError), match=complaint):
-        check_contract(method, CASE.frame, CASE.schema, requirement)
-    assert check_contract("one_group_less_one", CASE.frame, CASE.schema, "k=2", suppress=0.25)
+        check_release(method, CASE.frame, CASE.schema, requirement)
+    assert check_release("one_group_less_one", CASE.frame, CASE.schema, "k=2", suppress=0.25)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
-from tests.algorithms.contract import check_contract, samples
+from reissue.testing.releases import check_release, samples
 from tests.attacks.brute import (
     CHILDREN,
     LEAVES,
@@ -41,7 +41,7 @@ from tests.strategies import Case, tables
 @settings(deadline=None, max_examples=8)
 @given(case=tables())
 def test_contract(requirement: str, case: Case) -> None:
-    check_contract("correspondence", case.frame, case.schema, requirement)
+    check_release("correspondence", case.frame, case.schema, requirement)
 
 
 # --- a twin straight from the definition -----------------------------------------------------------------------------

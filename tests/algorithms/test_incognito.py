@@ -18,7 +18,8 @@ from reissue.errors import InputError, RequirementError
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
-from tests.algorithms.contract import check_contract, meets, samples
+from reissue.testing.meanings import meets
+from reissue.testing.releases import check_release, samples
 from tests.strategies import Case, tables
 
 LOSSES = ("cells", "discernibility", "groups")
@@ -28,7 +29,7 @@ LOSSES = ("cells", "discernibility", "groups")
 @settings(deadline=None, max_examples=15)
 @given(case=tables(), suppress=st.sampled_from([0.0, 0.2]), loss=st.sampled_from(LOSSES))
 def test_contract(requirement: str, case: Case, suppress: float, loss: str) -> None:
-    check_contract("incognito", case.frame, case.schema, requirement, suppress, loss=loss)
+    check_release("incognito", case.frame, case.schema, requirement, suppress, loss=loss)
 
 
 def node_loss(table: Table, levels: tuple[int, ...], requirement: Requirement, spare: int, loss: str) -> float:

@@ -22,7 +22,7 @@ from reissue.release.release import GROUP, Release
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.taxonomy.tree import assemble
-from tests.algorithms.contract import lies_under
+from reissue.testing.meanings import lies_under
 from tests.algorithms.streams import SCHEMA, drafted, publish, published, stream
 
 

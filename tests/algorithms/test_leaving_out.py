@@ -14,8 +14,8 @@ from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.publishing.anonymize import anonymize
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
+from reissue.testing.releases import check_release, samples
 from reissue.utility import measure
-from tests.algorithms.contract import check_contract, samples
 from tests.attacks.brute import LEAVES, NODES, Record, brute_left, schema, seeded
 from tests.strategies import Case, tables
 
@@ -59,7 +59,7 @@ def test_a_value_that_too_many_have_is_left_out_as_often_as_needed(method: str) 
 @given(case=tables(), suppress=st.sampled_from([0.1, 0.3, 0.6]))
 def test_contract(method: str, requirement: str, case: Case, suppress: float) -> None:
     if method != "mask":
-        check_contract(method, case.frame, case.schema, requirement, suppress=suppress)
+        check_release(method, case.frame, case.schema, requirement, suppress=suppress)
         return
     try:
         release = anonymize(case.frame, case.schema, f"k=2 & {requirement}", method=method, suppress=suppress, seed=1)

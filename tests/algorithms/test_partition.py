@@ -19,7 +19,7 @@ from reissue.errors import RequirementError
 from reissue.release.recode import boxes_of
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
-from tests.algorithms.contract import check_contract, samples
+from reissue.testing.releases import check_release, samples
 from tests.strategies import Case, tables
 
 METHODS = [("pool", {}), ("mondrian", {}), ("mondrian", {"strict": False})]
@@ -30,7 +30,7 @@ METHODS = [("pool", {}), ("mondrian", {}), ("mondrian", {"strict": False})]
 @settings(deadline=None, max_examples=30)
 @given(case=tables())
 def test_contract(method: str, options: dict[str, bool], requirement: str, case: Case) -> None:
-    check_contract(method, case.frame, case.schema, requirement, **options)
+    check_release(method, case.frame, case.schema, requirement, **options)
 
 
 def job_for(table: Table, requirement: Requirement, **options: bool) -> Job:

@@ -19,7 +19,7 @@ from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
 from reissue.requirements import parse
 from reissue.schema import Role, Schema
-from tests.algorithms.contract import ROW, check_contract, published_groups, samples
+from reissue.testing.releases import ROW, check_release, published_groups, samples
 from tests.attacks import test_coalition_search as definition
 from tests.strategies import Case, tables
 
@@ -38,7 +38,7 @@ def with_providers(case: Case, seed: int, number: int = 3) -> tuple[pl.DataFrame
 @given(case=tables(), requirement=st.sampled_from(samples()), seed=st.integers(0, 99))
 def test_contract(way: dict[str, Any], requirement: str, case: Case, seed: int) -> None:
     frame, schema = with_providers(case, seed)
-    check_contract("providers", frame, schema, requirement, m=0, **way)
+    check_release("providers", frame, schema, requirement, m=0, **way)
 
 
 def group_of(table: Table, rows: list[int]) -> Group:

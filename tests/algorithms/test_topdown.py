@@ -19,7 +19,8 @@ from reissue.errors import RequirementError
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
-from tests.algorithms.contract import check_contract, meets, samples
+from reissue.testing.meanings import meets
+from reissue.testing.releases import check_release, samples
 from tests.strategies import Case, tables
 
 SCORES = ("balanced", "loss", "squares")
@@ -29,7 +30,7 @@ SCORES = ("balanced", "loss", "squares")
 @settings(deadline=None, max_examples=15)
 @given(case=tables(), suppress=st.sampled_from([0.0, 0.2]), score=st.sampled_from(SCORES))
 def test_contract(requirement: str, case: Case, suppress: float, score: str) -> None:
-    check_contract("topdown", case.frame, case.schema, requirement, suppress, score=score)
+    check_release("topdown", case.frame, case.schema, requirement, suppress, score=score)
 
 
 # --- a twin straight from the definition -----------------------------------------------------------------------------

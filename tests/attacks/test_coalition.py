@@ -22,7 +22,7 @@ from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Hierarchy
-from tests.algorithms.contract import ROW
+from reissue.testing.releases import ROW
 from tests.attacks import test_coalition_search as definition
 
 SCHEMA = Schema.of_columns(quasi=["q"], sensitive=["s"], provider="from", taxonomies={"q": Hierarchy("flat")})

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Ints
+from reissue._plugins import load_plugin, load_plugins, plugin_names
 from reissue.data.table import Table
 from reissue.errors import InputError, nearest
 from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement
 
-__all__ = ["Algorithm", "Job", "Option", "Suggestion", "algorithm", "find", "known", "registered"]
+__all__ = ["Algorithm", "Job", "Option", "Suggestion", "algorithm", "find", "known", "register", "registered"]
 
 
 def _silent(_: float) -> None:
@@ -150,6 +151,9 @@ BUILT_IN = {
 }
 """Built-in methods and their modules, which are imported when they are asked for."""
 
+GROUP = "reissue.algorithms"
+"""The entry points by which other packages bring their own."""
+
 _REGISTRY: dict[str, Algorithm] = {}
 
 
@@ -175,7 +179,7 @@ def algorithm(
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
 
     def keep(run: Callable[[Job], Draft]) -> Callable[[Job], Draft]:
-        _REGISTRY[name] = Algorithm(
+        known = Algorithm(
             name,
             run,
             summary,
@@ -194,15 +198,26 @@ def algorithm(
             suggestion=suggestion,
             recheck=recheck,
         )
+        register(known)
         return run
 
     return keep
+
+
+def register(algorithm: Algorithm) -> None:
+    """Register a method. Nobody replaces a built-in one."""
+    if algorithm.name in BUILT_IN:
+        import_module(BUILT_IN[algorithm.name])  # while that is imported itself, this does nothing
+        if algorithm.name in _REGISTRY:
+            raise InputError(f"There is a built-in method '{algorithm.name}'. Choose another name.")
+    _REGISTRY[algorithm.name] = algorithm
 
 
 def registered() -> dict[str, Algorithm]:
     """All methods by name."""
     for module in BUILT_IN.values():
         import_module(module)
+    load_plugins(GROUP, _REGISTRY)
     return dict(_REGISTRY)
 
 
@@ -218,6 +233,6 @@ def find(name: str) -> Algorithm:
     """The method of this name; a built-in one is imported when it is asked for."""
     if name not in _REGISTRY and name in BUILT_IN:
         import_module(BUILT_IN[name])
-    if name not in _REGISTRY:
-        raise InputError(f"There is no method '{name}'." + nearest(name, {*_REGISTRY, *BUILT_IN}))
+    if name not in _REGISTRY and not load_plugin(GROUP, name, _REGISTRY):
+        raise InputError(f"There is no method '{name}'." + nearest(name, {*_REGISTRY, *BUILT_IN, *plugin_names(GROUP)}))
     return _REGISTRY[name]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
+from reissue._plugins import load_plugin, load_plugins, plugin_names
 from reissue.attacks.fold import Fold, Run, at_hand
 from reissue.errors import InputError, nearest
 
@@ -69,6 +70,9 @@ BUILT_IN = {
 }
 """Built-in attacks and their modules, which are imported when they are asked for."""
 
+GROUP = "reissue.attacks"
+"""The entry points by which other packages bring their own."""
+
 _REGISTRY: dict[str, Attack] = {}
 
 
@@ -95,7 +99,7 @@ def attack(
 
     def keep(written: Written) -> Written:
         fold, own = (written, written) if isinstance(written, Fold) else (at_hand(written), kept)
-        _REGISTRY[name] = Attack(
+        known = Attack(
             name,
             fold,
             summary,
@@ -110,15 +114,26 @@ def attack(
             follows=follows,
             asked_if=asked_if,
         )
+        _register(known)
         return written
 
     return keep
+
+
+def _register(attack: Attack) -> None:
+    """Keep an attack. Nobody replaces a built-in one."""
+    if attack.name in BUILT_IN:
+        import_module(BUILT_IN[attack.name])  # while that is imported itself, this does nothing
+        if attack.name in _REGISTRY:
+            raise InputError(f"There is a built-in attack '{attack.name}'. Choose another name.")
+    _REGISTRY[attack.name] = attack
 
 
 def registered() -> dict[str, Attack]:
     """All attacks by name."""
     for module in BUILT_IN.values():
         import_module(module)
+    load_plugins(GROUP, _REGISTRY)
     return dict(_REGISTRY)
 
 
@@ -126,6 +141,6 @@ def find(name: str) -> Attack:
     """The attack of this name; a built-in one is imported when it is asked for."""
     if name not in _REGISTRY and name in BUILT_IN:
         import_module(BUILT_IN[name])
-    if name not in _REGISTRY:
-        raise InputError(f"There is no attack '{name}'." + nearest(name, {*_REGISTRY, *BUILT_IN}))
+    if name not in _REGISTRY and not load_plugin(GROUP, name, _REGISTRY):
+        raise InputError(f"There is no attack '{name}'." + nearest(name, {*_REGISTRY, *BUILT_IN, *plugin_names(GROUP)}))
     return _REGISTRY[name]

@@ -9,6 +9,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue._plugins import load_plugin, load_plugins
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import RequirementError, nearest
 from reissue.requirements._subsets import Subsets
@@ -262,19 +263,25 @@ class All(Requirement):
 
 
 _REGISTRY: dict[str, type[Requirement]] = {}
+GROUP = "reissue.requirements"
+"""The entry points by which other packages bring their own."""
 _MOST = 10**15
 """No table has so many rows; larger numbers would not fit the arrays that they are compared with."""
 _Kind = TypeVar("_Kind", bound=type[Requirement])
 
 
 def register(kind: _Kind) -> _Kind:
-    """Make a requirement known to `parse` (and so to the command line) under its name."""
+    """Make a requirement known to `parse`, and so to the command line. Nobody replaces a built-in one."""
+    there = _REGISTRY.get(kind.name)
+    if there is not None and there.__module__.startswith(__package__) and there.__module__ != kind.__module__:
+        raise RequirementError(f"There is a built-in requirement '{kind.name}'. Choose another name.")
     _REGISTRY[kind.name] = kind
     return kind
 
 
 def registered() -> dict[str, type[Requirement]]:
     """All known requirements by name."""
+    load_plugins(GROUP, _REGISTRY)
     return dict(sorted(_REGISTRY.items()))
 
 
@@ -286,7 +293,7 @@ def parse(text: str) -> Requirement:
 
 def _parse_one(text: str) -> Requirement:
     name, equals, argument = (piece.strip() for piece in text.partition("="))
-    if name not in _REGISTRY:
+    if name not in _REGISTRY and not load_plugin(GROUP, name, _REGISTRY):
         raise RequirementError("There is no requirement of that name." + nearest(name, _REGISTRY))
     if not equals or not argument:
         raise RequirementError(f"The requirement '{name}' needs a value{_example(_REGISTRY[name])}.")

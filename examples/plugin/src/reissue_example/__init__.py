@@ -1,0 +1,1 @@
+"""An attack, a method and a requirement for Reissue, one file each."""
