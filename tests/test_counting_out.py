@@ -76,13 +76,14 @@ def test_the_page_tells_what_comes_out() -> None:
     release = published("generalized", frames)
     table, fakes = release.tables["release"], release.tables["counterfeits"]
     rows = of_the_page("weighted")(table, fakes)
-    asthma = of_the_page("bounds")(table, fakes, "disease").filter(disease="asthma").row(0)
-    guessed = rows.filter(disease="asthma")["weight"].sum()
+    hepatitis = of_the_page("bounds")(table, fakes, "disease").filter(disease="hepatitis").row(0)
+    guessed = rows.filter(disease="hepatitis")["weight"].sum()
     told = re.sub(r"\s+", " ", PAGE)
-    true = frames[-1].filter(disease="asthma").height
+    true = frames[-1].filter(disease="hepatitis").height
     assert f"has {table.height:,} rows, {release.counterfeits} of them counterfeits" in told
     assert f"add up to {rows['weight'].sum():,.0f}" in told
     assert (
-        f"there are {table.filter(disease='asthma').height} rows; between {asthma[1]} and {asthma[2]} patients" in told
+        f"there are {table.filter(disease='hepatitis').height} rows; between {hepatitis[1]} and {hepatitis[2]} patients"
+        in told
     )
     assert f"the weights say {guessed:.1f}: the truth is {true}" in told

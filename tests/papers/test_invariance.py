@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from reissue import anonymize
+from reissue.algorithms.invariance import regroup
 from reissue.attacks import Knowledge
 from reissue.attacks.equivalence.exact import buckets, cheapest
 from reissue.attacks.findings import Status
@@ -16,6 +17,7 @@ from reissue.people.membership import membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
+from reissue.utility import measure
 from tests.hospital import SCHEMA, T1, T2, T3
 
 
@@ -40,7 +42,10 @@ def together(release: Release) -> set[tuple[str, ...]]:
     return {tuple(sorted(members)) for members in groups.values()}
 
 
-def test_tables_Ib_and_IIIb_m_invariance() -> None:
+def test_tables_Ib_and_IIIb_m_invariance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the paper groups them; then with our regrouping, which loses less."""
+    better = [measure(release).covered for release in series("invariance", "m-unique=2", [T1, T2], seed=1)]
+    monkeypatch.setattr(regroup, "_SWEEPS", 0)
     # The seed decides whether the counterfeit is drawn near Chris, as in the paper, or near Alice.
     first, second = series("invariance", "m-unique=2", [T1, T2], seed=1)
     # Bob and Dan, and Harry and Jane, have the same quasi-identifiers: either may stand for the other.
@@ -53,6 +58,7 @@ def test_tables_Ib_and_IIIb_m_invariance() -> None:
         {("Alice", "Greg"), ("Chris", "c:flu"), ("Ellen", "Jane"), ("Harry", "Ian")},
     )
     assert second.tables["counterfeits"]["counterfeits"].to_list() == [1]
+    assert better[0] < measure(first).covered
 
 
 def test_tables_IV_to_VI_and_figure_1_merged_buckets() -> None:

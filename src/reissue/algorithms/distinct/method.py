@@ -37,6 +37,7 @@ from reissue.algorithms.invariance.plan import (
     same_parameters,
 )
 from reissue.algorithms.invariance.register import Recall, Register
+from reissue.algorithms.invariance.regroup import Kinds, regroup
 from reissue.algorithms.invariance.split import split
 from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
 from reissue.errors import DataError, InputError, InternalError, NotMetError, SchemaError
@@ -321,7 +322,8 @@ def _form(scene: _Scene, plan: DistinctPlan, layout: _Layout) -> Formed:
     if len(layout.values) > rows:
         codes = np.hstack([codes, codes[:, near(scene.job.rng, layout.piece[rows:], layout.piece[:rows])]])
     groups = split(codes, layout.piece, layout.entry, table.taxonomies)
-    return Formed(groups, layout.values, layout.bucket, [bucket.entries for bucket in plan.buckets], rows)
+    groups, bucket = regroup(codes, groups, Kinds(layout.bucket, layout.values, scene.new, rows), table.taxonomies)
+    return Formed(groups, layout.values, bucket, [one.entries for one in plan.buckets], rows)
 
 
 def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, ceiling: Ceiling, outcome: Outcome | None) -> Draft:

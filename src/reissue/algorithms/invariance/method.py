@@ -26,6 +26,7 @@ from reissue.algorithms.invariance.plan import (
     near,
     same_parameters,
 )
+from reissue.algorithms.invariance.regroup import Kinds, regroup
 from reissue.algorithms.invariance.split import split
 from reissue.algorithms.registry import Job, algorithm
 from reissue.release.release import Counterfeits, Draft
@@ -59,7 +60,7 @@ def invariance(job: Job) -> Draft:
     fake_signature = np.concatenate([places.signature[~added], cell // situation.width]).astype(np.int32)
     fake_value = np.concatenate([places.value[~added], cell % situation.width]).astype(np.int32)
     job.progress(0.3)
-    draft = _split(situation, signature, fake_signature, fake_value)
+    draft, signature = _split(situation, signature, fake_signature, fake_value)
     memory = {**situation.publish(signature).as_memory(), "signatures": plan.signatures.member, "m": m}
     notes = {
         "signatures": len(np.unique(signature)),
@@ -69,23 +70,23 @@ def invariance(job: Job) -> Draft:
     return Draft(draft.groups, **form_of(job), counterfeits=draft.counterfeits, memory=memory, notes=notes)
 
 
-def _split(situation: Situation, signature: Codes, fake_signature: Codes, fake_value: Codes) -> Draft:
-    """Split the buckets, counterfeits among the records; then give each counterfeit values inside its group's box."""
+def _split(situation: Situation, signature: Codes, fake_signature: Codes, fake_value: Codes) -> tuple[Draft, Codes]:
+    """Split the buckets, counterfeits among the records; then give each counterfeit values inside its group's box.
+
+    Where new people of one value change places for better boxes, they change signatures too.
+    """
     job = situation.job
     table, rows, fakes = job.table, job.table.rows, len(fake_value)
     codes = table.codes
     if fakes:
         codes = np.hstack([codes, codes[:, near(job.rng, fake_signature, signature)]])
-    groups = split(
-        codes,
-        np.concatenate([signature, fake_signature]),
-        np.concatenate([situation.values, fake_value]),
-        table.taxonomies,
-    )
+    bucket, value = np.concatenate([signature, fake_signature]), np.concatenate([situation.values, fake_value])
+    groups = split(codes, bucket, value, table.taxonomies)
+    groups, bucket = regroup(codes, groups, Kinds(bucket, value, situation.new, rows), table.taxonomies)
     if not fakes:
-        return Draft(groups)
+        return Draft(groups), bucket
     mates = near(job.rng, groups[rows:], groups[:rows])
     alone = ~np.isin(groups[rows:], groups[:rows])
     quasi = np.where(alone, codes[:, rows:], table.codes[:, mates])
     meaning = codes_of(job, fake_value)
-    return Draft(groups[:rows], counterfeits=Counterfeits(groups[rows:], quasi, meaning))
+    return Draft(groups[:rows], counterfeits=Counterfeits(groups[rows:], quasi, meaning)), bucket[:rows]
