@@ -3,6 +3,7 @@
 import ast
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -43,6 +44,8 @@ REGISTRY = "reissue.algorithms.registry"
 """The one way from attacks to algorithms: what a method is known to do, found by its name."""
 MOST = 12
 """Modules in one room, at one level."""
+LONGEST, USUAL = 40, 8
+"""Lines of one function, and of half of all functions, at most."""
 
 
 def modules() -> dict[str, Path]:
@@ -113,6 +116,19 @@ def test_requirements_mean_the_same_everywhere(graph: dict[str, set[str]]) -> No
                 named = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
                 wrong += [f"{name}:{node.lineno}"] if named & kinds else []
     assert not wrong, "\n".join(wrong)
+
+
+def test_functions_are_short() -> None:
+    """Lines of a function's body, without its signature and docstring: doors have many options."""
+    lengths = {}
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+                first = body[0].lineno if body else node.end_lineno
+                lengths[f"{name}.{node.name}:{node.lineno}"] = (node.end_lineno or 0) - (first or 0) + 1
+    assert not {name: lines for name, lines in lengths.items() if lines > LONGEST}
+    assert median(lengths.values()) <= USUAL
 
 
 def test_no_room_is_crowded() -> None:

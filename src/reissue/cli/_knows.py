@@ -15,15 +15,19 @@ __all__ = ["insiders", "knowledge_of"]
 _NAMES = ("population", "members", "algorithm", "requirement", "values")
 
 
-def knowledge_of(texts: Sequence[str]) -> "Knowledge":
-    """`name=value` texts as knowledge; values stay text, so that requirements may have equals signs of their own."""
+def knowledge_of(texts: Sequence[str], people: Path | None = None, members: Path | None = None) -> "Knowledge":
+    """`name=value` texts as knowledge; values stay text, so that requirements may have equals signs of their own.
+
+    `people` and `members` are options of their own that say the same as `population=` and `members=`.
+    """
     from reissue.algorithms import find
     from reissue.people.knowledge import Knowledge
     from reissue.requirements import parse
     from reissue.requirements._values import read_sets
 
     known: dict[str, Any] = {}
-    for text in texts:
+    more = [f"population={people}"] * (people is not None) + [f"members={members}"] * (members is not None)
+    for text in (*texts, *more):
         name, equals, value = (piece.strip() for piece in text.partition("="))
         if name not in _NAMES:
             raise InputError("There is nothing of that name to know." + nearest(name, _NAMES))

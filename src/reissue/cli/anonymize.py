@@ -16,6 +16,7 @@ from reissue.cli._options import (
     delimiter_of,
     options_of,
 )
+from reissue.data.outputs import Input, Output, Outputs, schema_inputs, table_inputs
 from reissue.errors import InputError, TaxonomyError
 
 if TYPE_CHECKING:
@@ -116,69 +117,67 @@ def anonymize(
 ) -> None:
     """Make a release of a table that meets a requirement."""
     from reissue.algorithms import find
-    from reissue.cli._series import show_series
-    from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
-    from reissue.files.tables import second_path
     from reissue.publishing.anonymize import DEFAULT_METHOD
-    from reissue.publishing.anonymize import anonymize as make
-    from reissue.publishing.series import write_series
     from reissue.schema import Schema
-    from reissue.utility import measure
 
-    method, options = method or DEFAULT_METHOD, options_of(option or []) | ({} if e is None else {"e": e})
-    if after:
-        options |= {"after": after}
+    method, plan = method or DEFAULT_METHOD, Schema.load(schema)
+    short = {"e": e, "risk": risk, "star": star or None, "values": sensitive_values, "after": after or None}
+    options = options_of(option or []) | {name: value for name, value in short.items() if value is not None}
     if m is not None and "m" in find(method).options:
         options, m = options | {"m": m}, None
-    options |= ({"star": True} if star else {}) | ({} if risk is None else {"risk": risk})
-    options |= {} if sensitive_values is None else {"values": sensitive_values}
     require = require if k is None else f"k={k}" + (f" & {require}" if require else "")
-    requirement, plan = _requirement(require, m, method), Schema.load(schema)
+    requirement = _requirement(require, m, method)
     find(method).settle(options)
+    asked: dict[str, Any] = {"method": method, "seed": seed, "boxes": boxes}
     if find(method).stateful:
-        with _render.watching("Anonymizing") as progress:
-            written = write_series(
-                data,
-                plan,
-                requirement,
-                method=method,
-                out=out,
-                memory=memory,
-                inputs=schema_inputs(schema, plan),
-                delimiter=delimiter_of(delimiter),
-                force=force,
-                options=options,
-                seed=seed,
-                newcomers=newcomers,
-                boxes=boxes,
-                progress=progress,
-            )
-        show_series(written, memory, as_json=as_json)
+        asked |= {"options": options, "newcomers": newcomers, "memory": memory, "out": out, "force": force}
+        _make_series(data, plan, requirement, schema, delimiter_of(delimiter), asked, as_json=as_json)
         return
     if memory is not None or (data.is_dir() and plan.provider is None):
         raise InputError(f"The method '{method}' makes releases one at a time: give one file, and no --memory.")
-    target = out or Path(second_path(data.with_name(f"{data.name}.csv") if data.is_dir() else data, "release"))
-    Outputs(
-        (Output("--out", target, table=True),),
-        (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *table_inputs("--after", after or [])),
-        force=force,
-    )
+    target = _target(data, out, [*schema_inputs(schema, plan), *table_inputs("--after", after or [])], force=force)
     table = _read(data, plan, delimiter_of(delimiter), show_values=show_values)
+    release, utility = _make(table, plan, requirement, {**asked, "suppress": suppress, **options})
+    _show(release, utility, release.write(str(target), force=force), as_json=as_json)
+
+
+def _make_series(
+    data: Path,
+    plan: "Schema",
+    requirement: "Requirement",
+    schema: Path,
+    delimiter: str,
+    asked: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    from reissue.cli._series import show_series
+    from reissue.publishing.series import write_series
+
+    inputs = schema_inputs(schema, plan)
     with _render.watching("Anonymizing") as progress:
-        release = make(
-            table,
-            plan,
-            requirement,
-            method=method,
-            suppress=suppress,
-            boxes=boxes,
-            seed=seed,
-            progress=progress,
-            **options,
-        )
-        utility = measure(release)
-    paths = release.write(str(target), force=force)
-    _show(release, utility, paths, as_json=as_json)
+        written = write_series(data, plan, requirement, inputs=inputs, delimiter=delimiter, progress=progress, **asked)
+    show_series(written, asked["memory"], as_json=as_json)
+
+
+def _target(data: Path, out: Path | None, inputs: list[Input], *, force: bool) -> Path:
+    """Where the release goes, if it can be written there."""
+    from reissue.files.tables import second_path
+
+    target = out or Path(second_path(data.with_name(f"{data.name}.csv") if data.is_dir() else data, "release"))
+    Outputs((Output("--out", target, table=True),), (*table_inputs("the data", [data]), *inputs), force=force)
+    return target
+
+
+def _make(
+    table: "Table", plan: "Schema", requirement: "Requirement", asked: dict[str, Any]
+) -> "tuple[Release, Utility]":
+    from reissue.publishing.anonymize import anonymize as make
+    from reissue.utility import measure
+
+    with _render.watching("Anonymizing") as progress:
+        release = make(table, plan, requirement, progress=progress, **asked)
+        return release, measure(release)
 
 
 def _requirement(require: str | None, m: int | None, method: str) -> "Requirement":

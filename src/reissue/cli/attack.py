@@ -11,7 +11,9 @@ from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delim
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
+    from reissue.attacks.findings import Findings
     from reissue.people.knowledge import Knowledge
+    from reissue.proposing.guess import Guessed
     from reissue.report import Costs
     from reissue.schema import Schema
 
@@ -109,19 +111,14 @@ def attack(
     from dataclasses import replace
 
     from reissue.attacks import registered
-    from reissue.attacks.findings import Verdict
-    from reissue.cli._findings import show_findings
     from reissue.cli._knows import insiders, knowledge_of
-    from reissue.files.staging import Staging
     from reissue.proposing.guess import ColumnHints, given_or_guessed
     from reissue.published import order_hint, releases_among
     from reissue.publishing.attack import attack as run
-    from reissue.publishing.attack import tested
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
     separator, tables = delimiter_of(delimiter), releases_among(published)
-    more = [f"population={people}"] * (people is not None) + [f"members={members}"] * (members is not None)
-    knowledge = insiders(knowledge_of([*(knows or []), *more]), m, coalition)
+    knowledge = insiders(knowledge_of(knows or [], people, members), m, coalition)
     _plan_outputs(report, save_schema, [*published, originals], schema, knowledge, force=force)
     columns = ColumnHints(sensitive, _names(quasi), identifier, None if schema is not None else providers)
     known = {"members": knowledge.members, "population": knowledge.population}
@@ -146,6 +143,22 @@ def attack(
             progress=progress,
         )
     findings = replace(findings, assumptions=tuple(hints))
+    _write(findings, costs, guessed, report, save_schema, force=force)
+    _end(findings, report, strict=strict, as_json=as_json)
+
+
+def _write(
+    findings: "Findings",
+    costs: "Costs",
+    guessed: "Guessed",
+    report: Path | None,
+    save_schema: Path | None,
+    *,
+    force: bool,
+) -> None:
+    """The report and the guessed schema, both or neither."""
+    from reissue.files.staging import Staging
+
     with Staging() as staging:
         if report is not None:
             from reissue.report import report_html
@@ -154,6 +167,14 @@ def attack(
         if save_schema is not None:
             staging.add_bytes(save_schema, guessed.as_toml().encode(), replaces=force)
         staging.place()
+
+
+def _end(findings: "Findings", report: Path | None, *, strict: bool, as_json: bool) -> None:
+    """Show what was found, and end with the code that says it."""
+    from reissue.attacks.findings import Verdict
+    from reissue.cli._findings import show_findings
+    from reissue.publishing.attack import tested
+
     if as_json:
         _render.show_json(findings.as_dict())
     else:

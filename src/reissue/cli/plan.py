@@ -74,11 +74,9 @@ def plan(
 ) -> None:
     """Try every sensible method and setting on the waves of a series; recommend the cheapest that withstands."""
     from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
-    from reissue.files.tables import write_text
     from reissue.publishing.plan import Limits
     from reissue.publishing.plan import plan as planned
     from reissue.publishing.plan.policy_text import policy_toml, with_policy
-    from reissue.report.plan_page import plan_html
     from reissue.schema import Schema
 
     read, seconds = Schema.load(schema), seconds_of(budget)
@@ -98,24 +96,35 @@ def plan(
             delimiter=delimiter_of(delimiter),
             progress=progress,
         )
+    written = _write(made, policy, schema if write else None, report, force=force)
+    if as_json:
+        names = [str(path) for path in written]
+        _render.show_json({**made.as_dict(), "policy": policy_toml(made), "written": names})
+    else:
+        show_plan(made)
+        _render.say(*(f"Written: {path}" for path in written))
+    if made.recommended is None:
+        raise typer.Exit(NOT_MET)
+
+
+def _write(made: "Plan", policy: Path | None, schema: Path | None, report: Path | None, *, force: bool) -> list[Path]:
+    """The policy to a file of its own, or into the schema's, and the page; the files that were written."""
+    from reissue.files.tables import write_text
+    from reissue.publishing.plan.policy_text import policy_toml, with_policy
+    from reissue.report.plan_page import plan_html
+
     text, written = policy_toml(made), []
     if policy is not None and text is not None:
         write_text(text, policy, force=force)
         written.append(policy)
-    if write and text is not None:
+    if schema is not None and text is not None:
         whole = with_policy(schema.read_text(encoding="utf-8"), text, force=force, updates=bool(made.updates))
         write_text(whole, schema, force=True)
         written.append(schema)
     if report is not None:
         write_text(plan_html(made), report, force=force)
         written.append(report)
-    if as_json:
-        _render.show_json({**made.as_dict(), "policy": text, "written": [str(path) for path in written]})
-    else:
-        show_plan(made)
-        _render.say(*(f"Written: {path}" for path in written))
-    if made.recommended is None:
-        raise typer.Exit(NOT_MET)
+    return written
 
 
 def seconds_of(text: str) -> float | None:

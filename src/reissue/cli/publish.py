@@ -1,5 +1,7 @@
 """`reissue publish`: the next release of a series, recorded in its ledger."""
 
+from collections.abc import Iterable
+from functools import partial
 from itertools import count
 from os.path import lexists
 from pathlib import Path
@@ -11,7 +13,7 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, NewcomersOption, delimiter_of
-from reissue.data.outputs import Output, Outputs, ledger_inputs, schema_inputs, table_inputs
+from reissue.data.outputs import Input, Output, Outputs, ledger_inputs, schema_inputs, table_inputs
 from reissue.errors import InputError, NotWrittenError
 from reissue.words import visible
 
@@ -82,21 +84,13 @@ def publish(
 
     target, plan = out or _beside(data, "release"), None if schema is None else Schema.load(schema)
     inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
-    outputs = [] if dry_run else [Output("--out", target, table=True)]
-    Outputs((*outputs, *([] if report is None else [Output("--report", report)])), inputs, force=force)
+    _plan_outputs(None if dry_run else target, report, inputs, force=force)
     paths: list[str] = []
     with (
         ledger_at(ledger, plan, key=key, dry_run=dry_run) as book,
         Staging() as staging,
         _render.watching("Publishing") as progress,
     ):
-
-        def stage(made: "Publication") -> None:
-            if not dry_run:
-                paths.extend(_stage_tables(made, book, target, staging, force=force))
-            if _is_page(report):
-                staging.add_bytes(report, _page(made).encode(), replaces=force)
-
         try:
             made = publish_next(
                 data,
@@ -108,7 +102,7 @@ def publish(
                 newcomers=newcomers,
                 delimiter=delimiter_of(delimiter),
                 schema=plan,
-                before_record=stage,
+                before_record=partial(_stage, staging, book, None if dry_run else target, report, paths, force=force),
                 progress=progress,
             )
         except RefusedError as refused:
@@ -119,10 +113,34 @@ def publish(
     _show(made, paths, head, report if _is_page(report) else None, as_json=as_json)
 
 
+def _plan_outputs(target: Path | None, report: Path | None, inputs: Iterable[Input], *, force: bool) -> None:
+    """Refuse, before anything is made, what could not be written at the end."""
+    tables = [] if target is None else [Output("--out", target, table=True)]
+    pages = [] if report is None else [Output("--report", report)]
+    Outputs((*tables, *pages), tuple(inputs), force=force)
+
+
 def _beside(data: Path, name: str) -> Path:
     from reissue.files.tables import second_path
 
     return data.with_name(f"{data.name}.{name}.csv") if data.is_dir() else Path(second_path(data, name))
+
+
+def _stage(
+    staging: "Staging",
+    book: "Ledger",
+    target: Path | None,
+    report: Path | None,
+    paths: list[str],
+    made: "Publication",
+    *,
+    force: bool,
+) -> None:
+    """Write tables and page beside their places, before the release is recorded; `paths` gets the tables' places."""
+    if target is not None:
+        paths.extend(_stage_tables(made, book, target, staging, force=force))
+    if _is_page(report):
+        staging.add_bytes(report, _page(made).encode(), replaces=force)
 
 
 def _stage_tables(made: "Publication", book: "Ledger", target: Path, staging: "Staging", *, force: bool) -> list[str]:
