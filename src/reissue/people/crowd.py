@@ -8,7 +8,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.counting.histogram import MISSING
-from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.everyone.observations import Observation, pair_order
 from reissue.people.candidates import Sighting
 
 __all__ = ["Crowd", "crowd_of"]
@@ -96,7 +96,7 @@ def _truth(one: Sighting, of_row: Ints, place: dict[str, int], people: int) -> I
 def _observation(one: Sighting, of_row: Ints, place: dict[str, int]) -> Observation:
     """The same with lasting numbers; records that no known person can have are strangers'."""
     person = of_row[one.row]
-    order = np.lexsort((one.group, person))
+    order = pair_order(person, one.group)
     shown = one.histogram
     value = np.array([place[name] for name in shown.names], np.int64)[shown.value]
     slots = np.lexsort((value, shown.group))

@@ -136,6 +136,7 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "equal": len(beliefs.equal),
         "contradicted": len(beliefs.contradicted),
         "count_error": beliefs.scaled.worst,
+        "elsewhere": beliefs.scaled.elsewhere,
         "converged": beliefs.scaled.converged,
         "updates": judged.reader.updates,
         "components": beliefs.components,

@@ -24,7 +24,7 @@ from reissue.attacks.joint.past import WAYS, Past, first_times
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.update_model import Seen, update_model
 from reissue.kernels.everyone.iterative_scaling import Scaling
-from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.everyone.observations import Observation, pair_order
 from reissue.kernels.tracking.incremental import lasting_values
 from reissue.people.index import PersonIndex, update
 from reissue.people.knowledge import Knowledge
@@ -217,7 +217,7 @@ def _window(state: State | None) -> list[Recent]:
 
 def _renumbered(seen: Observation, person: Ints, value: Ints) -> Observation:
     """With lasting numbers of people and values, sorted by them."""
-    pairs = np.lexsort((seen.group, person[seen.person]))
+    pairs = pair_order(person[seen.person], seen.group)
     slots = np.lexsort((value[seen.slot_value], seen.slot_group))
     known = np.argsort(person[seen.known_person])
     return replace(

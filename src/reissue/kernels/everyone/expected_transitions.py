@@ -24,8 +24,8 @@ _CELLS = 4_000_000
 def expected_transitions(chains: Chains, messages: Sequence[Floats], model: Model) -> Floats:
     """Value x value: how many steps of one release lead from one to the other, in expectation."""
     before, later = both_ways(chains, messages)
-    upto = [layer.peaked(one * said) for layer, one, said in zip(chains.layers, before, messages, strict=True)]
-    since = [layer.peaked(one * said) for layer, one, said in zip(chains.layers, later, messages, strict=True)]
+    upto = [layer.normalized(one * said) for layer, one, said in zip(chains.layers, before, messages, strict=True)]
+    since = [layer.normalized(one * said) for layer, one, said in zip(chains.layers, later, messages, strict=True)]
     values = np.concatenate([layer.value for layer in chains.layers])
     flat = np.concatenate(upto)
     total = np.zeros((model.values, model.values))

@@ -27,7 +27,6 @@ __all__ = [
     "cavities",
     "messages_of",
     "misfit",
-    "normalized",
     "posterior",
     "scale",
 ]
@@ -43,11 +42,13 @@ _MOST = 1e60
 class Scaling:
     """How long to go on."""
 
-    sweeps: int = 40
-    rounds: int = 6
+    sweeps: int = 60
+    rounds: int = 3
     """Rounds of scaling of one release in a sweep, at most."""
     tolerance: float = 1e-2
     """The largest difference between an expected and a published count that is taken for none."""
+    elsewhere: float = 1e-3
+    """The share of records that may be expected elsewhere: enough, however far off a single count is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +89,8 @@ class Scaled:
     """Layer to a number for each of its slots."""
     worst: float
     """The largest difference that is left between an expected and a published count."""
+    elsewhere: float
+    """The share of records that are expected elsewhere than they were published."""
     sweeps: int
     converged: bool
 
@@ -103,43 +106,44 @@ def scale(
     given = start or [None] * len(chains.layers)
     lambdas = [_even(layer) if one is None else one for layer, one in zip(chains.layers, given, strict=True)]
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
-    worst, sweep = np.inf, 0
-    while sweep < how.sweeps and worst > how.tolerance:
-        messages = [layer.incidence @ one + layer.away for layer, one in zip(chains.layers, lambdas, strict=True)]
+    worst, off, sweep = np.inf, np.inf, 0
+    while sweep < how.sweeps and worst > how.tolerance and off > how.elsewhere:
+        messages = [layer.said(one) for layer, one in zip(chains.layers, lambdas, strict=True)]
         later = _backward(chains, messages)
-        worst = _forward(chains, beginnings, later, lambdas, how)
+        worst, off = _forward(chains, beginnings, later, lambdas, how)
         sweep += 1
         progress(sweep / how.sweeps)
-    return Scaled(tuple(lambdas), float(worst), sweep, bool(worst <= how.tolerance))
+    reached = bool(worst <= how.tolerance or off <= how.elsewhere)
+    return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached)
 
 
 def posterior(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
     """Entry to its probability, in each layer, given what each release says about each entry."""
     return [
-        normalized(layer, one * said)
+        layer.normalized(one * said)
         for layer, one, said in zip(chains.layers, cavities(chains, messages), messages, strict=True)
     ]
 
 
 def messages_of(chains: Chains, scaled: Scaled) -> list[Floats]:
     """What each release says about each entry, by its multipliers."""
-    return [layer.incidence @ one + layer.away for layer, one in zip(chains.layers, scaled.multipliers, strict=True)]
+    return [layer.said(one) for layer, one in zip(chains.layers, scaled.multipliers, strict=True)]
 
 
 def carried_messages(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
-    """Entry to what its own and all earlier releases say about it, in each layer; the largest of a row is 1."""
+    """Entry to what its own and all earlier releases say about it, in each layer; a row's sum is 1."""
     carried, made = np.zeros(int(chains.offsets()[-1])), []
     for place, layer in enumerate(chains.layers):
         before = _before(chains, place, chains.beginnings(place), carried)
-        made.append(layer.peaked(before * messages[place]))
+        made.append(layer.normalized(before * messages[place]))
         _carry(chains, place, made[-1], carried)
     return made
 
 
 def cavities(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
-    """Entry to what all other releases say about it, in each layer; the largest of a row is 1."""
+    """Entry to what all other releases say about it, in each layer; a row's sum is 1."""
     before, later = both_ways(chains, messages)
-    return [layer.peaked(one * other) for layer, one, other in zip(chains.layers, before, later, strict=True)]
+    return [layer.normalized(one * other) for layer, one, other in zip(chains.layers, before, later, strict=True)]
 
 
 def both_ways(chains: Chains, messages: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
@@ -148,7 +152,7 @@ def both_ways(chains: Chains, messages: Sequence[Floats]) -> tuple[list[Floats],
     carried = np.zeros(int(chains.offsets()[-1]))
     for place, layer in enumerate(chains.layers):
         made.append(_before(chains, place, chains.beginnings(place), carried))
-        _carry(chains, place, layer.peaked(made[place] * messages[place]), carried)
+        _carry(chains, place, layer.normalized(made[place] * messages[place]), carried)
     return made, later
 
 
@@ -174,10 +178,10 @@ def _backward(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
         layer, links = chains.layers[place], chains.links[place]
         mine = flat[offsets[place] : offsets[place + 1]]
         later[place] = mine
-        said = layer.peaked(mine * messages[place])
+        said = layer.normalized(mine * messages[place])
         flat[links.sources] = links.backward(said[links.targets])
         # What moves back is of whole rows, so that the earlier layer makes its own rows comparable again.
-    return [layer.peaked(one) for layer, one in zip(chains.layers, later, strict=True)]
+    return [layer.normalized(one) for layer, one in zip(chains.layers, later, strict=True)]
 
 
 def _before(chains: Chains, place: int, beginnings: Floats, carried: Floats) -> Floats:
@@ -195,26 +199,26 @@ def _carry(chains: Chains, place: int, said: Floats, carried: Floats) -> None:
 
 def _forward(
     chains: Chains, beginnings: Sequence[Floats], later: Sequence[Floats], lambdas: list[Floats], how: Scaling
-) -> float:
-    """Scale each release in turn, knowing the scaled ones before it; the worst count on the way."""
-    carried, worst = np.zeros(int(chains.offsets()[-1])), 0.0
+) -> tuple[float, float]:
+    """Scale each release in turn, knowing the scaled ones before it; the worst count, and the share elsewhere."""
+    carried, worst, elsewhere, records = np.zeros(int(chains.offsets()[-1])), 0.0, 0.0, 1.0
     for place, layer in enumerate(chains.layers):
         before = _before(chains, place, beginnings[place], carried)
-        cavity = layer.peaked(before * later[place])
-        lambdas[place], off = _fitted(layer, cavity, lambdas[place], how)
-        worst = max(worst, off)
-        _carry(chains, place, layer.peaked(before * (layer.incidence @ lambdas[place] + layer.away)), carried)
-    return worst
+        lambdas[place], off = _fitted(layer, layer.normalized(before * later[place]), lambdas[place], how)
+        worst = max(worst, float(off.max(initial=0.0)))
+        elsewhere, records = elsewhere + float(off.sum()) / 2, records + float(layer.count.sum())
+        _carry(chains, place, layer.normalized(before * layer.said(lambdas[place])), carried)
+    return worst, elsewhere / records
 
 
-def _fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, float]:
-    """Multipliers of one release that fit its counts, all others kept; and how far off it was."""
-    off = np.inf
+def _fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, Floats]:
+    """Multipliers of one release that fit its counts, all others kept; and how far off each count was before."""
+    off = np.empty(0)
     for turn in range(how.rounds):
         expected = _expected(layer, cavity, lambdas)
-        gap = float(np.abs(expected - layer.count).max(initial=0.0))
-        off = gap if turn == 0 else off
-        if gap < how.tolerance / 4:
+        gaps = np.abs(expected - layer.count)
+        off = gaps if turn == 0 else off
+        if gaps.max(initial=0.0) < how.tolerance / 4:
             break
         lambdas = np.minimum(lambdas * _factor(layer.count, expected), _MOST)
         if not layer.absent.any():
@@ -229,8 +233,8 @@ def _factor(count: Floats, expected: Floats) -> Floats:
 
 def _expected(layer: Layer, cavity: Floats, lambdas: Floats) -> Floats:
     """Slot to how many are expected there."""
-    total = layer.sums(cavity * (layer.incidence @ lambdas + layer.away))
-    expected = lambdas * (layer.filling @ (cavity / np.maximum(total, TINY)[layer.row]))
+    total = layer.sums(cavity * layer.said(lambdas))
+    expected = lambdas * (layer.filled(cavity / np.maximum(total, TINY)[layer.row]))
     unknown = lambdas * layer.chance
     if layer.free.any():
         whole = np.add.reduceat(np.append(unknown, 0.0), layer.group_starts[:-1])
@@ -242,8 +246,3 @@ def _expected(layer: Layer, cavity: Floats, lambdas: Floats) -> Floats:
 
 def _even(layer: Layer) -> Floats:
     return layer.count / max(float(layer.count.max(initial=1.0)), 1.0)
-
-
-def normalized(layer: Layer, entries: Floats) -> Floats:
-    """The same with every row's sum at 1."""
-    return entries / np.maximum(layer.sums(entries), TINY)[layer.row]

@@ -6,7 +6,7 @@ value are used up so far (states), from the left and from the right. O(values x 
 are the product of n(v) + 1; groups of one histogram are computed together.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -115,12 +115,39 @@ def small_groups(layer: Layer, largest: int = LARGEST) -> list[SmallGroups]:
     groups = np.flatnonzero(chosen)
     if not len(groups):
         return []
-    widths = np.diff(layer.group_starts)
-    rank = _ranks(layer)
-    made = []
-    for histogram, some in _by_histogram(layer, groups, largest):
-        made.append(_collected(layer, some, histogram, rank, widths))
+    kinds = list(_by_histogram(layer, groups, largest))
+    sorted_by_kind = _Kinds.of(layer, [some for _, some in kinds])
+    made = [_collected(layer, sorted_by_kind, number, histogram) for number, (histogram, _) in enumerate(kinds)]
     return [one for one in made if len(one.entry)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Kinds:
+    """Ways and slots of groups, sorted once by the kind of group that they are of."""
+
+    place: Ints
+    """Group to its place among those of its kind."""
+    sizes: Ints
+    """Kind to the number of its groups."""
+    rank: Ints
+    """Slot to its place in its group, the largest count first."""
+    ways: Ints
+    """Ways sorted by kind, and where each kind begins."""
+    way_starts: Ints
+    slots: Ints
+    slot_starts: Ints
+
+    @classmethod
+    def of(cls, layer: Layer, kinds: Sequence[Ints]) -> "_Kinds":
+        kind, place = np.full(len(layer.free), -1), np.zeros(len(layer.free), np.int64)
+        for number, some in enumerate(kinds):
+            kind[some], place[some] = number, np.arange(len(some))
+        of_slot = kind[layer.slot_group]
+        ways, slots = (np.argsort(one, kind="stable") for one in (of_slot[layer.triple_slot], of_slot))
+        bounds = np.arange(len(kinds) + 1)
+        way_starts = np.searchsorted(of_slot[layer.triple_slot][ways], bounds)
+        sizes = np.array([len(some) for some in kinds], np.int64)
+        return cls(place, sizes, _ranks(layer), ways, way_starts, slots, np.searchsorted(of_slot[slots], bounds))
 
 
 def _settled(layer: Layer) -> Bools:
@@ -160,25 +187,23 @@ def _by_histogram(layer: Layer, groups: Ints, largest: int) -> Iterator[tuple[In
         yield np.frombuffer(counts_bytes, np.int64), np.array(some)
 
 
-def _collected(layer: Layer, some: Ints, counts: Ints, rank: Ints, widths: Ints) -> SmallGroups:
-    place = np.full(len(widths), -1)
-    place[some] = np.arange(len(some))
-    triple = np.flatnonzero(place[layer.slot_group[layer.triple_slot]] >= 0)
-    slot, entry = layer.triple_slot[triple], layer.triple_entry[triple]
-    here, row = place[layer.slot_group[slot]], layer.row[entry]
+def _collected(layer: Layer, kinds: _Kinds, number: int, counts: Ints) -> SmallGroups:
+    ways = kinds.ways[kinds.way_starts[number] : kinds.way_starts[number + 1]]
+    slot, entry, groups = layer.triple_slot[ways], layer.triple_entry[ways], int(kinds.sizes[number])
+    here, row = kinds.place[layer.slot_group[slot]], layer.row[entry]
     order = np.lexsort((row, here))
     changed = np.flatnonzero(np.diff(row[order], prepend=-1))
     member_of = np.repeat(np.arange(len(changed)), np.diff(np.append(changed, len(order))))
-    first = np.searchsorted(here[order][changed], np.arange(len(some)))
+    first = np.searchsorted(here[order][changed], np.arange(groups))
     member = np.empty(len(order), np.int64)
     member[order] = member_of - first[here[order]]
     total = int(counts.sum())
-    cell = (here * total + member) * len(counts) + rank[slot]
-    known = np.bincount(here[order][changed], minlength=len(some))
-    chance = np.empty((len(some), len(counts)))
-    mine = np.flatnonzero(place[layer.slot_group] >= 0)
-    chance[place[layer.slot_group[mine]], rank[mine]] = layer.chance[mine]
-    return SmallGroups(counts, total, entry, cell, len(some), known, chance)
+    cell = (here * total + member) * len(counts) + kinds.rank[slot]
+    known = np.bincount(here[order][changed], minlength=groups)
+    chance = np.empty((groups, len(counts)))
+    mine = kinds.slots[kinds.slot_starts[number] : kinds.slot_starts[number + 1]]
+    chance[kinds.place[layer.slot_group[mine]], kinds.rank[mine]] = layer.chance[mine]
+    return SmallGroups(counts, total, entry, cell, groups, known, chance)
 
 
 def exact_messages(small: SmallGroups, cavity: Floats) -> Floats:

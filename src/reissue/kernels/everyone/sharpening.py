@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.kernels.everyone.iterative_scaling import Chains, cavities, normalized
+from reissue.kernels.everyone.iterative_scaling import Chains, cavities
 from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.permanents import SmallGroups, exact_messages, small_groups
 from reissue.kernels.everyone.slot_counts import count_messages
@@ -59,12 +59,12 @@ class _Said:
             ways = np.sqrt(ways * count_messages(layer, self.wide, others, ways, self.multipliers))
             some = np.unique(layer.triple_entry[self.wide])
             exact[some] = (np.bincount(layer.triple_entry, ways, layer.entries) + layer.away)[some]
-        return replace(self, entries=layer.peaked(exact), ways=ways)
+        return replace(self, entries=layer.normalized(exact), ways=ways)
 
     def averaged(self, before: "_Said") -> "_Said":
         """Half way from what was said before."""
         exact = self.entries
-        entries = np.sqrt(np.maximum(exact * self.layer.peaked(before.entries), _LEAST * (exact > 0)))
+        entries = np.sqrt(np.maximum(exact * self.layer.normalized(before.entries), _LEAST * (exact > 0)))
         return replace(self, entries=entries)
 
 
@@ -95,7 +95,7 @@ def sharpened(
         others = cavities(chains, [one.entries for one in said])
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
             exact = list(pool.map(_Said.exactly, said, others))
-        made = [normalized(one.layer, other * one.entries) for one, other in zip(exact, others, strict=True)]
+        made = [one.layer.normalized(other * one.entries) for one, other in zip(exact, others, strict=True)]
         said = [one.averaged(before) for one, before in zip(exact, said, strict=True)]
         progress((turn + 1) / rounds)
     return made, [one.entries for one in said]

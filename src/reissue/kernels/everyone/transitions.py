@@ -17,6 +17,9 @@ __all__ = ["Links", "Model", "Pairing", "link"]
 
 _DENSE = 2
 """Where a person's pairs of values are more than so many times all values, all values at once cost less."""
+_ONE_THREAD = 200_000
+"""Multiplications that a linear algebra library does in one thread: for narrow matrices more threads only wait."""
+_NARROW = 64
 _WIDEST = 256
 """Models of more values than this are never used whole."""
 
@@ -104,9 +107,11 @@ class _Part:
     rows: int
 
     def moved(self, weights: Floats, at: Ints, to: Ints, steps: Floats) -> Floats:
-        table = np.zeros(self.rows * len(steps))
+        values = len(steps)
+        chunk = max(1, _ONE_THREAD // values**2) if values <= _NARROW else max(self.rows, 1)
+        table = np.zeros(-(-self.rows // chunk) * chunk * values)
         table[at] = weights
-        return np.asarray((table.reshape(self.rows, -1) @ steps).reshape(-1)[to])
+        return np.asarray((table.reshape(-1, chunk, values) @ steps).reshape(-1)[to])
 
 
 def link(layers: Sequence[Layer], model: Model, times: Sequence[int] | None = None) -> list[Links]:
