@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from reissue.attacks import Knowledge, Series, find, run_attack
+from reissue.attacks.findings import Status
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe
 from reissue.attacks.joint.sight import see
@@ -101,3 +102,15 @@ def test_a_learned_model_has_room_for_new_values() -> None:
     assert wide.sum(axis=1) == pytest.approx(1)
     assert (wide > 0).all()
     assert wide[2, 2] > 0.7
+
+
+def test_a_schema_that_says_what_is_not_so_is_contradicted() -> None:
+    """Values that are said to stay and do not: no posterior is given, for it would mean nothing."""
+    schema = replace(COLUMNS, updates={"none": True})
+    restless = [anonymize(wave, schema, "k=4 & l=3", seed=1) for wave in panel(0.4)]
+    found = run_attack(find("joint"), Series.read(restless, schema), Knowledge(groups=True))
+    assert found.status == Status.NOT_RUN
+    assert found.reason is not None
+    assert "contradicts these releases" in found.reason
+    staying = [anonymize(wave, schema, "k=4 & l=3", seed=1) for wave in panel(0.0)]
+    assert run_attack(find("joint"), Series.read(staying, schema), Knowledge(groups=True)).reason is None

@@ -47,6 +47,8 @@ class Attack:
     """What would prevent it, in plain sentences."""
     heavy: bool = False
     """Whether it takes so long that a timeline looks at a few places of a series only."""
+    any_columns: bool = False
+    """Whether releases may show different quasi-identifiers."""
     follows: bool = False
     """Whether it needs nothing of an earlier release but who was in which group, and each group's values."""
     asked_if: str = ""
@@ -88,6 +90,7 @@ def attack(
     story: str = "",
     prevention: Sequence[str] = (),
     heavy: bool = False,
+    any_columns: bool = False,
     follows: bool = False,
     asked_if: str = "",
 ) -> Callable[[Written], Written]:
@@ -111,6 +114,7 @@ def attack(
             story=story,
             prevention=tuple(prevention),
             heavy=heavy,
+            any_columns=any_columns,
             follows=follows,
             asked_if=asked_if,
         )

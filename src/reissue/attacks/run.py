@@ -24,9 +24,25 @@ def run_attack(
         raise InputError("There is nothing to attack: give one release or more.")
     held = knowledge.held(len(series))
     try:
+        _same_columns(attack, series)
         return _run(attack, *_seen(attack, series, knowledge, held), early if attack.fold.judges_each else None)
     except CannotRunError as obstacle:
         return cannot_run(attack.name, held, obstacle)
+
+
+def _same_columns(attack: Attack, series: Series) -> None:
+    """Stop where some releases lack quasi-identifiers that others show, and the attack needs the same in all."""
+    quasi = set(series.schema.quasi)
+    lacking = [quasi.intersection(one.lacking if one.tables.frames else ()) for one in series.releases]
+    everywhere = set.intersection(*lacking) if lacking else set()
+    if attack.any_columns or everywhere or not any(lacking):
+        return  # a column that no release has is a mistake in the schema, which says so itself
+    some = [
+        f"release {number} lacks {', '.join(sorted(one))}"
+        for number, one in zip(series.numbers, lacking, strict=True)
+        if one
+    ]
+    raise CannotRunError(f"it needs the same quasi-identifiers in every release: {'; '.join(some)}.")
 
 
 def judged_at(attack: Attack, series: Series, knowledge: Knowledge, places: Collection[int]) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ Everything is counted when it is asked for, once. O(rows), one sort.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,7 @@ from reissue.counting.histogram import Histogram, count_values, joined_texts
 from reissue.errors import DataError, SchemaError, nearest_column
 from reissue.published.tables import Tables, read_tables, whole_numbers
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, Form, Release
-from reissue.schema import Schema
+from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import coding_of, parse_column
 
 __all__ = ["Looks", "PublishedRelease", "read_published"]
@@ -80,6 +80,18 @@ class PublishedRelease:
             return None
         self.require(*self.schema.quasi, *self.schema.sensitive)
         return self.main
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Quasi-identifiers of the schema that this release does not show."""
+        return tuple(name for name in self.schema.quasi if name not in self.main.columns)
+
+    def of_its_columns(self) -> "PublishedRelease":
+        """The same with a schema of the quasi-identifiers that it shows; as it is where it shows none."""
+        lacking = self.lacking
+        if not lacking or len(lacking) == len(self.schema.quasi):
+            return self
+        return replace(self, schema=self.schema.with_roles(dict.fromkeys(lacking, Role.DROP)))
 
     def require(self, *columns: str) -> None:
         """Stop if the published tables lack columns that the schema names."""

@@ -61,6 +61,7 @@ def attacked(series: Series) -> tuple[Attacked, ...]:
     shown = []
     for number, release in zip(series.numbers, series.releases, strict=True):
         name = "" if release.tables.path is None else release.tables.path.name
-        smallest = int(release.sizes.min(initial=release.main.height))
-        shown.append(Attacked(number, name or f"release {number}", release.main.height, release.groups, smallest))
+        seen = release.of_its_columns()
+        smallest = int(seen.sizes.min(initial=release.main.height))
+        shown.append(Attacked(number, name or f"release {number}", release.main.height, seen.groups, smallest))
     return tuple(shown)

@@ -11,7 +11,6 @@ from reissue.people.crowd import Crowd, crowd_of
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
-from reissue.schema import Role
 
 __all__ = ["published_as", "see"]
 
@@ -47,7 +46,7 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
     if source is not None and not release.tables.frames:
         return by_groups(source)
-    release = _of_its_columns(release)
+    release = release.of_its_columns()
     if knowledge.members is not None:
         return by_register(release, knowledge.members[place], presence=True)
     if source is not None and source.table.ids is not None:
@@ -60,20 +59,11 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
     raise CannotRunError(_NOBODY, needs=["members", "people"])
 
 
-def _of_its_columns(release: PublishedRelease) -> PublishedRelease:
-    """Releases may show different quasi-identifiers: what one does not show says nothing in it."""
-    quasi = release.schema.quasi
-    lacking = [name for name in quasi if name not in release.main.columns]
-    if not lacking or len(lacking) == len(quasi):
-        return release
-    return replace(release, schema=release.schema.with_roles(dict.fromkeys(lacking, Role.DROP)))
-
-
 def published_as(release: PublishedRelease, sighting: Sighting, group: int) -> Shown:
     """The quasi-identifiers of a group as published; nothing where it shows none, or exact ones."""
     if not release.tables.frames:
         return {}
-    release = _of_its_columns(release)
+    release = release.of_its_columns()
     if sighting.as_published or release.source is None:
         return shown(release.box(group))
     return box_text(release.source, group if sighting.of_group is None else int(sighting.of_group[group]))
