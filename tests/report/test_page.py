@@ -95,6 +95,13 @@ def test_an_attack_of_ones_own_is_told_too() -> None:
     assert "mine exposes 1 people at the end, the first with release 2." in page
 
 
+def test_where_the_risk_began_is_said_only_as_far_as_it_was_looked_at() -> None:
+    own = Finding("mine", Status.EXPOSED, "It works.", (1, 2, 3, 4), people=1, population=2)
+    points = (Point(2, 0, 2, None), Point(4, 1, 2, None))
+    page = report_html(Findings((own,), TWO, {"mine": points}))
+    assert "the first between releases 3 and 4." in page
+
+
 def test_costs_are_compared_release_by_release() -> None:
     months = list(Population(seed=5, people=200).months(2))
     ways = {k: [ri.anonymize(month, schema(), f"k={k}", seed=1) for month in months] for k in (2, 20)}

@@ -15,6 +15,8 @@ MOST = 12
 """Longer series are looked at in so many places: the attacks take their time."""
 FEW = 4
 """The same for an attack that solves for everyone at once; together these cost it one and a half runs more."""
+CHEAP = 20_000
+"""Series with fewer ways of people to be in groups are solved for every release, as by any other attack."""
 WAYS = 300_000
 """Series with more ways of people to be in groups are not solved again for their first releases."""
 
@@ -31,11 +33,10 @@ def timeline_of(
     held = found.releases
     if found.status == Status.NOT_RUN or len(held) < 2:
         return ()
-    places = _places(len(held), FEW if attack.heavy else MOST)
+    places = _places(len(held), FEW if attack.heavy and _ways(series, found) > CHEAP else MOST)
     if attack.per_release and found.status == Status.WITHSTOOD:
         return tuple(Point(held[place], 0, found.population, None) for place in places)
-    rows = sum(release.main.height for release in series.releases)
-    if attack.heavy and rows * max(float(found.details.get("fits", 1.0)), 1.0) > WAYS:
+    if attack.heavy and _ways(series, found) > WAYS:
         return ()
     judged = {place: one for place, one in early.items() if one.limit == found.limit or one.status == Status.NOT_RUN}
     if not attack.per_release:
@@ -47,6 +48,12 @@ def timeline_of(
         judged |= dict(zip(missing, judged_at(attack, series, knowledge, missing), strict=True))
     known = [(place, judged[place]) for place in places if judged[place].status != Status.NOT_RUN]
     return tuple(Point(held[place], one.people, one.population, one.worst) for place, one in known)
+
+
+def _ways(series: Series, found: Finding) -> float:
+    """How many ways of people to be in groups there are, about."""
+    rows = sum(release.main.height for release in series.releases)
+    return rows * max(float(found.details.get("fits", 1.0)), 1.0)
 
 
 def _places(number: int, most: int) -> list[int]:

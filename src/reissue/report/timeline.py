@@ -89,12 +89,21 @@ def _line(
 
 def _sentence(shown: dict[str, tuple[Point, ...]], releases: tuple[int, ...]) -> str:
     """What the picture says, for those who do not see it."""
-    first = {name: next((p.release for p in points if p.people), None) for name, points in shown.items()}
-    found = {name: release for name, release in first.items() if release is not None}
+    first = {name: _first(points) for name, points in shown.items()}
+    found = {name: since for name, since in first.items() if since}
     if not found:
         return f"No attack exposes anybody at any time, from release {releases[0]} to release {releases[-1]}."
-    told = [
-        f"{name} exposes {shown[name][-1].people:,} people at the end, the first with release {release}"
-        for name, release in found.items()
-    ]
+    ends = {name: shown[name][-1].people for name in found}
+    told = [f"{name} exposes {ends[name]:,} people at the end, the first {since}" for name, since in found.items()]
     return "; ".join(told) + "."
+
+
+def _first(points: tuple[Point, ...]) -> str:
+    """With which release somebody was exposed first, as far as it was looked at; nothing where nobody is."""
+    before = 0
+    for point in points:
+        if point.people:
+            looked = point.release == before + 1
+            return f"with release {point.release}" if looked else f"between releases {before + 1} and {point.release}"
+        before = point.release
+    return ""
