@@ -79,6 +79,20 @@ def test_models_and_means(reissue: Reissue) -> None:
         )
 
 
+def test_transitions(reissue: Reissue) -> None:
+    name = released(reissue, 5)
+    command = ("utility", "patients.csv", name, *CHECK, "--queries", "0")
+    outcome = reissue(*command, "--before", "patients.csv", name)
+    assert outcome.code == 0, outcome.err
+    assert "100.0% keep their value" in outcome.out
+    assert "the releases allow" in outcome.out
+    numbers = reissue(*command, "--before", "patients.csv", name, "--json").json["transitions"]
+    assert (numbers["people"], numbers["linked"], numbers["stay"]["true"]) == (600, False, 1)
+    assert reissue(*command, "--link", "age").code == 2
+    assert reissue(*command, "--before", "patients.csv", name, "--link", "age").code == 2
+    assert reissue(*command, "--before", "patients.csv").code == 2
+
+
 def test_two_tables(reissue: Reissue) -> None:
     reissue("anonymize", "patients.csv", *CHECK, "-r", "l=3", "--method", "anatomy", "-o", "out.csv")
     outcome = reissue("utility", "patients.csv", "out.csv", "out.sensitive.csv", *CHECK, "--queries", "20")

@@ -8,9 +8,13 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import app
 from reissue.cli._options import DelimiterOption, JsonOption, SchemaOption, delimiter_of, options_of
+from reissue.errors import InputError
 
 if TYPE_CHECKING:
-    from reissue.utility import Comparison, Estimate
+    from reissue.utility import Comparison, Estimate, Transitions
+
+_MOST = 15
+"""How many transitions are shown; JSON has all of them."""
 
 
 @app.command()
@@ -35,6 +39,17 @@ def utility(
             help='Means, or shares of values, by the groups of a column: "wage ~ south"; may be repeated.',
         ),
     ] = None,
+    before: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            metavar="ORIGINAL PUBLISHED",
+            help="The table and the release before these: who goes from which sensitive value to which?",
+        ),
+    ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="A published column that tells who is the same in both releases."),
+    ] = None,
     workload: Annotated[
         str, typer.Option(metavar="NAME", help="Which count queries: ranges, or one of the papers' own workloads.")
     ] = "ranges",
@@ -54,12 +69,15 @@ def utility(
 ) -> None:
     """Compare a published table with the original: loss, group sizes, count queries, and what an analyst computes."""
     from reissue.schema import Schema
-    from reissue.utility import compare
+    from reissue.utility import compare, transitions
 
+    if link is not None and before is None:
+        raise InputError("`--link` says how two releases belong together: give the earlier one with `--before`.")
+    plan = Schema.load(schema)
     outcome = compare(
         original,
         published,
-        Schema.load(schema),
+        plan,
         k=k,
         weights=options_of(weight or []),
         queries=queries,
@@ -69,12 +87,19 @@ def utility(
         means=means or (),
         delimiter=delimiter_of(delimiter),
     )
+    moves = None
+    if before is not None:
+        pairs = (before, (original, published))
+        moves = transitions(*pairs, plan, link=link, delimiter=delimiter_of(delimiter))
     if as_json:
-        _render.show_json(outcome.as_dict())
+        more = {} if moves is None else {"transitions": moves.as_dict()}
+        _render.show_json(outcome.as_dict() | more)
         return
     _render.say(*outcome.sentences)
     for comparison in (*outcome.models, *outcome.means):
         _show(comparison)
+    if moves is not None:
+        _show_transitions(moves)
 
 
 def _show(comparison: "Comparison") -> None:
@@ -85,6 +110,16 @@ def _show(comparison: "Comparison") -> None:
     ]
     headings = ["estimate", "true", "95% interval", "published", "95% interval", "within the true interval"]
     _render.show_table(headings, rows, title=comparison.asked)
+
+
+def _show_transitions(moves: "Transitions") -> None:
+    """The most frequent transitions, true and as far as the releases tell."""
+    _render.say(moves.sentence)
+    rows = [
+        [one.before, one.after, f"{one.true:.1%}", f"{one.published:.1%}", f"{one.least:.1%} to {one.most:.1%}"]
+        for one in moves.each[:_MOST]
+    ]
+    _render.show_table(["from", "to", "true", "published", "the releases allow"], rows, title="share of people")
 
 
 def _cells(estimate: "Estimate | None") -> list[str]:

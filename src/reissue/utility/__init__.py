@@ -6,6 +6,7 @@ from reissue.utility.groupsize import average_group_size
 from reissue.utility.loss import attribute_losses, information_loss, shares_of
 from reissue.utility.measures import Utility, compare, measure
 from reissue.utility.queries import QueryError, estimates, query_error, true_counts
+from reissue.utility.transitions import Transition, Transitions, transitions
 from reissue.utility.workload import WORKLOADS, Predicates, Workload, draw
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "Line",
     "Predicates",
     "QueryError",
+    "Transition",
+    "Transitions",
     "Utility",
     "Workload",
     "attribute_losses",
@@ -27,5 +30,6 @@ __all__ = [
     "measure",
     "query_error",
     "shares_of",
+    "transitions",
     "true_counts",
 ]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reissue.errors import InputError, nearest_column
+from reissue.errors import InputError, nearest
 
 __all__ = ["Formula", "Variable"]
 
@@ -58,7 +58,7 @@ def _variable(text: str, columns: Sequence[str]) -> Variable:
     named = re.fullmatch(r"`([^`]+)`(?:\[(.+)\])?", text) or re.fullmatch(r"(.+?)(?:\[(.+)\])?", text)
     name, value = (text, None) if text in columns or named is None else (named[1], named[2])
     if name not in columns:
-        hint = nearest_column(name, columns)
+        hint = nearest(name, columns)
         raise InputError(
             f"A model may name quasi-identifiers, sensitive and kept columns, and no others.{hint} {_HELP}"
         )
