@@ -11,23 +11,31 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Ints, State
 from reissue.attacks import Attack, Fold, find, registered
+from reissue.attacks.coalition.records import read_records
 from reissue.attacks.findings import FIRST, Finding, Findings, Status
 from reissue.attacks.joint.state import companions
 from reissue.attacks.run import cannot_run, run_attack
-from reissue.errors import CannotCarryError, CannotRunError, DataError
+from reissue.attacks.updates.attack import UpdateState
+from reissue.attacks.updates.histories import Histories, largest_of_histories
+from reissue.errors import CannotCarryError, CannotRunError, DataError, InternalError
 from reissue.ledger.chain import canonical
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.ledger.pack import unpack_state
 from reissue.ledger.store import MissingFileError
+from reissue.people.histories import of_members
 from reissue.people.knowledge import Knowledge
+from reissue.people.membership import named_membership
 from reissue.policy import Policy
 from reissue.published import PublishedRelease, read_published
 from reissue.published.series import Series
 from reissue.release.release import Release
 from reissue.schema import Schema
+from reissue.updates import read_updates
+from reissue.verify.second_look import confirm, confirm_coalitions, confirm_posteriors
 
 __all__ = ["Together", "attack_together", "gate_attacks", "held_together", "kept_state", "state_mark"]
 
@@ -35,6 +43,10 @@ GATE = FIRST
 """The attack on which the verdict rests."""
 _TOLD = 2_000_000
 """Series of so many records at most are read again where an attack succeeds, to tell the case."""
+_TWICE = 50
+"""So many people's posteriors are looked at twice, in series of"""
+_SHORT = 5
+"""so many earlier releases at most: all of them are read for it."""
 _FORMAT = 6
 """Goes up when attacks keep something else: states that were written before are made again."""
 
@@ -115,6 +127,14 @@ def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema, kind: 
         raise DataError(f"{problem} This one may be removed instead: it is made again from the releases.") from None
 
 
+def _refuse_unconfirmed(confirmed: bool) -> None:
+    if not confirmed:
+        raise InternalError(
+            "The release withstands an attack, and a second formula for a sample says that it does not. Nothing was "
+            "published. Please report this."
+        )
+
+
 def _part(progress: Callable[[float], None], turn: int, turns: int) -> Callable[[float], None]:
     return lambda done: progress((turn + min(done, 1.0)) / turns)
 
@@ -142,6 +162,10 @@ class _Candidate:
     def _whole(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
         series = self._all(attack.name, some)
         found = run_attack(attack, series, Knowledge(progress=progress))
+        if attack.name == "coalition" and found.status == Status.WITHSTOOD:
+            given = read_records(series.releases[-1], series.schema).given
+            limit = int(found.limit or 0)
+            _refuse_unconfirmed(confirm_coalitions(given, self.release.requirement, limit, self._sample()))
         return replace(found, releases=series.numbers) if found.status == Status.NOT_RUN else found
 
     def _all(self, name: str, some: Sequence[Recorded]) -> Series:
@@ -154,10 +178,32 @@ class _Candidate:
         try:
             state = self._added(fold, self._state(name, fold, progress), newest)
             self.states[name] = state
-            found = self._explained(name, fold, state, fold.judge(state, newest), newest)
-            return replace(found, releases=held)
+            found = fold.judge(state, newest)
+            if found.status == Status.WITHSTOOD:
+                _refuse_unconfirmed(confirm(state, found, self._sample()) and self._followed_again(state))
+            return replace(self._explained(name, fold, state, found, newest), releases=held)
         except CannotRunError as obstacle:
             return cannot_run(name, held, obstacle)
+
+    def _sample(self) -> np.random.Generator:
+        """Whom to look at twice: others in every release, the same ones if it is made again."""
+        return np.random.default_rng(self.number)
+
+    def _followed_again(self, state: object) -> bool:
+        """Whether some people's posteriors are right, by their whole histories, while these are short."""
+        if not isinstance(state, UpdateState) or not isinstance(state.past, Histories) or len(self.earlier) > _SHORT:
+            return True
+        people, largest = largest_of_histories(state.past)
+        some = np.sort(self._sample().permutation(len(people))[:_TWICE])
+        names, schema = pl.Series(people[some]), self.release.schema
+        read = [self.ledger.followed(one, schema, names) for one in self.earlier]
+        series = self._series([*read, self._own()], [*_numbers(self.earlier), self.number])
+        members, person, _ = named_membership(series, strangers=False)
+        following, order = of_members(members), np.argsort(people)
+        rows = np.flatnonzero(np.isin(person, people[some]))
+        place = order[np.searchsorted(people[order], person[rows])]
+        histories = replace(following, table=following.table[rows])
+        return confirm_posteriors(histories, read_updates(schema, following.names), largest[place])
 
     def _explained(self, name: str, fold: Fold[Any, Any], state: State, found: Finding, newest: Series) -> Finding:
         """With the case, where the attack succeeds; earlier releases are read for it if they are not too large."""

@@ -20,7 +20,7 @@ from reissue.attacks.equivalence.merge import coefficients, tied
 from reissue.kernels.history_graph import END, History, attacks
 from reissue.people.membership import Membership, mix
 
-__all__ = ["Bucket", "Witness", "buckets", "cheapest", "tells_newest", "witness"]
+__all__ = ["Bucket", "Witness", "any_attack", "buckets", "cheapest", "tells_newest", "witness"]
 
 _TINY = 1e-7
 _WIDE = 1e4
@@ -169,6 +169,19 @@ def _patterns(patterns: Ints, weights: Ints, limit: int) -> Ints:
         status, found = _solve(bucket, pattern, budget, moved)
         best[pattern] = 0 if status == 2 else _cost(bucket, found, budget)
     return best
+
+
+def any_attack(bucket: Bucket, limit: int, most: int = 40) -> bool:
+    """Whether there is an attack below the limit, by the definition alone: nothing is made one, no graph is cut.
+
+    Where more patterns than `most` can count that is not asked: the answer is no.
+    """
+    budget = 2 * (limit - 1)
+    moved = _moved(bucket, budget)
+    if int(moved.sum()) > most:
+        return False
+    solved = (_solve(bucket, pattern, budget, moved)[1] for pattern in np.flatnonzero(moved).tolist())
+    return any(_cost(bucket, found, budget) > 0 for found in solved if found is not None)
 
 
 def witness(bucket: Bucket, pattern: int, e: int) -> Witness | None:
