@@ -6,6 +6,7 @@ definitions themselves, from data about people and from what was published, with
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import combinations, islice
 
 import numpy as np
@@ -16,7 +17,6 @@ from reissue.attacks.correspondence.state import Growth
 from reissue.attacks.equivalence.attack import EquivalenceState
 from reissue.attacks.equivalence.exact import Bucket, any_attack
 from reissue.attacks.findings import Finding
-from reissue.attacks.updates.attack import risks
 from reissue.kernels.chains.history import ChainHistory
 from reissue.kernels.coalitions.contributions import Given
 from reissue.people.histories import Following
@@ -162,7 +162,21 @@ def _boxes(history: ChainHistory) -> tuple[Ints, Ints]:
 
 def confirm_posteriors(following: Following, model: UpdateModel, largest: Floats) -> bool:
     """Whether some people's largest posteriors are what a pass forward and one back through all releases gives."""
-    found = risks(following, model)
-    again = np.zeros(len(following.table))
-    np.maximum.at(again, found.person, found.largest)
-    return bool((np.abs(again - largest) <= _SLACK).all())
+    steps = {gap: model.steps(gap) for gap in range(1, following.table.shape[1])}
+    again = [_largest(following, steps, len(model.names), row) for row in range(len(following.table))]
+    return bool((np.abs(np.array(again) - largest) <= _SLACK).all())
+
+
+def _largest(following: Following, after: Mapping[int, Floats], values: int, row: int) -> float:
+    """The largest share of all paths that go through one value of one release; 0 if there is no path."""
+    there = np.flatnonzero(following.table[row] >= 0)
+    shares = [following.places.dense(following.table[row, [at]], values)[0] for at in there.tolist()]
+    steps = [after[gap] for gap in np.diff(there).tolist()]
+    ahead, back = [shares[0]], [np.ones(values)]
+    for share, step in zip(shares[1:], steps, strict=True):
+        ahead.append((ahead[-1] @ step) * share)
+    for share, step in zip(shares[:0:-1], steps[::-1], strict=True):
+        back.insert(0, step @ (share * back[0]))
+    through = np.array([one * other for one, other in zip(ahead, back, strict=True)])
+    every = float(through[0].sum())
+    return float(through.max()) / every if every > 0 else 0.0
