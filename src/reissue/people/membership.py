@@ -183,6 +183,9 @@ class Arrivals:
 def arrivals(series: Series, knowledge: Knowledge) -> Iterator[Arrivals]:
     """Each release of a series."""
     members, known, strangers = named_membership(series, knowledge)
+    if len(series) == 1:
+        yield Arrivals(members, known, strangers)
+        return
     for place in range(len(series)):
         part, person = members.only(place)
         yield Arrivals(part, known[person], strangers[person])
