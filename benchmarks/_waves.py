@@ -86,7 +86,7 @@ METHODS = (
 
 def protect(method: Method, waves: Waves) -> list[Release]:
     """The series as a method publishes it; each release gets a seed of its own."""
-    if method.name in {"distinct", "invariance", "equivalence"}:
+    if method.name in {"cohorts", "distinct", "invariance", "equivalence"}:
         return anonymize_series(
             waves.tables, waves.schema, method.requirement, method=method.name, seed=0, **method.options
         )

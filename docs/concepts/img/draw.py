@@ -74,7 +74,46 @@ def pictures() -> dict[str, str]:
             headings=("the team's file", "the insurer's file"),
         ),
         "calibration.svg": calibration(HERE / "calibration.csv"),
+        "cohort.svg": cohort(),
     }
+
+
+def cohort() -> str:
+    """The slots of a cohort over four releases, and who is in them."""
+    title = "A cohort over four releases: slots live on, people come and go"
+    slots = (
+        ("Ann flu", "Ann flu", "Ann ulcer", "Ann ulcer"),
+        ("Bob HIV", "Bob HIV", "Bob HIV", "Bob HIV"),
+        ("Cid asthma", "? asthma", "Dora asthma", "Dora asthma"),
+        ("Eve ulcer", "Eve ulcer", "? ulcer", ""),
+        ("Fred cancer", "? cancer", "? cancer", ""),
+    )
+    below = ("enter together", "two have left", "Dora takes a slot", "two slots go at once")
+    parts = [_text(20, 28, title, size=17, weight="bold")]
+    for time, words in enumerate(below):
+        x = 20 + 175 * time
+        parts += [_text(x, 60, f"release {time + 1}", fill=FAINT), _text(x, 262, words, size=13)]
+        for place, slot in enumerate(slots):
+            if slot[time]:
+                parts.append(_slot(x, 74 + 34 * place, *slot[time].split()))
+    parts.append(_text(20, 292, "Dashed: nobody is in it; a counterfeit moves on by the update model.", size=13))
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} 306" font-family="sans-serif">',
+            f"<title>{title}</title>",
+            f'<rect width="{WIDTH}" height="306" fill="#ffffff"/>',
+            *parts,
+            "</svg>\n",
+        ]
+    )
+
+
+def _slot(x: float, y: float, who: str, value: str) -> str:
+    """A slot in one release: its value, and who is in it."""
+    dash = ' stroke-dasharray="5 4"' if who == "?" else ""
+    name = "nobody" if who == "?" else who
+    frame = f'<rect x="{x}" y="{y}" width="150" height="27" rx="5" fill="none" stroke="{FILLS[value]}" stroke-width="2"'
+    return f"{frame}{dash}/>" + _text(x + 10, y + 18, f"{name}: {value}", fill=FAINT if who == "?" else INK)
 
 
 def picture(

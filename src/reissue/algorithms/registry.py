@@ -6,8 +6,9 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from reissue._arrays import Ints
+from reissue._arrays import Bools, Ints
 from reissue._plugins import load_plugin, load_plugins, plugin_names
 from reissue.data.table import Table
 from reissue.errors import InputError, nearest
@@ -112,6 +113,8 @@ class Algorithm:
     """Attack to why this method prevents it: what a holder is advised whose release was refused."""
     suggestion: Suggestion | None = None
     """The policy with which a series by it may begin; None if it is not proposed for series."""
+    left_out_with: Callable[[Release, pl.Series], Bools] | None = None
+    """A release and identifiers to the rows that must go with them, where leaving out a person alone is not enough."""
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None
     """Checks what it promises beyond the requirement, from the published tables; raises InternalError.
 
@@ -138,6 +141,7 @@ class Algorithm:
 
 BUILT_IN = {
     "anatomy": "reissue.algorithms.anatomy",
+    "cohorts": "reissue.algorithms.cohorts.method",
     "correspondence": "reissue.algorithms.correspondence.method",
     "distinct": "reissue.algorithms.distinct.method",
     "equivalence": "reissue.algorithms.equivalence.method",
@@ -174,6 +178,7 @@ def algorithm(
     m_requirement: str = "",
     remedies: Mapping[str, str] | None = None,
     suggestion: Suggestion | None = None,
+    left_out_with: Callable[[Release, pl.Series], Bools] | None = None,
     recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
@@ -196,6 +201,7 @@ def algorithm(
             m_requirement=m_requirement,
             remedies=dict(remedies or {}),
             suggestion=suggestion,
+            left_out_with=left_out_with,
             recheck=recheck,
         )
         register(known)

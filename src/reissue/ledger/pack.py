@@ -45,7 +45,7 @@ __all__ = [
 
 ENDINGS = {"memory": ".arrays", "standing": ".parquet", "state": ".arrays"}
 _ZIPPED = b"PK"
-_PERSON, _FAKE, _GROUP = "\0person", "\0fake", "\0group"
+_PERSON, _FAKE, _GROUP, _SLOT = "\0person", "\0fake", "\0group", "\0slot"
 Keep = Callable[[bytes, str], str]
 
 
@@ -181,14 +181,22 @@ def pack_standing(release: Release) -> bytes:
         person = person.extend_constant(None, len(fakes.groups))
         fake = fake.append(pl.Series(_FAKE, lasting, dtype=pl.Int64))
     number = pl.Series(groups.astype(np.int32))
-    return pack_places(number, person, fake, number, table.decode(codes.astype(np.int32)))
+    slots = None if draft.slots is None else pl.Series(np.delete(draft.slots, np.flatnonzero(draft.groups < 0)))
+    return pack_places(number, person, fake, number, table.decode(codes.astype(np.int32)), slots)
 
 
 def pack_places(
-    groups: pl.Series, person: pl.Series, fake: pl.Series, value_groups: pl.Series, values: pl.DataFrame
+    groups: pl.Series,
+    person: pl.Series,
+    fake: pl.Series,
+    value_groups: pl.Series,
+    values: pl.DataFrame,
+    slots: pl.Series | None = None,
 ) -> bytes:
     """People and values by group, each sorted by itself, so that within a group nothing links the one to the other."""
-    places = pl.DataFrame({_GROUP: groups.cast(pl.Int32), _PERSON: person, _FAKE: fake}).sort(_GROUP, _PERSON, _FAKE)
+    places = pl.DataFrame({_GROUP: groups.cast(pl.Int32), _PERSON: person, _FAKE: fake})
+    places = places if slots is None else places.with_columns(slots.alias(_SLOT))
+    places = places.sort(_GROUP, _PERSON, _FAKE)
     shown = pl.DataFrame([value_groups.cast(pl.Int32).alias(_GROUP), *values]).sort(_GROUP, *values.columns)
     return pack_frame(pl.concat([places, shown.drop(_GROUP)], how="horizontal"))
 
@@ -212,6 +220,7 @@ def unpack_standing(
     """
     frame = unpack_frame(content)
     if people is not None:
+        frame = frame.drop(_SLOT, strict=False)  # who follows whom in a slot is not known of strangers
         known = frame[_PERSON].is_in(people.implode())
         shared = pl.col(_GROUP).is_in(frame[_GROUP].filter(known).unique().implode())
         strangers = pl.DataFrame({_FAKE: -1 - pl.int_range(frame.height, eager=True)})
@@ -223,7 +232,7 @@ def unpack_standing(
     rows = np.arange(ordered.height, dtype=np.int32)
     groups = ordered[_GROUP].to_numpy().astype(np.int32)
     nothing = np.empty((0, number), np.int32)
-    kept = ordered.rename({_PERSON: schema.identifier or _PERSON}).drop(_FAKE, _GROUP)
+    kept = ordered.rename({_PERSON: schema.identifier or _PERSON}).drop(_FAKE, _GROUP, _SLOT, strict=False)
     table = _Remembered(
         schema, (), nothing, rows[:number], Domain(np.ones(len(rows), np.int64)), (), nothing, kept, lambda out: out
     )
@@ -232,6 +241,7 @@ def unpack_standing(
         added = Counterfeits(groups[number:], np.empty((0, fakes.height), np.int32), rows[number:])
         names = fakes[_FAKE].to_numpy()
         state = {**state, "fake_name": names} if (names >= 0).all() else state
-    draft = Draft(groups[:number], counterfeits=added, memory={"state": dict(state)})
+    slots = ordered[_SLOT].to_numpy().astype(np.int64) if _SLOT in ordered.columns else None
+    draft = Draft(groups[:number], counterfeits=added, slots=slots, memory={"state": dict(state)})
     boxes = Boxes(nothing, nothing, np.bincount(groups).astype(np.int64))
     return Release({}, table, draft, boxes, requirement, method)

@@ -5,7 +5,7 @@ with exact quasi-identifiers. A *copy*: a file that kept the identifier. A *regi
 exact quasi-identifiers; whoever lies in a published combination may be in that group, and equal combinations are one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import cells_of
 from reissue.counting.histogram import count_values, joined_texts
 from reissue.data.table import Table, to_polars
-from reissue.errors import InputError
+from reissue.errors import InputError, InternalError
 from reissue.kernels.everyone.observations import ranges
 from reissue.people.containment import containment
 from reissue.published import Histogram, PublishedRelease
@@ -23,7 +23,10 @@ from reissue.release.release import Form, Release
 from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import parse_column
 
-__all__ = ["Sighting", "by_groups", "by_register", "from_copy", "own_register"]
+__all__ = ["Sighting", "by_groups", "by_register", "by_slots", "from_copy", "own_register"]
+
+_FIRST_SLOT = -(2**62)
+"""Slots are numbered downwards from here, where no identifier and no pseudonym is likely to be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,8 @@ class Sighting:
     """Whether groups are numbered as a recipient reads them, not as the holder does."""
     of_group: Ints | None = None
     """Group to one of the holder's own groups that are published in this way, if these are numbered otherwise."""
+    occupant: pl.Series | None = None
+    """Where rows are slots that live on when people leave: row to who is in it, null for nobody."""
 
     @property
     def fits(self) -> float:
@@ -81,6 +86,25 @@ def by_groups(release: Release) -> Sighting:
         knows_groups=True,
         truth=_texts(table, table.sensitive[kept]) if whole else None,
         table=table.some(kept) if whole else None,
+    )
+
+
+def by_slots(release: Release) -> Sighting:
+    """The holder's own release made by cohorts: the slots are what is followed, and who is in them is known."""
+    known, draft = by_groups(release), release.draft
+    if draft.slots is None:
+        raise InternalError("A release without slots was looked at by slots. Please report this.")
+    kept = np.append(draft.groups >= 0, np.ones(len(draft.slots) - len(draft.groups), np.bool_))
+    number, nobody = int(kept.sum()), int(kept.sum()) - len(known.ids)
+    fakes = draft.counterfeits
+    group = known.group if fakes is None else np.concatenate([known.group, fakes.groups])
+    return replace(
+        known,
+        ids=pl.Series(_FIRST_SLOT - draft.slots[kept]).cast(pl.String),
+        row=np.arange(number),
+        group=group.astype(np.int64),
+        counterfeits=np.zeros_like(known.counterfeits),
+        occupant=known.ids.extend_constant(None, nobody),
     )
 
 

@@ -27,6 +27,8 @@ class Crowd:
     sightings: tuple[Sighting, ...]
     of_row: tuple[Ints, ...]
     """Release to the person of each row of its sighting."""
+    inside: tuple[Ints, ...]
+    """Release to who is in the first rows of its sighting, where rows are slots; else nobody."""
 
     @property
     def knowledge(self) -> str:
@@ -42,8 +44,9 @@ class Crowd:
     def identifiers(self) -> Ints:
         """Person to its identifier, where identifiers are whole numbers, as a ledger's pseudonyms are."""
         ids = np.empty(self.people, np.int64)
-        for one, mine in zip(self.sightings, self.of_row, strict=True):
+        for one, mine, inside in zip(self.sightings, self.of_row, self.inside, strict=True):
             ids[mine] = one.ids.cast(pl.Int64).to_numpy()
+            ids[inside] = _occupants(one).cast(pl.Int64).to_numpy()
         return ids
 
     @property
@@ -60,21 +63,27 @@ class Crowd:
 
 def crowd_of(sightings: Sequence[Sighting]) -> Crowd:
     """Give people and values numbers that hold for all releases."""
-    ids = pl.concat([one.ids for one in sightings])
-    number = (ids.rank("dense").cast(pl.Int64) - 1).to_numpy()
-    ends = np.cumsum([len(one.ids) for one in sightings])
-    of_row = tuple(np.split(number, ends[:-1]))
+    named = [*(one.ids for one in sightings), *(_occupants(one) for one in sightings)]
+    number = (pl.concat(named).rank("dense").cast(pl.Int64) - 1).to_numpy()
+    parts = np.split(number, np.cumsum([len(ids) for ids in named])[:-1])
+    of_row, inside = tuple(parts[: len(sightings)]), tuple(parts[len(sightings) :])
     people = int(number.max(initial=-1)) + 1
     texts = sorted({name for one in sightings for name in (*one.histogram.names, *_true_texts(one))})
     place = {text: at for at, text in enumerate(texts)}
     return Crowd(
-        tuple(_observation(one, mine, place) for one, mine in zip(sightings, of_row, strict=True)),
+        tuple(_observation(*one, place) for one in zip(sightings, of_row, inside, strict=True)),
         tuple(None if text == MISSING else text for text in texts),
         people,
-        tuple(_truth(one, mine, place, people) for one, mine in zip(sightings, of_row, strict=True)),
+        tuple(_truth(*one, place, people) for one in zip(sightings, of_row, inside, strict=True)),
         tuple(sightings),
         of_row,
+        inside,
     )
+
+
+def _occupants(one: Sighting) -> pl.Series:
+    """Who is in the first rows, where rows are slots."""
+    return one.ids.clear() if one.occupant is None else one.occupant.drop_nulls()
 
 
 def _true_texts(one: Sighting) -> list[str]:
@@ -85,15 +94,15 @@ def _coded(texts: pl.Series, place: dict[str, int]) -> Ints:
     return np.asarray(texts.replace_strict(place, return_dtype=pl.Int64).to_numpy())
 
 
-def _truth(one: Sighting, of_row: Ints, place: dict[str, int], people: int) -> Ints | None:
+def _truth(one: Sighting, of_row: Ints, inside: Ints, place: dict[str, int], people: int) -> Ints | None:
     if one.truth is None:
         return None
     truth = np.full(people, -1, np.int64)
-    truth[of_row] = _coded(one.truth, place)
+    truth[of_row if one.occupant is None else inside] = _coded(one.truth, place)
     return truth
 
 
-def _observation(one: Sighting, of_row: Ints, place: dict[str, int]) -> Observation:
+def _observation(one: Sighting, of_row: Ints, inside: Ints, place: dict[str, int]) -> Observation:
     """The same with lasting numbers; records that no known person can have are strangers'."""
     person = of_row[one.row]
     order = pair_order(person, one.group)
@@ -119,4 +128,5 @@ def _observation(one: Sighting, of_row: Ints, place: dict[str, int]) -> Observat
         absent=np.empty(0, np.int64) if one.sure else np.sort(of_row),
         known_person=names[sorted_known],
         known_value=values[sorted_known] if len(known) else values,
+        occupant=inside if one.occupant is None else np.append(inside, np.full(len(of_row) - len(inside), -1))[order],
     )

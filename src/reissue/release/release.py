@@ -70,6 +70,8 @@ class Draft:
     sensitive: Codes | None = None
     """Row to the sensitive code that is published, where a method changes or permutes the values."""
     counterfeits: "Counterfeits | None" = None
+    slots: Ints | None = None
+    """Row, then counterfeit, to the slot that it fills, whose number lasts; for cohorts. -1 for a suppressed row."""
     memory: Mapping[str, Any] = field(default_factory=dict)
     """Private: what the method must remember for the next release."""
     notes: Mapping[str, Any] = field(default_factory=dict)

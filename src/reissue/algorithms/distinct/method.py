@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.distinct.parts import pieces
@@ -35,6 +34,7 @@ from reissue.algorithms.invariance.plan import (
     m_of,
     near,
     same_parameters,
+    value_names,
 )
 from reissue.algorithms.invariance.register import Recall, Register
 from reissue.algorithms.invariance.regroup import Kinds, regroup
@@ -208,12 +208,7 @@ class _Scene:
 
 def _model(job: Job, width: int, before: Codes, now: Codes) -> UpdateModel:
     """The schema's update model over stable values; the same one throughout a series. Without one: what was seen."""
-    frame = job.table.decode(codes_of(job, np.arange(width, dtype=np.int32)))
-    texts = frame.select(pl.all().cast(pl.String))
-    if texts.width == 1:
-        names: list[str | None] = texts.to_series().to_list()
-    else:
-        names = texts.select(pl.concat_str(pl.all().fill_null("\0"), separator="\1")).to_series().to_list()
+    names = value_names(job, width)
     kept = job.memory.get("updates")
     if not job.table.schema.updates:
         return _seen(names, kept, before, now)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TypedDict
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.invariance.buckets import (
@@ -34,6 +35,7 @@ __all__ = [
     "m_of",
     "near",
     "same_parameters",
+    "value_names",
 ]
 
 INELIGIBLE = Option(
@@ -269,3 +271,11 @@ def codes_of(job: Job, values: Codes) -> Codes:
     code = np.empty(len(seen), np.int32)
     code[job.stable_code[seen]] = seen
     return code[values]
+
+
+def value_names(job: Job, values: int) -> list[str | None]:
+    """The texts of the lasting values 0, 1, ...; those of several columns are joined."""
+    texts = job.table.decode(codes_of(job, np.arange(values, dtype=np.int32))).select(pl.all().cast(pl.String))
+    if texts.width == 1:
+        return texts.to_series().to_list()
+    return texts.select(pl.concat_str(pl.all().fill_null("\0"), separator="\1")).to_series().to_list()

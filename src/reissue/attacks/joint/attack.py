@@ -7,7 +7,7 @@ import numpy as np
 from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold, one_by_one
 from reissue.attacks.joint.base_rates import base_rates, expecting
-from reissue.attacks.joint.beliefs import Beliefs
+from reissue.attacks.joint.beliefs import Beliefs, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.past import believe_in_blocks
@@ -16,7 +16,7 @@ from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Chosen, Seen, update_model
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError
-from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.everyone.observations import Observation, of_people
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
@@ -69,10 +69,11 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
     )
     _check_fit(beliefs, seen.series, chosen)
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source)
-    insiders = np.unique(np.concatenate([one.known_person for one in crowd.observations]))
-    judged = Judged.of(beliefs, reader, crowd.truth, crowd.people, insiders)
+    people = [of_people(one) for one in crowd.observations]
+    insiders = np.unique(np.concatenate([one.known_person for one in people]))
+    judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)
     solved = Solved(
-        crowd.observations,
+        people,
         chosen.model,
         range(len(series)),
         crowd.names,

@@ -4,19 +4,19 @@ Elimination first, then iterative scaling, two rounds of sharpening, and small c
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
-from reissue.kernels.everyone.observations import Layer, Observation
+from reissue.kernels.everyone.observations import Layer, Observation, ranges
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.small_worlds import MOST, Solved, solve_small
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["Beliefs", "Claims", "believe"]
+__all__ = ["Beliefs", "Claims", "believe", "occupied"]
 
 _ALL = 100_000
 """Components that `exact` solves at most."""
@@ -141,3 +141,30 @@ def _replace(chance: list[Floats], solved: Solved) -> None:
     for place, (entries, chances) in enumerate(zip(solved.entry, solved.chance, strict=True)):
         if entries:
             chance[place][np.concatenate(entries)] = np.concatenate(chances)
+
+
+def occupied(beliefs: Beliefs, series: Sequence[Observation]) -> Beliefs:
+    """What is believed of slots as what is believed of the people in them; unchanged where persons are people.
+
+    Cohorts publish slots, not people: a counterfeit that carries a slot on is no free member but the same chain of
+    values, and what is found of a slot in a release holds for whoever is in it then. A reader is taken to know who
+    follows whom in a slot, which is more than is published.
+    """
+    if not any(len(seen.occupant) for seen in series):
+        return beliefs
+    pairs = [_moved(*one) for one in zip(beliefs.layers, beliefs.chance, series, strict=True)]
+    return replace(beliefs, layers=tuple(layer for layer, _ in pairs), chance=tuple(chance for _, chance in pairs))
+
+
+def _moved(layer: Layer, chance: Floats, seen: Observation) -> tuple[Layer, Floats]:
+    """Rows of slots to rows of people, in their order."""
+    if not len(seen.occupant):
+        return layer, chance
+    at = np.searchsorted(seen.person, layer.person)
+    occupant = seen.occupant[at]
+    rows = np.flatnonzero(occupant >= 0)
+    rows = rows[np.argsort(occupant[rows])]
+    widths = np.diff(layer.starts)[rows]
+    entries = ranges(layer.starts[rows], widths)
+    starts = np.append(0, np.cumsum(widths))
+    return replace(layer, person=occupant[rows], starts=starts, value=layer.value[entries]), chance[entries]

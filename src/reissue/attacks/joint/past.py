@@ -84,10 +84,17 @@ class Past:
         person = np.concatenate([self.person[kept], people[layer.person[layer.row]]])
         value, weight = np.concatenate([self.value[kept], layer.value]), np.concatenate([self.weight[kept], said])
         order = np.lexsort((value, person))
-        when, best = self.time.copy(), self.best.copy()
+        when = self.time.copy()
         when[gone] = time
-        best[gone] = np.maximum(best[gone], beliefs.largest(place)[0])
-        return Past(person[order], value[order], weight[order], when, best, self.steps)
+        return Past(person[order], value[order], weight[order], when, self.best, self.steps)
+
+    def claiming(self, people: Ints, beliefs: Beliefs, gone: int) -> "Past":
+        """With what is claimed about people's values in the oldest releases of the window, which are gone."""
+        best = self.best.copy()
+        for place in range(gone):
+            there = people[beliefs.layers[place].person]
+            best[there] = np.maximum(best[there], beliefs.largest(place)[0])
+        return replace(self, best=best)
 
 
 def first_times(seen: Sequence[Observation], times: Sequence[int], people: int) -> Ints:

@@ -6,7 +6,7 @@ import numpy as np
 
 from reissue.attacks.cases import Shown, box_text, shown
 from reissue.errors import CannotRunError, InputError
-from reissue.people.candidates import Sighting, by_groups, by_register, from_copy, own_register
+from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register
 from reissue.people.crowd import Crowd, crowd_of
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
@@ -44,6 +44,8 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
     source = release.source
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
+    if source is not None and source.draft.slots is not None and knowledge.members is None:
+        return by_slots(source)
     if source is not None and not release.tables.frames:
         return by_groups(source)
     release = release.of_its_columns()

@@ -17,14 +17,14 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints, State
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.base_rates import base_rates, expecting
-from reissue.attacks.joint.beliefs import Claims, believe
+from reissue.attacks.joint.beliefs import Claims, believe, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
 from reissue.attacks.joint.past import WAYS, Past, first_times
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.update_model import Seen, update_model
 from reissue.kernels.everyone.iterative_scaling import Scaling
-from reissue.kernels.everyone.observations import Observation, pair_order
+from reissue.kernels.everyone.observations import Observation, of_people, pair_order, people_in
 from reissue.kernels.tracking.incremental import lasting_values
 from reissue.people.index import PersonIndex, update
 from reissue.people.knowledge import Knowledge
@@ -139,7 +139,7 @@ def _solve(
     effort: Effort,
 ) -> _Solved:
     """Everyone at once over the window, begun from what older releases left."""
-    people = np.unique(np.concatenate([one.seen.people for one in window]))
+    people = people_in([one.seen for one in window])
     seen = [_compact(one.seen, people) for one in window]
     times = [one.time for one in window]
     rates = base_rates(seen, len(names))
@@ -158,13 +158,15 @@ def _solve(
     fits = float(np.mean([one.fits for one in window]))
     reader = Reader("groups" if all(one.knows_groups for one in window) else "register", fits, chosen.source)
     known = None if truth is None else _of(truth, people)
-    judged = Judged.of(beliefs, reader, [*unknown, known], len(people))
+    found = occupied(beliefs, seen)
+    judged = Judged.of(found, reader, [*unknown, known], len(people))
     whole = replace(_with_past(judged, past, people), before=before)
-    solved = Solved(seen, chosen.model, times, names, numbers[-len(window) :])
+    solved = Solved([of_people(one) for one in seen], chosen.model, times, names, numbers[-len(window) :])
     finding = finding_of(whole, series)
     finding = with_case(finding, judged, solved) if effort.story else finding
     kept = min(_fitting(window), effort.window or WINDOW)
     past = past.after(times, people, beliefs, chosen.model, prior, len(window) - kept)
+    past = past.claiming(people, found, len(window) - kept)
     if chosen.source == "releases" and chosen.model.steps is not None:
         past = replace(past, steps=chosen.model.steps)
     exposed = np.flatnonzero(exposed_of(whole, limit_of(series)))
@@ -174,10 +176,10 @@ def _solve(
 def _with_past(judged: Judged, past: Past, people: Ints) -> Judged:
     """Everyone who ever was there, with the surest claim about older values where that is surer."""
     claims, everyone = judged.claims, len(past.time)
-    chance, release = past.best.copy(), np.where(past.time >= 0, 0, -1)
+    chance, release = past.best.copy(), np.where(past.best > 0, 0, -1)
     value, sure = np.full(everyone, -1, np.int64), past.best >= 1
     chance[people] = np.maximum(chance[people], claims.chance)
-    release[people], value[people] = np.maximum(claims.release, 0), claims.value
+    release[people], value[people] = np.maximum(claims.release, release[people]), claims.value
     sure[people] |= claims.sure
     return replace(judged, claims=Claims(chance, release, value, sure))
 
@@ -230,13 +232,17 @@ def _renumbered(seen: Observation, person: Ints, value: Ints) -> Observation:
         absent=np.sort(person[seen.absent]),
         known_person=person[seen.known_person][known],
         known_value=value[seen.known_value][known],
+        occupant=np.where(seen.occupant >= 0, person[seen.occupant], -1)[pairs]
+        if len(seen.occupant)
+        else seen.occupant,
     )
 
 
 def _compact(seen: Observation, people: Ints) -> Observation:
     """With the numbers that people have among those of the window."""
     at = [np.searchsorted(people, one) for one in (seen.person, seen.absent, seen.known_person)]
-    return replace(seen, person=at[0], absent=at[1], known_person=at[2])
+    inside = np.where(seen.occupant >= 0, np.searchsorted(people, seen.occupant), -1)
+    return replace(seen, person=at[0], absent=at[1], known_person=at[2], occupant=inside)
 
 
 def _truth(truth: Ints | None, at: Ints, number: Ints) -> Ints | None:

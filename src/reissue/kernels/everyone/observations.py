@@ -5,7 +5,7 @@ An Observation is one release as a reader has it. A Layer is the same as arrays 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
 
-__all__ = ["Layer", "Observation", "layer_of", "pair_order", "people_of", "ranges"]
+__all__ = ["Layer", "Observation", "layer_of", "of_people", "pair_order", "people_in", "people_of", "ranges"]
 
 
 TINY = 1e-280
@@ -50,6 +50,8 @@ class Observation:
     known_value: Ints = field(default_factory=_none)
     shares: Floats = field(default_factory=_nothing)
     """Value to how likely a member has it of whom nothing is known; empty: all values alike."""
+    occupant: Ints = field(default_factory=_none)
+    """Of each pair, where persons are slots that live on: who is in it, -1 nobody; empty: persons are people."""
 
     @property
     def groups(self) -> int:
@@ -243,3 +245,29 @@ def _anything(seen: Observation, people: Ints, maybe: Bools, values: int) -> Int
 def people_of(series: Sequence[Observation]) -> int:
     """One more than the largest number of a person."""
     return max((int(seen.people.max(initial=-1)) + 1 for seen in series), default=0)
+
+
+def people_in(series: Sequence[Observation]) -> Ints:
+    """Everyone in some release, and the slots, sorted."""
+    found = [one.people for one in series] + [one.occupant[one.occupant >= 0] for one in series]
+    return np.unique(np.concatenate(found))
+
+
+def of_people(seen: Observation) -> Observation:
+    """The release with people instead of slots; those that nobody is in hold counterfeits."""
+    if not len(seen.occupant):
+        return seen
+    real = seen.occupant >= 0
+    free = seen.free + np.bincount(seen.group[~real], minlength=seen.groups)
+    order = np.flatnonzero(real)[np.argsort(seen.occupant[real])]
+    known = np.isin(seen.person[order], seen.known_person)
+    values = dict(zip(seen.known_person.tolist(), seen.known_value.tolist(), strict=True))
+    return replace(
+        seen,
+        person=seen.occupant[order],
+        group=seen.group[order],
+        free=free,
+        known_person=seen.occupant[order][known],
+        known_value=np.array([values[slot] for slot in seen.person[order][known].tolist()], np.int64),
+        occupant=seen.occupant[:0],
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.algorithms import find
@@ -160,14 +161,26 @@ def _mended(attempt: A, release: Release, found: Attacked) -> tuple[A, Release] 
     """The next attempt, or None where nothing is to be mended, or nothing can be."""
     if not 0 < len(found.exposed) <= FEW * attempt.rows:
         return None
-    broken = attempt.mentioned(found.exposed)
-    attempt = replace(attempt, repairs=replace(attempt.repairs, turns=attempt.repairs.turns + 1))
+    broken = _broken(attempt, release, found.exposed)
+    steady = find(attempt.policy.method).left_out_with is not None and bool(broken.any())
+    # A method that leaves whole cohorts out is run with the same random numbers again: nothing else must change.
+    turns = attempt.repairs.turns + (not steady)
+    attempt = replace(attempt, repairs=replace(attempt.repairs, turns=turns))
     rng = np.random.default_rng(attempt.seed())
     gone = np.setdiff1d(found.exposed, _people(attempt)[broken])
     if joinable(release):
         around = _around(attempt, release, found, gone)
         return _joined(attempt, release, broken, around, rng) or _left_out(attempt, broken)
     return _left_out(attempt, broken)
+
+
+def _broken(attempt: Attempt, release: Release, exposed: Ints) -> Bools:
+    """The rows to be mended: those of the exposed people, and of all who must be left out with them if that fails."""
+    broken, ids = attempt.mentioned(exposed), attempt.table.ids
+    others = find(attempt.policy.method).left_out_with
+    if others is None or ids is None or (broken.any() and not attempt.repairs.left_out):
+        return broken
+    return others(release, pl.Series(exposed).cast(ids.dtype))
 
 
 def _joined(

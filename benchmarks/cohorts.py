@@ -1,0 +1,172 @@
+"""Cohorts: what they cost and what they leave exposed, over whole series published through a ledger.
+
+Parts (`--only`): *hospital*, the synthetic hospital's twelve months, in both spaces of boxes, beside each month grouped
+by itself; *panel*, a real panel with gaps; *census*, Census with simulated lives beside `invariance` and `distinct`;
+*speed*, CPU seconds of a release of 100,000 people of whom a tenth comes and goes.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._waves import SOURCES, Method, Waves, protect
+from reissue import synth
+from reissue.data.table import Table
+from reissue.errors import InputError
+from reissue.people.knowledge import Knowledge
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.attack import attack
+from reissue.publishing.publish import publish
+from reissue.release.release import Release
+
+LIMIT = 0.75
+FAKES = {"ineligible": "counterfeits"}
+POLICY = {"method": "cohorts", "limit": LIMIT, "attacks": ["joint"]}
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="cohorts", description=__doc__)
+    parser.add_argument("--data", help="the folder that holds census/ and panel/")
+    parser.add_argument("--quick", action="store_true", help="fewer people and releases")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], help="which parts")
+    chosen = parser.parse_args(arguments)
+    for part in chosen.only:
+        print(f"-- {part}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            PARTS[part](Path(folder), chosen)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a series cost: over all releases."""
+
+    width: float
+    """The mean width of what is published of a quasi-identifier, of the people published."""
+    counterfeits: float
+    """Over the records."""
+    left_out: float
+    """Over the records."""
+
+    @classmethod
+    def of(cls, releases: Sequence[Release], rows: int) -> "Cost":
+        """Of a series of so many records."""
+        wide = [_widths(release) for release in releases]
+        people = sum(len(one) for one in wide)
+        fakes = sum(release.counterfeits for release in releases)
+        return cls(sum(float(one.sum()) for one in wide) / people, fakes / rows, 1 - people / rows)
+
+
+def _widths(release: Release) -> np.ndarray:
+    """Person to the mean width of the box."""
+    taxonomies, boxes = release.table.taxonomies, release.boxes
+    each = [taxonomy.loss(boxes.lo[place], boxes.hi[place]) for place, taxonomy in enumerate(taxonomies)]
+    groups = release.draft.groups
+    return np.asarray(np.mean(each, axis=0)[groups[groups >= 0]])
+
+
+def published(folder: Path, waves: Waves, policy: dict[str, Any]) -> list[Release]:
+    """The series as a ledger publishes it."""
+    schema = replace(waves.schema, policy=policy)
+    return [publish(table, folder / "series.ledger", schema) for table in waves.tables]
+
+
+def exposed(releases: Sequence[Release], waves: Waves, *, groups: bool) -> str:
+    """Whom everyone at once exposes in the whole series."""
+    (found,) = attack(
+        releases, waves.schema, only=["joint"], knowledge=Knowledge(groups=groups), limits={"joint": LIMIT}
+    )
+    bands = [f"{one['claim']:.2f} {one['right']:.2f}" for one in found.details["calibration"] if one["people"] >= 50]
+    return f"{found.people:,} of {found.population:,} exposed; claims and how often right: {', '.join(bands)}"
+
+
+def _row(label: str, cost: Cost, seconds: float, said: str) -> None:
+    print(
+        f"| {label} | {cost.width:.3f} | {cost.counterfeits:.1%} | {cost.left_out:.2%} | {seconds:.0f} | {said} |",
+        flush=True,
+    )
+
+
+def _head() -> None:
+    print("| series | width | counterfeits | left out | CPU s | everyone at once, groups known |")
+    print("|---|---|---|---|---|---|", flush=True)
+
+
+def hospital(folder: Path, chosen: argparse.Namespace) -> None:
+    """Each month by itself, and cohorts, in both spaces."""
+    waves = SOURCES["hospital"](folder, None, quick=chosen.quick)
+    rows = sum(table.height for table in waves.tables)
+    _head()
+    for boxes in ("nodes", "tight"):
+        began = time.process_time()
+        alone = [anonymize(one, waves.schema, "k=5 & l=3", boxes=boxes, seed=at) for at, one in enumerate(waves.tables)]
+        plain = Cost.of(alone, rows)
+        _row(f"pool, {boxes}", plain, time.process_time() - began, exposed(alone, waves, groups=True))
+        began = time.process_time()
+        policy = {**POLICY, "require": "k=5 & l=3", "suppress": 0.01, "knowledge": "groups", "boxes": boxes}
+        place = folder / boxes
+        place.mkdir()
+        made = published(place, waves, policy)
+        cost = Cost.of(made, rows)
+        times = f"cohorts, {boxes}: {cost.width / plain.width:.2f} times"
+        _row(times, cost, time.process_time() - began, exposed(made, waves, groups=True))
+
+
+def panel(folder: Path, chosen: argparse.Namespace) -> None:
+    """A panel whose values change often and whose people are often away."""
+    waves = SOURCES["panel"](folder, chosen.data, quick=chosen.quick)
+    rows = sum(table.height for table in waves.tables)
+    _head()
+    for require in ("k=5 & l=3", "k=8 & simple-l=3"):
+        for method in ("pool", "cohorts"):
+            began = time.process_time()
+            policy = {**POLICY, "method": method, "require": require, "suppress": 0.05}
+            place = folder / f"{method}{require[2]}"
+            place.mkdir()
+            try:
+                made = published(place, waves, policy)
+            except InputError as problem:
+                print(f"{method}, {require}: {str(problem).splitlines()[0]}", flush=True)
+                continue
+            cost = Cost.of(made, rows)
+            _row(f"{method}, {require}", cost, time.process_time() - began, exposed(made, waves, groups=False))
+
+
+def census(folder: Path, chosen: argparse.Namespace) -> None:
+    """Beside the papers' methods."""
+    waves = SOURCES["census"](folder, chosen.data, quick=chosen.quick)
+    _head()
+    for method in (
+        Method("cohorts", "k=5 & l=3", "cohorts", {}),
+        Method("invariance, m=5, values stay", "m-unique=5", "invariance", FAKES, Waves.staying),
+        Method("distinct, m=5", "m-unique=5", "distinct", FAKES),
+    ):
+        began = time.process_time()
+        fit = method.waves(waves)
+        made = protect(method, fit)
+        cost = Cost.of(made, sum(table.height for table in fit.tables))
+        _row(method.label, cost, time.process_time() - began, exposed(made, fit, groups=True))
+
+
+def speed(folder: Path, chosen: argparse.Namespace) -> None:
+    """One release after another, of about as many people."""
+    people = 10_000 if chosen.quick else 100_000
+    synth.updates().write_csv(folder / "updates.csv")
+    schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=folder)
+    memory = None
+    months = list(synth.Population(seed=1, people=people, hospitals=3).months(4))
+    for number, (frame, before) in enumerate(zip(months, [None, *months], strict=False)):
+        table = Table.read(frame, schema)
+        began = time.process_time()
+        made = anonymize(table, schema, "k=5 & l=3", method="cohorts", memory=memory, seed=number)
+        took, memory = time.process_time() - began, made.draft.memory
+        new = frame.height if before is None else frame.join(before, on="patient", how="anti").height
+        print(f"release {number + 1}: {frame.height:,} people, {new:,} new, {took:.2f} CPU s", flush=True)
+
+
+PARTS = {"hospital": hospital, "panel": panel, "census": census, "speed": speed}

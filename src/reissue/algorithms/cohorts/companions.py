@@ -1,0 +1,28 @@
+"""Who must be left out with someone: the cohort. What it shows is about all who are or were in it."""
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools
+from reissue.algorithms.cohorts.slots import Memory
+from reissue.counting.siphash import siphash
+from reissue.data.identifiers import identifier_texts
+from reissue.release.release import Release
+
+__all__ = ["companions"]
+
+
+def companions(release: Release, people: pl.Series) -> Bools:
+    """Row of a release to whether its person is in a cohort in which one of these people is or was.
+
+    Without them the cohort ends, and the release says nothing about anybody who was in it.
+    """
+    memory, key, ids = Memory.of(release.draft.memory["state"]), release.draft.memory["key"], release.table.ids
+    if ids is None:
+        return np.zeros(release.table.rows, np.bool_)
+    wanted = siphash(identifier_texts(people), key)
+    filled = memory.slots.filled
+    here, family = memory.people[memory.slots.row[filled]], memory.slots.family[filled]
+    gone = memory.departed
+    families = np.union1d(family[np.isin(here, wanted)], gone.family[np.isin(gone.people, wanted)])
+    return np.isin(siphash(identifier_texts(ids), key), here[np.isin(family, families)])

@@ -1,0 +1,51 @@
+"""New cohorts, of people who enter together: near each other, and no value more than its share."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from reissue._arrays import Codes, Ints
+from reissue.algorithms.cohorts.lasting_share import LastingShare
+from reissue.algorithms.cohorts.slots import Slots
+from reissue.algorithms.partition.pool import pool
+from reissue.algorithms.registry import Job
+from reissue.requirements import KAnonymity
+
+__all__ = ["founded"]
+
+
+def founded(job: Job, rows: Ints, names: Ints, size: int, bound: LastingShare) -> Slots:
+    """Cohorts of some rows, whose slots get these names first; counterfeits where one value has too many of them.
+
+    Names may be fewer than slots: the rest, those of counterfeits, are -1.
+    """
+    if not len(rows):
+        return Slots.none()
+    mates, values = _counterfeits(job, rows, bound.share)
+    members = np.concatenate([rows, mates])
+    sensitive = np.concatenate([job.table.sensitive[rows], values]).astype(np.int32)
+    table = job.table.some(members)
+    totals = np.bincount(sensitive, minlength=table.domain.size)
+    table = replace(table, sensitive=sensitive, domain=replace(table.domain, totals=totals))
+    least = min(size, len(members))
+    if not bound.holds(table.whole())[0]:
+        bound = LastingShare(bound.share)  # what cannot be kept for all of them is not asked of each
+    wanted = KAnonymity(least) & bound
+    draft = pool(replace(job, table=table, requirement=wanted, suppress=0.0, progress=lambda _: None))
+    row = np.concatenate([rows, np.full(len(mates), -1)])
+    name, before = np.append(names, np.full(len(mates), -1)), np.full(len(row), -1, np.int32)
+    return Slots(name, draft.groups.astype(np.int64), sensitive, row, before, np.full(len(row), -1))
+
+
+def _counterfeits(job: Job, rows: Ints, share: float) -> tuple[Ints, Codes]:
+    """Counterfeits without which the most frequent value has more than its share: whom they are like, their values."""
+    counts = np.bincount(job.table.sensitive[rows], minlength=job.table.domain.size)
+    frequent = int(counts.argmax())
+    number = max(int(np.ceil(counts[frequent] / share - 1e-9)) - len(rows), 0)
+    others = job.table.domain.totals.astype(np.float64)
+    others[frequent] = 0
+    if not number or not others.sum():
+        return np.empty(0, np.int64), np.empty(0, np.int32)
+    having = rows[job.table.sensitive[rows] == frequent]
+    values = job.rng.choice(len(others), number, p=others / others.sum())
+    return job.rng.choice(having, number), values.astype(np.int32)

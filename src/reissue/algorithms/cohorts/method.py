@@ -1,0 +1,210 @@
+"""Cohorts: people who stay together, in slots that live on when someone leaves (see the concept page "Cohorts").
+
+A *cohort* is a set of slots, made of people who enter together. Whoever is in a cohort stays in it. When someone
+leaves, a counterfeit carries the slot on, and its value moves by the update model; a newcomer may take over a slot that
+then has the newcomer's value. Slots are let go several at once, of different values; a cohort without people ends. A
+release publishes groups of whole cohorts, each of which meets the requirement.
+
+**Lemma.** All slots of a cohort that go at the same time are alike to a reader: their chains of values are
+exchangeable, and every group of every release holds all of them or none. So each is linked to a value by the share that
+the value has among them, whatever else is known of groups, now and later. When they go, and while they stay, no value
+has more than `share`, as far as the update model lets one see to it.
+
+One pass over the slots for carrying them on; refills are assignment problems (`refilling`), new cohorts are made by
+`pool`, groups by joining neighbours (`joining`). The cost does not grow with the length of the series.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reissue._arrays import Codes, Ints
+from reissue.algorithms.cohorts.boxes import extent_of
+from reissue.algorithms.cohorts.carrying import Arrival, arrive
+from reissue.algorithms.cohorts.companions import companions
+from reissue.algorithms.cohorts.founding import founded
+from reissue.algorithms.cohorts.joining import joined
+from reissue.algorithms.cohorts.lasting_share import earlier, later
+from reissue.algorithms.cohorts.letting_go import without_empty
+from reissue.algorithms.cohorts.refilling import refilled
+from reissue.algorithms.cohorts.slots import Departed, Memory, Slots
+from reissue.algorithms.invariance.plan import FORM, form_of, near
+from reissue.algorithms.registry import Job, Option, algorithm
+from reissue.counting.cells import Domain
+from reissue.errors import InputError, InternalError, NotMetError
+from reissue.release.release import Counterfeits, Draft
+from reissue.requirements import Confidence, Requirement
+
+__all__ = ["cohorts"]
+
+_PATIENCE = 10
+_MORE = 1.3
+"""So often refills may cost so many times as much, where there would be too many counterfeits."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The options, checked."""
+
+    size: int
+    later: int
+    share: float
+    grow: float
+    e: int
+    counterfeits: float
+
+    @classmethod
+    def of(cls, job: Job) -> "_Asked":
+        given = {name: job.options[name] for name in cls.__dataclass_fields__}
+        for name, value in given.items():
+            whole = name in {"size", "later", "e"}
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                raise InputError(f"The option '{name}' must be a {'whole ' if whole else ''}number.")
+        asked = cls(**given)
+        if asked.size < 2 or asked.later < 2 or asked.e < 1:
+            raise InputError("The options 'size' and 'later' must be 2 or more, and 'e' 1 or more.")
+        if not 0.5 <= asked.share < 1 or asked.grow < 0 or not asked.counterfeits >= 0:
+            raise InputError(
+                "The option 'share' must be at least 0.5 and below 1; 'grow' and 'counterfeits' 0 or more."
+            )
+        return asked
+
+
+@algorithm(
+    "cohorts",
+    "People who enter together stay together; slots of those who leave are carried on. For values that change.",
+    options={
+        "size": Option(default=6, help="How many people a cohort of the first release has at least."),
+        "later": Option(default=2, help="The same for people who come later and found a cohort of their own."),
+        "share": Option(
+            default=0.5, help="The largest share of one value in a cohort, and among slots that it lets go."
+        ),
+        "grow": Option(default=0.4, help="What a newcomer may cost a cohort: its own loss and what others lose more."),
+        "e": Option(default=1, help="So many slots of a cohort are refilled at once, or none."),
+        "counterfeits": Option(default=0.1, help="How many counterfeits there may be, as a share of the records."),
+        "form": FORM,
+    },
+    suppresses=True,
+    left_out_with=companions,
+    stateful=True,
+    random=True,
+)
+def cohorts(job: Job) -> Draft:
+    """Group the rows of the next table of a series; see the module's docstring."""
+    asked, memory = _Asked.of(job), Memory.of(job.memory)
+    arrival = arrive(job, memory)
+    if len(arrival.refused) > job.spare:
+        raise _refusal(len(arrival.refused), job.spare)
+    job.progress(0.1)
+    slots = _settled(job, arrival, memory, asked)
+    job.progress(0.6)
+    groups = _groups(job, slots, job.requirement & Confidence(asked.share))
+    return _draft(job, slots, groups, memory, arrival)
+
+
+def _settled(job: Job, arrival: Arrival, memory: Memory, asked: _Asked) -> Slots:
+    """Everyone in a slot; refills may cost more where there would be too many counterfeits."""
+    most = asked.counterfeits * (job.table.rows - len(arrival.refused))
+    bound, past = later(job, arrival.model, asked.share), earlier(job, arrival.model, asked.share)
+    grow, living = asked.grow, arrival.slots.inhabited()
+    for _ in range(_PATIENCE):
+        slots, left = refilled(job.table, living, arrival.new, grow, asked.e)
+        slots = without_empty(slots, past, bound, job.table.domain)
+        rows, names = np.concatenate([arrival.apart, left]), _names(arrival, left)
+        new = founded(job, rows, names, asked.size if not memory.release else asked.later, bound)
+        slots = _named(slots.beside(new), memory)
+        if (~slots.filled).sum() <= most:
+            break
+        grow = _MORE * grow
+    return slots
+
+
+def _names(arrival: Arrival, left: Ints) -> Ints:
+    """Those who are back bring the name of their slot along; the others get one later."""
+    return np.concatenate([arrival.apart_name, np.full(len(left), -1)])
+
+
+def _named(slots: Slots, memory: Memory) -> Slots:
+    """With names for new slots."""
+    new, name = slots.name < 0, slots.name.copy()
+    name[new] = memory.names + np.arange(int(new.sum()))
+    family = np.where(slots.family < 0, memory.names + slots.cohort, slots.family)
+    return replace(slots, name=name, family=family)
+
+
+def _groups(job: Job, slots: Slots, requirement: Requirement) -> Ints:
+    """Slot to its published group."""
+    table, filled = job.table, slots.filled
+    people = extent_of(table.taxonomies, table.codes).pick(slots.row[filled])
+    extent = people.merged(slots.cohort[filled], slots.cohorts)
+    domain = Domain(np.bincount(slots.value, minlength=table.domain.size), table.domain.taxonomy)
+    return joined(extent, slots.cohort, slots.value.astype(np.int64), domain, requirement)[slots.cohort]
+
+
+def _draft(job: Job, slots: Slots, groups: Ints, memory: Memory, arrival: Arrival) -> Draft:
+    filled = slots.filled
+    of_row = np.full(job.table.rows, -1, np.int32)
+    of_row[slots.row[filled]] = groups[filled]
+    names = np.full(job.table.rows, -1, np.int64)
+    names[slots.row[filled]] = slots.name[filled]
+    empty = np.flatnonzero(~filled)
+    fakes = None
+    if len(empty):
+        mates = near(job.rng, groups[empty].astype(np.int32), of_row)
+        fakes = Counterfeits(groups[empty].astype(np.int32), job.table.codes[:, mates], slots.value[empty])
+    notes = {
+        "cohorts": slots.cohorts,
+        "stayed": arrival.stayed,
+        "new": len(arrival.new) + len(arrival.apart),
+        "left_out": len(arrival.refused),
+    }
+    return Draft(
+        of_row,
+        **form_of(job),
+        counterfeits=fakes,
+        slots=np.concatenate([names, slots.name[empty]]),
+        memory=_after(job, slots, memory, arrival).as_state(),
+        notes=notes,
+    )
+
+
+def _after(job: Job, slots: Slots, memory: Memory, arrival: Arrival) -> Memory:
+    """What is remembered after this release."""
+    if job.people is None or job.stable_code is None:
+        raise InternalError("A method that remembers was run without people. Please report this.")
+    filled = slots.filled
+    people = job.people[slots.row[filled]]
+    order = np.argsort(people)
+    row = np.full(len(filled), -1, np.int64)
+    row[np.flatnonzero(filled)[order]] = np.arange(len(order))
+    lasting: Codes = job.stable_code[slots.value].astype(np.int32)
+    return Memory(
+        Slots(slots.name, slots.cohort, lasting, row, lasting, slots.family),
+        people[order],
+        _departed(memory, people[order]),
+        arrival.changes.counted,
+        memory.release + 1,
+        max(memory.names, int(slots.name.max()) + 1, int(slots.family.max()) + 1),
+    )
+
+
+def _departed(memory: Memory, here: Ints) -> Departed:
+    """Everyone who was there once and is not now."""
+    before, held = memory.departed, memory.slots.filled
+    order = np.argsort(memory.slots.row[held])
+    people = np.concatenate([before.people, memory.people])
+    slot = np.concatenate([before.slot, memory.slots.name[held][order]])
+    release = np.concatenate([before.release, np.full(len(memory.people), memory.release)])
+    family = np.concatenate([before.family, memory.slots.family[held][order]])
+    away = ~np.isin(people, here)
+    sort = np.argsort(people[away])
+    return Departed(*(one[away][sort] for one in (people, slot, release, family)))
+
+
+def _refusal(number: int, spare: int) -> NotMetError:
+    people = "1 person is" if number == 1 else f"{number:,} people are"
+    return NotMetError(
+        f"{people} back after an absence and cannot be shown: someone else has the slot, or it cannot have become the "
+        f"value. {spare:,} may be left out. Allow more (`suppress`), or give them new identifiers only if nobody can "
+        "know that they were there before."
+    )

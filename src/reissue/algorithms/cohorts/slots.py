@@ -1,0 +1,141 @@
+"""Slots: the places of cohorts, which live on when the people in them leave, and what is remembered of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.errors import InputError
+
+__all__ = ["Departed", "Memory", "Slots"]
+
+_VERSION = 1
+_KEPT = ("name", "cohort", "value", "row", "family")
+"""Of slots: what they showed before is what they show now, in the next release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The slots of all cohorts in one release."""
+
+    name: Ints
+    """A number that lasts: the slot's own, whoever is in it."""
+    cohort: Ints
+    """Cohorts are 0, 1, ...; every one of them has slots."""
+    value: Codes
+    """The sensitive code that the slot shows."""
+    row: Ints
+    """The row of the table that is in it, -1: nobody, a counterfeit carries it on."""
+    before: Codes
+    """The sensitive code that it showed in the release before, -1 for a new one."""
+    family: Ints
+    """The number of its cohort that lasts."""
+
+    @classmethod
+    def none(cls) -> "Slots":
+        """No slots."""
+        empty, codes = np.empty(0, np.int64), np.empty(0, np.int32)
+        return cls(empty, empty, codes, empty, codes, empty)
+
+    @property
+    def filled(self) -> Bools:
+        """Whether somebody is in it."""
+        return self.row >= 0
+
+    @property
+    def cohorts(self) -> int:
+        """How many cohorts there are."""
+        return int(self.cohort.max(initial=-1)) + 1
+
+    def people(self) -> Ints:
+        """Cohort to how many people are in it."""
+        return np.bincount(self.cohort[self.filled], minlength=self.cohorts)
+
+    def some(self, chosen: Bools) -> "Slots":
+        """Some of them; cohorts are numbered anew."""
+        cohort = np.unique(self.cohort[chosen], return_inverse=True)[1].reshape(-1)
+        return Slots(
+            self.name[chosen],
+            cohort,
+            self.value[chosen],
+            self.row[chosen],
+            self.before[chosen],
+            self.family[chosen],
+        )
+
+    def inhabited(self) -> "Slots":
+        """Without cohorts that nobody is in any more: they end."""
+        return self.some((self.people() > 0)[self.cohort])
+
+    def filling(self, places: Ints, rows: Ints) -> "Slots":
+        """With people in some empty slots, whose value is their own."""
+        row = self.row.copy()
+        row[places] = rows
+        return replace(self, row=row)
+
+    def beside(self, others: "Slots") -> "Slots":
+        """With other cohorts."""
+        return Slots(
+            np.concatenate([self.name, others.name]),
+            np.concatenate([self.cohort, others.cohort + self.cohorts]),
+            np.concatenate([self.value, others.value]),
+            np.concatenate([self.row, others.row]),
+            np.concatenate([self.before, others.before]),
+            np.concatenate([self.family, others.family]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Departed:
+    """People who were published once and are not there now, sorted by number."""
+
+    people: Ints
+    slot: Ints
+    """The name of the slot that each of them had."""
+    release: Ints
+    """The last release of each."""
+    family: Ints
+    """The cohort that each of them was in."""
+
+    def find(self, people: Ints) -> Ints:
+        """The place of each, -1 for those who are not here."""
+        at = np.minimum(np.searchsorted(self.people, people), max(len(self.people) - 1, 0))
+        return np.where(self.people[at] == people, at, -1) if len(self.people) else np.full(len(people), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What the method must know of earlier releases; people are numbers, values are lasting numbers."""
+
+    slots: Slots
+    """Their rows are places in `people`."""
+    people: Ints
+    """Who is in the filled slots; sorted."""
+    departed: Departed
+    changes: Ints
+    """From, to and number (3 x changes): what values became from release to release, as the tables showed."""
+    release: int
+    names: int
+    """How many numbers slots and cohorts have used up."""
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> "Memory":
+        """From a method's state; empty for a first release."""
+        none = np.empty(0, np.int64)
+        if not state:
+            return cls(Slots.none(), none, Departed(none, none, none, none), np.empty((3, 0), np.int64), 0, 0)
+        if int(state["version"]) > _VERSION:
+            raise InputError("This series was continued by a later version of Reissue. Update Reissue first.")
+        kept = {name: state[f"slot_{name}"].astype(np.int64) for name in _KEPT}
+        slots = Slots(**kept, before=kept["value"])
+        departed = Departed(**{one.name: state[f"departed_{one.name}"] for one in fields(Departed)})
+        return cls(slots, state["live_people"], departed, state["changes"], int(state["release"]), int(state["names"]))
+
+    def as_state(self) -> dict[str, Any]:
+        """For a method's state; `of` reads it."""
+        slots = {f"slot_{name}": getattr(self.slots, name) for name in _KEPT}
+        departed = {f"departed_{one.name}": getattr(self.departed, one.name) for one in fields(Departed)}
+        own = {"live_people": self.people, "changes": self.changes, "release": self.release, "names": self.names}
+        return {"version": _VERSION, **slots, **departed, **own}

@@ -1,0 +1,111 @@
+"""The lemma of cohorts, against all worlds: slots that are published together are alike, whoever is in them."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from reissue._arrays import Floats
+from reissue.attacks.joint.beliefs import believe, occupied
+from reissue.kernels.everyone.observations import Observation, of_people
+from reissue.kernels.everyone.transitions import Model
+from tests.kernels.slot_worlds import occupations, posterior
+from tests.kernels.worlds import observed
+
+MODELS = {
+    "values stay": np.eye(3),
+    "slow": np.array([[0.9, 0.1, 0.0], [0.05, 0.9, 0.05], [0.0, 0.1, 0.9]]),
+    "one way": np.array([[0.6, 0.3, 0.1], [0.0, 0.7, 0.3], [0.0, 0.0, 1.0]]),
+    "restless": np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4], [0.3, 0.4, 0.3]]),
+}
+LIVES = {
+    "everyone stays": ["abc", "abc", "abc"],
+    "one leaves": ["abc", "ab", "ab"],
+    "two leave": ["abc", "ab", "b"],
+    "a newcomer takes a slot": ["abc", "abd", "abd"],
+    "two newcomers, who took whose slot is open": ["abc", "ade", "ade"],
+    "someone is back": ["abc", "ab", "abc"],
+    "back, left again, refilled": ["abc", "ac", "abc"],
+}
+PRIOR = np.array([0.5, 0.3, 0.2])
+
+
+def drawn(seed: int, steps: Floats, slots: int, releases: int, lives: list[int]) -> list[dict[int, int]]:
+    """What a cohort shows whose slots follow the model."""
+    rng = np.random.default_rng(seed)
+    values = rng.choice(3, slots, p=PRIOR)
+    shown = []
+    for time in range(releases):
+        there = [int(value) for value, life in zip(values, lives, strict=True) if time < life]
+        shown.append({value: there.count(value) for value in set(there)})
+        values = np.array([rng.choice(3, p=steps[value]) for value in values])
+    return shown
+
+
+@pytest.mark.parametrize("lives", LIVES)
+@pytest.mark.parametrize("model", MODELS)
+def test_everyone_is_linked_to_a_value_by_its_share(model: str, lives: str) -> None:
+    presence, steps = LIVES[lives], MODELS[model]
+    for seed in range(3):
+        shown = drawn(seed, steps, 3, 3, [3, 3, 3])
+        found = posterior(occupations(presence, 3), shown, [3, 3, 3], PRIOR, steps)
+        for time, here in enumerate(presence):
+            for person, value in product(here, range(3)):
+                assert found.get((person, time, value), 0.0) == pytest.approx(shown[time].get(value, 0) / 3)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_slots_that_go_together_are_alike_and_so_are_those_that_stay(model: str) -> None:
+    steps, lives = MODELS[model], [3, 3, 1, 1]
+    # Slots 2 and 3 are let go after the first release; c and d had them, and nobody knows who had which.
+    places = [[{"a": 0, "b": 1, "c": c, "d": d}, {"a": 0, "b": 1}, {"a": 0, "b": 1}] for c, d in ((2, 3), (3, 2))]
+    for seed in range(3):
+        shown = drawn(seed, steps, 4, 3, lives)
+        found = posterior(places, shown, lives, PRIOR, steps)
+        for value in range(3):
+            assert found.get(("c", 0, value), 0.0) == pytest.approx(found.get(("d", 0, value), 0.0))
+            assert found.get(("a", 0, value), 0.0) == pytest.approx(found.get(("b", 0, value), 0.0))
+            assert found.get(("a", 2, value), 0.0) == pytest.approx(shown[2].get(value, 0) / 2)
+
+
+def test_what_goes_is_its_own_histogram_where_values_stay() -> None:
+    shown = [{0: 2, 1: 1, 2: 1}, {0: 1, 1: 1}]
+    places = [[{"a": 0, "b": 1, "c": 2, "d": 3}, {"a": 0, "b": 1}]]
+    found = posterior(places, shown, [2, 2, 1, 1], PRIOR, np.eye(3))
+    assert found["c", 0, 0] == found["c", 0, 2] == pytest.approx(0.5)
+    assert found["a", 0, 0] == found["a", 1, 1] == pytest.approx(0.5)
+
+
+def slots_of(shown: list[dict[int, int]], occupants: list[list[int]]) -> list[Observation]:
+    """Each release as the attack sees it: slots 0, 1, ... in one group, and who is in them (-1: nobody)."""
+    made = []
+    for counts, inside in zip(shown, occupants, strict=True):
+        one = observed([(range(len(inside)), counts, 0)])
+        made.append(Observation(**{**vars(one), "occupant": np.array(inside)}))
+    return made
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_attack_says_the_share_of_people_in_slots(model: str) -> None:
+    steps = MODELS[model]
+    inside = [[10, 11, 12, 13, 14], [10, 11, 12, -1, -1], [10, 15, 12, -1, 14]]  # 15 is new, 14 is back
+    for seed in range(5):
+        shown = drawn(seed, steps, 5, 3, [3] * 5)
+        series = slots_of(shown, inside)
+        solved = believe(series, Model(3, steps), prior=np.tile(PRIOR, (16, 1)))
+        found = occupied(solved, series)
+        for time, here in enumerate(inside):
+            layer = found.layers[time]
+            assert layer.person.tolist() == sorted(one for one in here if one >= 0)
+            for row in range(len(layer.person)):
+                mine = slice(layer.starts[row], layer.starts[row + 1])
+                share = [shown[time].get(int(value), 0) / 5 for value in layer.value[mine]]
+                assert found.chance[time][mine] == pytest.approx(share, abs=1e-6)
+
+
+def test_a_release_of_people_has_counterfeits_where_nobody_is_in_a_slot() -> None:
+    (seen,) = slots_of([{0: 2, 1: 1}], [[7, -1, 5]])
+    people = of_people(seen)
+    assert people.person.tolist() == [5, 7]
+    assert people.free.tolist() == [1]
+    assert not len(people.occupant)
