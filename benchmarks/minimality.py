@@ -100,7 +100,9 @@ def knowing(folder: Path, *, quick: bool) -> None:
 
 def masks(folder: Path, *, quick: bool) -> None:
     """Figures 8 to 10: one table and two."""
-    head = f"{'method':<14}{'QI':>3}{'m':>4}{'k':>4}{'CPU s':>8}{'error':>8}{'loss':>8}{'changed':>9}{'distortion':>12}"
+    head = (
+        f"{'method':<14}{'QI':>3}{'m':>4}{'k':>4}{'CPU s':>8}{'error':>8}{'cells':>8}{'changed':>9}{'distortion':>12}"
+    )
     print(f"\n{head}", flush=True)
     for quasi in (8,) if quick else (3, 5, 8):
         table = adult(folder, quasi)
@@ -129,4 +131,4 @@ def one_release(
     error = found.queries.mean if found.queries else float("nan")
     notes = release.draft.notes
     changed, distortion = int(notes.get("changed", 0)), float(notes.get("distortion", 0.0))
-    print(f"{start}{seconds:>8.2f}{error:>8.3f}{found.loss:>8.4f}{changed:>9,}{distortion:>12.5f}", flush=True)
+    print(f"{start}{seconds:>8.2f}{error:>8.3f}{found.covered:>8.4f}{changed:>9,}{distortion:>12.5f}", flush=True)

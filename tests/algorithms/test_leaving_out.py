@@ -2,6 +2,8 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 
 from reissue.algorithms.leaving_out import edges
 from reissue.errors import InputError, NotMetError, RequirementError
+from reissue.ledger import Ledger
 from reissue.publishing.anonymize import anonymize
+from reissue.publishing.publish import publish
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 from reissue.testing.releases import check_release, samples
@@ -178,3 +182,18 @@ def test_a_row_that_may_have_been_published_is_never_left_out() -> None:
     with pytest.raises(NotMetError, match="No next release can be safe yet"):
         anonymize(frame, form, "k=2", method="correspondence", after=[first], suppress=0.5)
     assert set(NODES) >= set(first["q0"])
+
+
+def test_outliers_cost_a_ledgers_growing_table_nothing(tmp_path: Path) -> None:
+    """One of 1654 from the beginning, one of 1700 who arrives later: both are left out, month by month."""
+    frame = patients(600).with_columns(id=pl.int_range(600), year=pl.col("year").replace(1700, 1950))
+    frame = frame.with_columns(year=pl.when(pl.col("id") == 500).then(1700).otherwise(pl.col("year")))
+    losses = {}
+    for suppress in (0.0, 0.02):
+        policy = {"require": "k=5", "method": "correspondence", "attacks": ["correspondence"], "limit": 1}
+        plan = replace(SCHEMA.with_roles({"id": Role.IDENTIFIER}), policy={**policy, "suppress": suppress})
+        with Ledger.create(tmp_path / f"{suppress}.ledger", plan) as ledger:
+            made = [publish(frame[:rows], ledger) for rows in (400, 600)]
+        assert all((release.suppressed > 0) == (suppress > 0) for release in made)
+        losses[suppress] = [measure(release).losses["year"] for release in made]
+    assert all(fewer < 0.5 * whole for fewer, whole in zip(losses[0.02], losses[0.0], strict=True))
