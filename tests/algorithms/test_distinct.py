@@ -19,8 +19,8 @@ from reissue.algorithms.distinct.buckets import intersection, survey
 from reissue.algorithms.distinct.parts import pieces
 from reissue.attacks.findings import Status
 from reissue.errors import DataError, InputError, NotMetError, RequirementError, SchemaError
-from reissue.kernels.tracking.belief_tracker import Shaped
-from reissue.kernels.tracking.person_tracker import read_followed
+from reissue.kernels.tracking.belief_tracker import BeliefTracker
+from reissue.kernels.tracking.person_tracker import read_tracker
 from reissue.publishing.attack import attack
 from reissue.publishing.series import anonymize_series
 from reissue.release.memory import load_memory, save_memory
@@ -193,10 +193,8 @@ def test_memory_as_it_was_at_first_is_read(tmp_path: Path) -> None:
     trail = np.full((len(people), len(releases)), -1, np.int32)
     places: list[list[int]] = []
     for number, release in enumerate(releases):
-        kept = read_followed(
-            {name.removeprefix("trail_"): part for name, part in release.draft.memory["state"].items()}
-        )
-        assert isinstance(kept, Shaped)
+        kept = read_tracker({name.removeprefix("trail_"): part for name, part in release.draft.memory["state"].items()})
+        assert isinstance(kept, BeliefTracker)
         trail[np.searchsorted(people, kept.here.people), number] = len(places) + kept.here.place
         shown = kept.shown.places
         places += [shown.value[a:b].tolist() for a, b in itertools.pairwise(shown.starts.tolist())]

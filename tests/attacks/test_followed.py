@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
 from reissue.kernels.forward_backward import Places, Stays, stays_blocks
-from reissue.kernels.tracking.belief_tracker import Shaped
-from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, Followed, View, begun, read_followed
-from reissue.kernels.tracking.trajectories import Trails
-from reissue.kernels.tracking.trajectory_tracker import Trailed
+from reissue.kernels.tracking.belief_tracker import BeliefTracker
+from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, PersonTracker, View, begun, read_tracker
+from reissue.kernels.tracking.trajectories import Trajectories
+from reissue.kernels.tracking.trajectory_tracker import TrajectoryTracker
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, mark_of, read_updates
 
@@ -50,9 +50,9 @@ def whole(table: Ints, shown: Places, model: UpdateModel) -> dict[int, tuple[flo
     return told
 
 
-def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> Followed:
+def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> PersonTracker:
     """Release by release; what is kept goes through arrays every time."""
-    past: Followed = first
+    past: PersonTracker = first
     people = 1000 + 7 * np.arange(len(table))
     for release in range(table.shape[1]):
         there = np.random.default_rng(release).permutation(np.flatnonzero(table[:, release] >= 0))
@@ -63,7 +63,7 @@ def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> Follo
         expected = whole(table[there, : release + 1], shown, model)
         assert judged.largest == pytest.approx([expected[row][0] for row in range(len(there))], abs=1e-9)
         assert judged.told.tolist() == [expected[row][1] for row in range(len(there))]
-        past = read_followed(past.after(people[there], release, where, kept, judged, model).arrays())
+        past = read_tracker(past.after(people[there], release, where, kept, judged, model).arrays())
     return past
 
 
@@ -71,7 +71,7 @@ def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> Follo
     SEEDS,
     st.sampled_from(["none", "branches", "order", "random", "faint", "moving"]),
     st.integers(1, 7),
-    st.sampled_from([Shaped, Trailed]),
+    st.sampled_from([BeliefTracker, TrajectoryTracker]),
 )
 @settings(max_examples=150, deadline=None)
 def test_followed_tell_what_whole_histories_tell(seed: int, kind: str, releases: int, sort: Any) -> None:
@@ -90,7 +90,7 @@ def test_followed_tell_what_whole_histories_tell(seed: int, kind: str, releases:
     assert sorted(told.tolist()) == sorted(flags for _, flags in expected.values())
 
 
-@pytest.mark.parametrize("sort", [Shaped, Trailed])
+@pytest.mark.parametrize("sort", [BeliefTracker, TrajectoryTracker])
 def test_a_release_without_anybody(sort: Any) -> None:
     model = model_of("random", 3, np.random.default_rng(1))
     past = carried(sort.none(), np.array([[-1, 0, -1, 1], [-1, 1, -1, -1]]), places_of(np.full((2, 3), 1 / 3)), model)
@@ -107,8 +107,8 @@ def test_little_is_kept_of_a_long_past(kind: str) -> None:
     for row in shares:
         row[rng.choice(size, 4, replace=False)] = 0.25
     table = rng.integers(0, len(shares), (people, 60))
-    past = carried(Shaped.none(), table, places_of(shares), model)
-    assert isinstance(past, Shaped)
+    past = carried(BeliefTracker.none(), table, places_of(shares), model)
+    assert isinstance(past, BeliefTracker)
     assert past.shapes.doubts.max() <= 16
     assert past.shapes.doubts.mean() < 8
     assert len(past.shapes.keys) <= people
@@ -119,8 +119,8 @@ def test_shapes_are_kept_once() -> None:
     model = UpdateModel.in_branches(list("abcdef"), np.array([0, 0, 1, 1, 2, 2]))
     shares = np.zeros((3, 6))
     shares[0, [0, 2]] = shares[1, [1, 3]] = shares[2, [4, 2]] = 0.5
-    past = carried(Shaped.none(), np.array([[0, 1], [1, 0], [2, -1]]), places_of(shares), model)
-    assert isinstance(past, Shaped)
+    past = carried(BeliefTracker.none(), np.array([[0, 1], [1, 0], [2, -1]]), places_of(shares), model)
+    assert isinstance(past, BeliefTracker)
     assert (len(past.here.people), len(past.gone.people)) == (2, 1)
     assert len(set(past.here.shape.tolist())) == 1
     assert len(past.shapes.keys) == 1  # who was there once knows no more than who was there twice
@@ -130,10 +130,10 @@ def test_shapes_are_kept_once() -> None:
 def test_trails_keep_everybodys_places(seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = rng.integers(-3, 4, (8, int(rng.integers(1, 9)))).clip(-1)
-    people, trails = 50 + 3 * np.arange(8), Trails.none()
+    people, trails = 50 + 3 * np.arange(8), Trajectories.none()
     for release in range(table.shape[1]):
         there = rng.permutation(np.flatnonzero(table[:, release] >= 0))
-        trails = Trails.read(trails.after(people[there], release, table[there, release]).arrays())
+        trails = Trajectories.read(trails.after(people[there], release, table[there, release]).arrays())
         assert len(trails.place) <= 2 * int(trails.versions.sum())
     past, expected = trails.past(people), Stays.of(table)
     assert past.starts.tolist() == expected.starts.tolist()
@@ -149,17 +149,21 @@ COLUMNS = '[columns]\nid = "identifier"\nq = "quasi"\ns = "sensitive"\n'
 @pytest.mark.parametrize(
     ("updates", "names", "sort"),
     [
-        ('[updates]\norder = ["1", "2", "3"]\n', ["2", "1", "9"], Shaped),
-        ("[updates]\norder = true\n", ["2", "1", "9"], Trailed),
-        ('[taxonomy.s]\ntree = { a = ["1", "2"], b = ["3"] }\n[updates]\ntaxonomy = 1\n', ["3", "1"], Shaped),
-        ('[taxonomy.s]\ntree = { a = ["1"] }\nunlisted = "root"\n[updates]\ntaxonomy = 1\n', ["3", "1"], Trailed),
-        ("[taxonomy.s]\nranges = [10]\n[updates]\ntaxonomy = 1\n", ["3", "11"], Trailed),
+        ('[updates]\norder = ["1", "2", "3"]\n', ["2", "1", "9"], BeliefTracker),
+        ("[updates]\norder = true\n", ["2", "1", "9"], TrajectoryTracker),
+        ('[taxonomy.s]\ntree = { a = ["1", "2"], b = ["3"] }\n[updates]\ntaxonomy = 1\n', ["3", "1"], BeliefTracker),
+        (
+            '[taxonomy.s]\ntree = { a = ["1"] }\nunlisted = "root"\n[updates]\ntaxonomy = 1\n',
+            ["3", "1"],
+            TrajectoryTracker,
+        ),
+        ("[taxonomy.s]\nranges = [10]\n[updates]\ntaxonomy = 1\n", ["3", "11"], TrajectoryTracker),
     ],
 )
 def test_models_that_new_values_change_need_trails(updates: str, names: list[str], sort: type) -> None:
     schema = Schema.loads(COLUMNS + updates)
     assert isinstance(begun(schema, read_updates(schema, names), 3), sort)
-    assert isinstance(begun(schema, read_updates(schema, names), 17), Trailed)
+    assert isinstance(begun(schema, read_updates(schema, names), 17), TrajectoryTracker)
 
 
 def test_marks_tell_models_apart_whatever_the_order() -> None:

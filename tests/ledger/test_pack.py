@@ -1,7 +1,8 @@
 """What a ledger keeps as bytes comes back as it was."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from reissue.errors import DataError
+from reissue.errors import DataError, InternalError
 from reissue.ledger import Ledger
 from reissue.ledger.pack import pack_memory, pack_state, unpack_memory, unpack_state
 from reissue.publishing.anonymize import anonymize
@@ -69,3 +70,34 @@ def test_a_damaged_memory_is_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(DataError, match="damaged"):
             publish_next(MONTHS[1], ledger, dry_run=True)
+
+
+@dataclass(frozen=True)
+class Part:
+    numbers: np.ndarray
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Whole:
+    VERSION: ClassVar[int] = 2
+
+    parts: tuple[Part, ...]
+    other: Part | None
+    told: dict[str, Any]
+
+
+def test_typed_states_and_those_of_another_version() -> None:
+    state = Whole((Part(np.arange(3)), Part(np.array([[0.5], [2.0]]), "x")), None, {"a": [1, {"b": None}]})
+    content = pack_state(state)
+    again = unpack_state(content, Whole)
+    assert (again.other, again.told, again.parts[1].name) == (None, state.told, "x")
+    for mine, its in zip(state.parts, again.parts, strict=True):
+        assert mine.numbers.dtype == its.numbers.dtype
+        assert np.array_equal(mine.numbers, its.numbers)
+    assert unpack_state(content.replace(b'"version": 2', b'"version": 1'), Whole) is None
+    assert unpack_state(content.replace(b'"Whole"', b'"Other"'), Whole) is None
+    assert unpack_state(content.replace(b'"Part"', b'"Bits"'), Whole) is None
+    assert unpack_state(pack_state({"old": np.arange(2)}), Whole) is None
+    with pytest.raises(InternalError, match="cannot be kept"):
+        pack_state(replace(state, told=[1]))  # type: ignore[arg-type]

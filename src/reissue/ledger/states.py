@@ -95,7 +95,11 @@ def unpack_typed(kind: type[State], content: bytes) -> State | None:
     kept = named.get(_TREE)
     if kept is None or kept["version"] != kind.VERSION or kept["state"][_KIND] != kind.__name__:  # type: ignore[attr-defined]
         return None
-    found: State = _built(kept["state"], named, _kinds(kind))
+    try:
+        found: State = _built(kept["state"], named, _kinds(kind))
+    except (KeyError, TypeError):
+        # A part is called otherwise, or made of other parts: an older state, whose version was not raised.
+        return None
     return found
 
 

@@ -25,7 +25,7 @@ from reissue.algorithms.registry import Job
 from reissue.errors import InputError, NotMetError
 from reissue.kernels.forward_backward import Places
 from reissue.kernels.tracking.incremental import Distributions
-from reissue.kernels.tracking.person_tracker import Followed, Judged, Shaped, View, begun, read_followed
+from reissue.kernels.tracking.person_tracker import BeliefTracker, Judged, PersonTracker, View, begun, read_tracker
 from reissue.updates import UpdateModel, mark_of
 
 __all__ = ["Ceiling", "Exposed", "Outcome"]
@@ -48,7 +48,7 @@ class Ceiling:
 
     limit: float | None
     model: UpdateModel
-    past: Followed
+    past: PersonTracker
     release: int
     """The number of the release that is being made, from 0."""
 
@@ -141,15 +141,15 @@ class Outcome:
         return float(self.judged.largest.max(initial=0.0))
 
 
-def _remembered(job: Job, model: UpdateModel, m: int) -> Followed:
+def _remembered(job: Job, model: UpdateModel, m: int) -> PersonTracker:
     """Everybody's past as it was kept, also as it was kept at first: a table of everybody by release."""
     kept = {name.removeprefix(_KEPT): part for name, part in job.memory.items() if name.startswith(_KEPT)}
     if "trail" in job.memory:
         return _again(job, model, m)
     if not kept:
         raise InputError("This series was begun without a ceiling on risk, so nobody's past is remembered.")
-    past = read_followed(kept)
-    if isinstance(past, Shaped) and job.memory["model"] != mark_of(model):
+    past = read_tracker(kept)
+    if isinstance(past, BeliefTracker) and job.memory["model"] != mark_of(model):
         raise InputError(
             "The table has sensitive values that change the update model itself, so that the past would have to be "
             "looked at anew. Nothing was published. Let the model list all values that can occur, and begin the series "
@@ -158,7 +158,7 @@ def _remembered(job: Job, model: UpdateModel, m: int) -> Followed:
     return past
 
 
-def _again(job: Job, model: UpdateModel, m: int) -> Followed:
+def _again(job: Job, model: UpdateModel, m: int) -> PersonTracker:
     """Everybody's past, release by release, from a table of everybody's places (-1 for none)."""
     memory, past = job.memory, begun(job.table.schema, model, m)
     starts, values = memory["place_starts"].tolist(), memory["place_values"]

@@ -11,7 +11,7 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.errors import CannotCarryError
 from reissue.kernels.tracking.incremental import Known, lasting_values, renamed
-from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, Shaped, Trailed, View, begun
+from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, BeliefTracker, TrajectoryTracker, View, begun
 from reissue.people.histories import Following
 from reissue.schema import Schema
 from reissue.updates import mark_of, read_updates
@@ -23,7 +23,7 @@ __all__ = ["Histories", "known_of_histories", "largest_of_histories", "remember"
 class Histories:
     """Everybody's past."""
 
-    tracker: Shaped | Trailed
+    tracker: BeliefTracker | TrajectoryTracker
     names: tuple[str | None, ...]
     """Value to its text."""
     model: str
@@ -36,7 +36,7 @@ def remember(before: Histories | None, following: Following, person: Ints, relea
     model = read_updates(schema, names)
     mark = mark_of(model)
     past = begun(schema, model, int(following.places.widths.max(initial=0))) if before is None else before.tracker
-    if before is not None and isinstance(past, Shaped) and before.model != mark:
+    if before is not None and isinstance(past, BeliefTracker) and before.model != mark:
         raise CannotCarryError
     shown, at = past.shown.joined(renamed(following.places, number))
     where = at[following.table[:, 0]]

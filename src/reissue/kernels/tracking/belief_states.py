@@ -25,7 +25,7 @@ from reissue.counting.hashing import mix
 from reissue.counting.pairs import ranges
 from reissue.kernels.forward_backward import Places, Powers, rounded
 
-__all__ = ["CERTAIN", "IMPOSSIBLE", "Shapes", "Step", "moved"]
+__all__ = ["CERTAIN", "IMPOSSIBLE", "BeliefStates", "Step", "moved"]
 
 CERTAIN, IMPOSSIBLE = 1, 2
 _SLACK = 1e-12
@@ -36,7 +36,7 @@ _CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Shapes:
+class BeliefStates:
     """Weights and doubts, shape after shape."""
 
     widths: Ints
@@ -53,13 +53,13 @@ class Shapes:
     """What tells shapes apart."""
 
     @classmethod
-    def none(cls) -> "Shapes":
+    def none(cls) -> "BeliefStates":
         """Before the first release."""
         ints, floats = np.empty(0, np.int64), np.empty(0)
         return cls(ints, ints, floats, floats, floats, np.empty(0, np.uint8), np.empty(0, np.uint64))
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> "Shapes":
+    def read(cls, kept: Mapping[str, Any]) -> "BeliefStates":
         """From what `arrays` gave."""
         counts = (kept[f"shape_{name}"].astype(np.int64) for name in ("widths", "doubts"))
         return cls(*counts, *(kept[f"shape_{name}"] for name in ("weight", "doubt", "largest", "told", "keys")))
@@ -81,12 +81,12 @@ class Shapes:
         sizes = self.widths * self.doubts
         return np.asarray(np.cumsum(sizes) - sizes)
 
-    def some(self, rows: Ints) -> "Shapes":
+    def some(self, rows: Ints) -> "BeliefStates":
         """Some of the shapes, in the given order."""
         widths, doubts = self.widths[rows], self.doubts[rows]
         weight, doubt = ranges(self.weight_starts[rows], widths), ranges(self.doubt_starts[rows], widths * doubts)
         parts = self.largest[rows], self.told[rows], self.keys[rows]
-        return Shapes(widths, doubts, self.weight[weight], self.doubt[doubt], *parts)
+        return BeliefStates(widths, doubts, self.weight[weight], self.doubt[doubt], *parts)
 
     def spread(self, rows: Ints, width: int, number: int) -> tuple[Floats, Floats]:
         """Weights (width x rows) and doubts (number x width x rows); padding has weight 0 and doubt 1."""
@@ -101,10 +101,10 @@ class Shapes:
         return weight, doubt
 
 
-def joined(parts: list[Shapes]) -> Shapes:
+def joined(parts: list[BeliefStates]) -> BeliefStates:
     """All of them, one after the other."""
     names = ("widths", "doubts", "weight", "doubt", "largest", "told", "keys")
-    return Shapes(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return BeliefStates(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +121,9 @@ class Step:
     """Person to where it is now."""
 
 
-def moved(shapes: Shapes, step: Step, shown: Places, powers: Powers) -> tuple[Shapes, Ints]:
+def moved(shapes: BeliefStates, step: Step, shown: Places, powers: Powers) -> tuple[BeliefStates, Ints]:
     """The shapes of some people one release later, each once; and person to its shape."""
-    parts, of_row = [Shapes.none()], np.empty(len(step.shape), np.int64)
+    parts, of_row = [BeliefStates.none()], np.empty(len(step.shape), np.int64)
     number = 0
     for rows, block in _blocks(shapes, step, shown, powers):
         parts.append(block)
@@ -134,7 +134,7 @@ def moved(shapes: Shapes, step: Step, shown: Places, powers: Powers) -> tuple[Sh
     return found.some(first), again.reshape(-1)[of_row]
 
 
-def _blocks(shapes: Shapes, step: Step, shown: Places, powers: Powers) -> Iterator[tuple[Ints, Shapes]]:
+def _blocks(shapes: BeliefStates, step: Step, shown: Places, powers: Powers) -> Iterator[tuple[Ints, BeliefStates]]:
     """People of about one size at a time."""
     known = step.shape >= 0
     new = rounded(shown.widths[step.place])
@@ -179,7 +179,7 @@ def _later(flow: Floats, doubt: Floats, share: Floats) -> tuple[Floats, Floats]:
     return weight, np.concatenate([_units(len(share), share.shape[1]), np.minimum(mean, 1)])
 
 
-def _lowest(weight: Floats, doubt: Floats, widths: Ints) -> Shapes:
+def _lowest(weight: Floats, doubt: Floats, widths: Ints) -> BeliefStates:
     """Shapes of the lowest doubts; values that are not possible count in none."""
     doubt = np.where(weight > 0, doubt, 0.0)
     kept = np.ones((len(doubt), weight.shape[1]), np.bool_)
@@ -197,7 +197,9 @@ def _lowest(weight: Floats, doubt: Floats, widths: Ints) -> Shapes:
     return _packed(weight, doubt, kept, widths, largest, told)
 
 
-def _packed(weight: Floats, doubt: Floats, kept: Bools, widths: Ints, largest: Floats, told: np.ndarray) -> Shapes:
+def _packed(
+    weight: Floats, doubt: Floats, kept: Bools, widths: Ints, largest: Floats, told: np.ndarray
+) -> BeliefStates:
     """Without padding, person after person."""
     real = np.arange(len(weight)) < widths[:, np.newaxis]
     rows, which, slot = np.nonzero(kept.T[:, :, np.newaxis] & real[:, np.newaxis])
@@ -210,4 +212,4 @@ def _packed(weight: Floats, doubt: Floats, kept: Bools, widths: Ints, largest: F
     for row, number, where in ((rows, flat, (place + 1) * _APART + slot), (person, own, at)):
         np.add.at(keys, row, mix(number.view(np.uint64) ^ mix(where.astype(np.uint64) + np.uint64(1))))
     keys ^= mix((widths * _APART + doubts).astype(np.uint64))
-    return Shapes(widths, doubts, own, flat, largest, told, keys)
+    return BeliefStates(widths, doubts, own, flat, largest, told, keys)

@@ -10,11 +10,11 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
 from reissue.kernels.forward_backward import Places, Powers
-from reissue.kernels.tracking.belief_states import Shapes, Step, joined, moved
+from reissue.kernels.tracking.belief_states import BeliefStates, Step, joined, moved
 from reissue.kernels.tracking.incremental import Distributions, absent, found, narrow
 from reissue.updates import UpdateModel
 
-__all__ = ["Judged", "Shaped"]
+__all__ = ["BeliefTracker", "Judged"]
 
 _COLUMNS = ("people", "place", "shape", "seen")
 
@@ -27,7 +27,7 @@ class Judged:
     """The largest posterior of any value in any release."""
     told: np.ndarray
     """CERTAIN: in some release one value is left; IMPOSSIBLE: none is."""
-    shapes: Shapes | None = None
+    shapes: BeliefStates | None = None
     shape: Ints | None = None
 
 
@@ -55,27 +55,27 @@ class _People:
 
 
 @dataclass(frozen=True, eq=False)
-class Shaped:
+class BeliefTracker:
     """Everybody's shape, with the place and the release of its last values."""
 
     shown: Distributions
     here: _People
     gone: _People
-    shapes: Shapes
+    shapes: BeliefStates
 
     @classmethod
-    def none(cls) -> "Shaped":
+    def none(cls) -> "BeliefTracker":
         """Before the first release."""
-        return cls(Distributions.read(None), _People.none(), _People.none(), Shapes.none())
+        return cls(Distributions.read(None), _People.none(), _People.none(), BeliefStates.none())
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> "Shaped":
+    def read(cls, kept: Mapping[str, Any]) -> "BeliefTracker":
         """From what `arrays` gave."""
         here, gone = (
             _People(*(kept[f"{kind}_{name}"].astype(np.int64, copy=False) for name in _COLUMNS))
             for kind in ("here", "gone")
         )
-        return cls(Distributions.read(kept), here, gone, Shapes.read(kept))
+        return cls(Distributions.read(kept), here, gone, BeliefStates.read(kept))
 
     def arrays(self) -> dict[str, Any]:
         """What is to be kept."""
@@ -105,7 +105,7 @@ class Shaped:
 
     def after(
         self, people: Ints, release: int, at: Ints, shown: Distributions, judged: Judged, model: UpdateModel
-    ) -> "Shaped":
+    ) -> "BeliefTracker":
         """With one release more."""
         del model
         if judged.shapes is None or judged.shape is None:  # pragma: no cover
@@ -129,7 +129,7 @@ class Shaped:
         return self.shapes.largest[shape], self.shapes.told[shape]
 
 
-def _tidied(shown: Distributions, here: _People, gone: _People, old: Shapes, new: Shapes) -> Shaped:
+def _tidied(shown: Distributions, here: _People, gone: _People, old: BeliefStates, new: BeliefStates) -> BeliefTracker:
     """The shapes that somebody has, each once."""
     used = np.zeros(len(old.keys), np.bool_)
     used[gone.shape] = True
@@ -141,7 +141,7 @@ def _tidied(shown: Distributions, here: _People, gone: _People, old: Shapes, new
     fresh[rows], of_new[rows] = False, order[at]
     of_new[fresh] = len(kept.keys) + np.arange(int(fresh.sum()))
     of_old = np.cumsum(used) - 1
-    return Shaped(
+    return BeliefTracker(
         shown,
         replace(here, shape=of_new[here.shape]),
         replace(gone, shape=of_old[gone.shape]),

@@ -1,23 +1,33 @@
 """Everybody's past through a long series, as far as the next release needs it: for the update attack and m-Distinct.
 
-`Shaped` keeps what everybody's releases so far leave to say: a release costs by who is in it, however long they have
-been there. That is only right while the update model stays what it was. A model that speaks of the values there have
-been so far, such as an order of any numbers, changes with a new value, and with it what all earlier releases tell: then
-`Trailed` keeps everybody's places, and a release costs by how long its people have stayed.
+`BeliefTracker` keeps what everybody's releases so far leave to say: a release costs by who is in it, however long they
+have been there. That is only right while the update model stays what it was. A model that speaks of the values there
+have been so far, such as an order of any numbers, changes with a new value, and with it what all earlier releases tell:
+then `TrajectoryTracker` keeps everybody's places, and a release costs by how long its people have stayed.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from reissue.kernels.tracking.belief_states import CERTAIN, IMPOSSIBLE
-from reissue.kernels.tracking.belief_tracker import Judged, Shaped
-from reissue.kernels.tracking.trajectory_tracker import Trailed
+from reissue.kernels.tracking.belief_tracker import BeliefTracker, Judged
+from reissue.kernels.tracking.trajectory_tracker import TrajectoryTracker
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, settled
 
-__all__ = ["CERTAIN", "IMPOSSIBLE", "Followed", "Judged", "Shaped", "Trailed", "View", "begun", "read_followed"]
+__all__ = [
+    "CERTAIN",
+    "IMPOSSIBLE",
+    "BeliefTracker",
+    "Judged",
+    "PersonTracker",
+    "TrajectoryTracker",
+    "View",
+    "begun",
+    "read_tracker",
+]
 
-Followed = Shaped | Trailed
+PersonTracker = BeliefTracker | TrajectoryTracker
 View = Any
 """What a past says of some people who come to a release; only the same past can read it."""
 
@@ -25,11 +35,11 @@ _WIDE = 16
 """Places of more values than this have too many doubts: trails are kept instead."""
 
 
-def begun(schema: Schema, model: UpdateModel, widest: int) -> Followed:
+def begun(schema: Schema, model: UpdateModel, widest: int) -> PersonTracker:
     """Before the first release; its places have at most so many values."""
-    return Shaped.none() if widest <= _WIDE and settled(schema, model) else Trailed.none()
+    return BeliefTracker.none() if widest <= _WIDE and settled(schema, model) else TrajectoryTracker.none()
 
 
-def read_followed(kept: Mapping[str, Any]) -> Followed:
+def read_tracker(kept: Mapping[str, Any]) -> PersonTracker:
     """From what `arrays` gave."""
-    return Shaped.read(kept) if "here_shape" in kept else Trailed.read(kept)
+    return BeliefTracker.read(kept) if "here_shape" in kept else TrajectoryTracker.read(kept)

@@ -15,7 +15,7 @@ from reissue.counting.pairs import ranges
 from reissue.kernels.forward_backward import Stays
 from reissue.kernels.tracking.incremental import absent, found, narrow
 
-__all__ = ["Trails", "longer"]
+__all__ = ["Trajectories", "longer"]
 
 _WASTE = 2
 """Stays of the gone are put together anew when they take so many times the room of what is still needed."""
@@ -26,7 +26,7 @@ def _nothing() -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Trails:
+class Trajectories:
     """The stays of everybody who ever was in the series."""
 
     people: Ints
@@ -42,12 +42,12 @@ class Trails:
     place: np.ndarray
 
     @classmethod
-    def none(cls) -> "Trails":
+    def none(cls) -> "Trajectories":
         """Before the first release."""
         return cls(_nothing(), _stays(), _nothing(), _nothing(), _nothing(), _nothing(), _nothing())
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> "Trails":
+    def read(cls, kept: Mapping[str, Any]) -> "Trajectories":
         """From what `arrays` gave."""
         here = Stays(kept["stays"], kept["stay_release"].astype(np.int64), kept["stay_place"].astype(np.int64))
         gone = (kept["gone"], kept["gone_begin"].astype(np.int64), kept["gone_versions"].astype(np.int64))
@@ -84,7 +84,7 @@ class Trails:
             release[into], place[into] = source.release[out], source.place[out]
         return Stays(starts, release, place)
 
-    def after(self, people: Ints, release: int, place: Ints) -> "Trails":
+    def after(self, people: Ints, release: int, place: Ints) -> "Trajectories":
         """With one release more: who is in it, and where."""
         order = np.argsort(people)
         people, place = people[order], place[order]
@@ -93,7 +93,7 @@ class Trails:
             self._with_gone(absent(self.people, people), absent(self.gone, people)), people=people, here=here
         )
 
-    def _with_gone(self, leaving: Bools, still: Bools) -> "Trails":
+    def _with_gone(self, leaving: Bools, still: Bools) -> "Trajectories":
         """Those who leave among those who are still gone."""
         rows = np.flatnonzero(leaving)
         versions = self.here.versions[rows]

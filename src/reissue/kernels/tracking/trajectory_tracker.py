@@ -12,10 +12,10 @@ from reissue.kernels.forward_backward import Places, Stays, stays_blocks
 from reissue.kernels.tracking.belief_states import CERTAIN, IMPOSSIBLE
 from reissue.kernels.tracking.belief_tracker import Judged
 from reissue.kernels.tracking.incremental import Distributions, found
-from reissue.kernels.tracking.trajectories import Trails, longer
+from reissue.kernels.tracking.trajectories import Trajectories, longer
 from reissue.updates import UpdateModel, mark_of
 
-__all__ = ["Trailed"]
+__all__ = ["TrajectoryTracker"]
 
 _FOUND = ("mark", "largest", "told", "gone_largest", "gone_told")
 
@@ -29,11 +29,11 @@ class _View:
 
 
 @dataclass(frozen=True, eq=False)
-class Trailed:
+class TrajectoryTracker:
     """Everybody's places, and what was found of everybody when last looked at."""
 
     shown: Distributions
-    trails: Trails
+    trails: Trajectories
     mark: str
     """By which update model that was."""
     largest: Floats
@@ -42,15 +42,15 @@ class Trailed:
     gone_told: np.ndarray
 
     @classmethod
-    def none(cls) -> "Trailed":
+    def none(cls) -> "TrajectoryTracker":
         """Before the first release."""
         nothing = np.empty(0), np.empty(0, np.uint8)
-        return cls(Distributions.read(None), Trails.none(), "", *nothing, *nothing)
+        return cls(Distributions.read(None), Trajectories.none(), "", *nothing, *nothing)
 
     @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> "Trailed":
+    def read(cls, kept: Mapping[str, Any]) -> "TrajectoryTracker":
         """From what `arrays` gave."""
-        return cls(Distributions.read(kept), Trails.read(kept), *(kept[name] for name in _FOUND))
+        return cls(Distributions.read(kept), Trajectories.read(kept), *(kept[name] for name in _FOUND))
 
     def arrays(self) -> dict[str, Any]:
         """What is to be kept."""
@@ -73,11 +73,13 @@ class Trailed:
 
     def after(
         self, people: Ints, release: int, at: Ints, shown: Distributions, judged: Judged, model: UpdateModel
-    ) -> "Trailed":
+    ) -> "TrajectoryTracker":
         """With one release more. If the update model has changed, those who are gone are looked at again."""
         trails, mark, order = self.trails.after(people, release, at), mark_of(model), np.argsort(people)
         gone = self._kept(trails.gone) if mark == self.mark else _told(trails.past(trails.gone), shown.places, model)
-        return Trailed(shown, trails, mark, judged.largest[order], judged.told[order], gone.largest, gone.told)
+        return TrajectoryTracker(
+            shown, trails, mark, judged.largest[order], judged.told[order], gone.largest, gone.told
+        )
 
     def _kept(self, gone: Ints) -> Judged:
         """What was found of those who are gone, when they were last looked at."""
