@@ -14,7 +14,7 @@ from reissue.ledger.pack import pack_state, unpack_state
 from reissue.schema import Schema
 from tests.attacks import equivalence_twin
 
-__all__ = ["assert_carries", "assert_same", "random_groups"]
+__all__ = ["assert_at_hand", "assert_carries", "assert_same", "random_groups"]
 
 
 def random_groups(
@@ -44,9 +44,7 @@ def assert_carries(attack: str, releases: Sequence[Any], schema: Schema, limits:
     state, found = None, []
     for number in range(1, len(releases) + 1):
         series = Series.read(releases[:number], schema, limits=limits)
-        at_hand = run_attack(find(attack), series, Knowledge())
-        if attack == "equivalence":
-            assert_same(at_hand, _twin(series))
+        at_hand = assert_at_hand(series) if attack == "equivalence" else run_attack(find(attack), series, Knowledge())
         newest = Series.read(releases[number - 1 : number], schema, limits=limits)
         newest = Series(newest.releases, schema, limits=dict(limits), numbers=(number,))
         try:
@@ -63,11 +61,15 @@ def assert_carries(attack: str, releases: Sequence[Any], schema: Schema, limits:
     return found
 
 
-def _twin(series: Series) -> Finding:
+def assert_at_hand(series: Series) -> Finding:
+    """The equivalence attack finds what its whole twin finds in the releases at hand."""
+    found = run_attack(find("equivalence"), series, Knowledge())
     try:
-        return equivalence_twin.whole(series, Knowledge())
+        twin = equivalence_twin.whole(series, Knowledge())
     except CannotRunError as obstacle:
-        return cannot_run("equivalence", series.numbers, obstacle)
+        twin = cannot_run("equivalence", series.numbers, obstacle)
+    assert_same(found, twin)
+    return found
 
 
 def assert_same(own: Finding, whole: Finding, *, changing: bool = False) -> None:

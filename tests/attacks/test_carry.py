@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reissue.people.membership import named_membership
+from reissue.published.series import Series
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
-from tests.attacks.carrying import assert_carries, random_groups
+from tests.attacks.carrying import assert_at_hand, assert_carries, random_groups
 
 PLAIN = Schema.of_columns(quasi=["q", "r"], sensitive=["s"], identifier="id")
 SEEDS = st.integers(0, 10**6)
@@ -106,6 +108,26 @@ def test_a_promise_that_comes_later_and_buckets_that_end(seed: int) -> None:
     whole = publish(frames[2:4], "equivalence", "simple-l=2", e=4)
     assert_carries("equivalence", [*fine, *whole], SCHEMA, {})
     assert_carries("equivalence", [*whole, *fine], SCHEMA, {})
+
+
+@given(SEEDS, LIMITS)
+@settings(max_examples=40, deadline=None)
+def test_identifiers_that_are_no_numbers_and_people_nobody_knows(seed: int, limits: dict[str, float]) -> None:
+    """At hand people are numbered first: what is found is what the twin finds, which knows no numbers."""
+    frames = [
+        frame.with_columns(pl.format("p{}", "id").alias("id"))
+        for frame in random_groups(seed, people=int(6 + seed % 12), values=2, names=True)
+    ]
+    for number in range(2, len(frames) + 1):
+        assert_at_hand(Series.read(frames[:number], PLAIN, limits=limits))
+
+
+def test_texts_of_one_number_are_two_people() -> None:
+    frame = pl.DataFrame({"id": ["7", "007"], "q": "*", "r": "*", "s": ["v0", "v1"]})
+    _, known, _ = named_membership(Series.read([frame], PLAIN))
+    assert len(set(known.tolist())) == 2
+    same = Series.read([frame.with_columns(id=pl.Series(["7", "8"]))], PLAIN)
+    assert sorted(named_membership(same)[1].tolist()) == [7, 8]
 
 
 def test_values_that_change_are_another_attacks_case() -> None:
