@@ -156,6 +156,19 @@ def test_refills_come_several_at_once_or_not_at_all() -> None:
     assert refills
 
 
+def test_a_cohort_that_is_left_out_rests_and_comes_back() -> None:
+    frames = stream(7, change=0.0)
+    frames = [frames[0], frames[0], frames[0]]
+    (first,) = published(frames[:1])
+    gone = first.table.frame["id"].filter(pl.Series(companions(first, first.table.frame["id"][:1])))
+    without = frames[1].filter(~pl.col("id").is_in(gone.implode()))
+    releases = published([frames[0], without, frames[2]])
+    homes = [{person: slot for slot, (_, _, person) in slots_of(one).items() if person is not None} for one in releases]
+    assert not set(homes[1]) & set(gone.to_list())
+    assert homes[0] == homes[2]
+    assert releases[1].counterfeits == releases[2].counterfeits == 0
+
+
 def test_companions_are_the_whole_cohort() -> None:
     release = published(stream(7))[0]
     slots = slots_of(release)
@@ -179,7 +192,9 @@ def test_options_are_checked(options: dict[str, Any]) -> None:
 def slots(cohort: Sequence[int], value: Sequence[int], row: Sequence[int], before: Sequence[int]) -> Slots:
     number = np.arange(len(cohort))
     codes = [np.array(one, np.int32) for one in (value, before)]
-    return Slots(number, np.array(cohort), codes[0], np.array(row), codes[1], np.array(cohort))
+    return Slots(
+        number, np.array(cohort), codes[0], np.array(row), codes[1], np.array(cohort), np.zeros(len(cohort), np.int64)
+    )
 
 
 def test_two_slots_of_one_value_do_not_go() -> None:

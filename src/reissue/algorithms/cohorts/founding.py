@@ -34,7 +34,9 @@ def founded(job: Job, rows: Ints, names: Ints, size: int, bound: LastingShare) -
     draft = pool(replace(job, table=table, requirement=wanted, suppress=0.0, progress=lambda _: None))
     row = np.concatenate([rows, np.full(len(mates), -1)])
     name, before = np.append(names, np.full(len(mates), -1)), np.full(len(row), -1, np.int32)
-    return Slots(name, draft.groups.astype(np.int64), sensitive, row, before, np.full(len(row), -1))
+    return Slots(
+        name, draft.groups.astype(np.int64), sensitive, row, before, np.full(len(row), -1), np.zeros(len(row), np.int64)
+    )
 
 
 def _counterfeits(job: Job, rows: Ints, share: float) -> tuple[Ints, Codes]:

@@ -27,6 +27,8 @@ def without_empty(slots: Slots, past: LastingShare, future: LastingShare, domain
     fine = past.holds(Counts(slots.cohort[go], slots.before[go], domain, slots.cohorts))
     fine &= past.holds(Counts(slots.cohort[stay], slots.before[stay], domain, slots.cohorts))
     fine &= future.holds(Counts(slots.cohort[stay], slots.value[stay], domain, slots.cohorts))
+    # After a rest it is not known what a cohort would have shown last.
+    fine &= np.bincount(slots.cohort, slots.rested, slots.cohorts) == 0
     fine &= np.bincount(slots.cohort[stay], minlength=slots.cohorts) > 1
     fine &= _missed(slots, stay) <= past.share * np.bincount(slots.cohort[go], minlength=slots.cohorts) + _SLACK
     return slots.some(~(go & fine[slots.cohort]))

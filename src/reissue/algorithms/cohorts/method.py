@@ -2,8 +2,8 @@
 
 A *cohort* is a set of slots, made of people who enter together. Whoever is in a cohort stays in it. When someone
 leaves, a counterfeit carries the slot on, and its value moves by the update model; a newcomer may take over a slot that
-then has the newcomer's value. Slots are let go several at once, of different values; a cohort without people ends. A
-release publishes groups of whole cohorts, each of which meets the requirement.
+then has the newcomer's value. Slots are let go several at once, of different values; a cohort that nobody is in rests,
+and ends after some releases. A release publishes groups of whole cohorts, each of which meets the requirement.
 
 **Lemma.** All slots of a cohort that go at the same time are alike to a reader: their chains of values are
 exchangeable, and every group of every release holds all of them or none. So each is linked to a value by the share that
@@ -37,9 +37,10 @@ from reissue.requirements import Confidence, Requirement
 
 __all__ = ["cohorts"]
 
-_PATIENCE = 10
-_MORE = 1.3
+_PATIENCE, _MORE = 10, 1.3
 """So often refills may cost so many times as much, where there would be too many counterfeits."""
+_REST = 3
+"""For so many releases a cohort that nobody is in may come back: its slots are carried on, and not published."""
 
 
 @dataclass(frozen=True)
@@ -172,19 +173,22 @@ def _after(job: Job, slots: Slots, memory: Memory, arrival: Arrival) -> Memory:
     """What is remembered after this release."""
     if job.people is None or job.stable_code is None:
         raise InternalError("A method that remembers was run without people. Please report this.")
-    filled = slots.filled
-    people = job.people[slots.row[filled]]
+    resting = arrival.slots.resting(_REST)
+    resting = replace(resting, rested=resting.rested + 1)
+    kept = replace(slots, rested=np.zeros_like(slots.rested)).beside(resting)
+    filled = kept.filled
+    people = job.people[kept.row[filled]]
     order = np.argsort(people)
     row = np.full(len(filled), -1, np.int64)
     row[np.flatnonzero(filled)[order]] = np.arange(len(order))
-    lasting: Codes = job.stable_code[slots.value].astype(np.int32)
+    stable: Codes = job.stable_code[kept.value].astype(np.int32)
     return Memory(
-        Slots(slots.name, slots.cohort, lasting, row, lasting, slots.family),
+        replace(kept, value=stable, row=row, before=stable),
         people[order],
         _departed(memory, people[order]),
         arrival.changes.counted,
         memory.release + 1,
-        max(memory.names, int(slots.name.max()) + 1, int(slots.family.max()) + 1),
+        max(memory.names, int(kept.name.max()) + 1, int(kept.family.max()) + 1),
     )
 
 

@@ -12,7 +12,7 @@ from reissue.errors import InputError
 __all__ = ["Departed", "Memory", "Slots"]
 
 _VERSION = 1
-_KEPT = ("name", "cohort", "value", "row", "family")
+_KEPT = ("name", "cohort", "value", "row", "family", "rested")
 """Of slots: what they showed before is what they show now, in the next release."""
 
 
@@ -32,12 +32,14 @@ class Slots:
     """The sensitive code that it showed in the release before, -1 for a new one."""
     family: Ints
     """The number of its cohort that lasts."""
+    rested: Ints
+    """For how many releases its cohort was not published, because nobody of it was there."""
 
     @classmethod
     def none(cls) -> "Slots":
         """No slots."""
         empty, codes = np.empty(0, np.int64), np.empty(0, np.int32)
-        return cls(empty, empty, codes, empty, codes, empty)
+        return cls(empty, empty, codes, empty, codes, empty, empty)
 
     @property
     def filled(self) -> Bools:
@@ -63,11 +65,16 @@ class Slots:
             self.row[chosen],
             self.before[chosen],
             self.family[chosen],
+            self.rested[chosen],
         )
 
     def inhabited(self) -> "Slots":
-        """Without cohorts that nobody is in any more: they end."""
+        """Only cohorts that somebody is in."""
         return self.some((self.people() > 0)[self.cohort])
+
+    def resting(self, longest: int) -> "Slots":
+        """The others: they rest, and end when they have rested for too long."""
+        return self.some((self.people() == 0)[self.cohort] & (self.rested < longest))
 
     def filling(self, places: Ints, rows: Ints) -> "Slots":
         """With people in some empty slots, whose value is their own."""
@@ -84,6 +91,7 @@ class Slots:
             np.concatenate([self.row, others.row]),
             np.concatenate([self.before, others.before]),
             np.concatenate([self.family, others.family]),
+            np.concatenate([self.rested, others.rested]),
         )
 
 
