@@ -54,7 +54,7 @@ INVARIANCE = """
 require = "m-unique=3"
 method = "invariance"
 attacks = ["updates", "equivalence"]
-ceilings = { equivalence = 1 }
+limits = { equivalence = 1 }
 """
 POLICIES = {
     "invariance": INVARIANCE,
@@ -68,7 +68,7 @@ taxonomy = 1
 require = "m-unique=3"
 method = "distinct"
 options = {{ risk = 0.67 }}
-risk = 0.67
+limits = {{ updates = 0.67 }}
 attacks = ["updates"]
 """,
     "equivalence": """
@@ -137,7 +137,7 @@ def publish(frame: pl.DataFrame, ledger: Ledger) -> Cost:
     from reissue.publishing import gate
 
     spent = 0.0
-    real = gate.attack_together
+    real = gate.run_gate
 
     def timed(*given: object) -> object:
         nonlocal spent
@@ -146,11 +146,11 @@ def publish(frame: pl.DataFrame, ledger: Ledger) -> Cost:
         spent = time.process_time() - start
         return outcome
 
-    gate.attack_together = timed  # type: ignore[assignment]
+    gate.run_gate = timed  # type: ignore[assignment]
     start = time.process_time()
     publish_next(frame, ledger)
     total = time.process_time() - start
-    gate.attack_together = real
+    gate.run_gate = real
     return Cost(total, spent)
 
 

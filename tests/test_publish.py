@@ -122,7 +122,7 @@ def test_identifiers_and_left_out_records_are_nowhere(
     policy = {**FREE, "require": "k=5", "method": "incognito", "suppress": 0.2, "attacks": ["updates"]}
     policy |= {"not_run": "allow"}
     text = ""
-    with Ledger.create(place, schema({**policy, "ceilings": {"updates": 1.0}})) as ledger:
+    with Ledger.create(place, schema({**policy, "limits": {"updates": 1.0}})) as ledger:
         releases = [publish(month, ledger) for month in months]
         assert any(release.suppressed for release in releases)
         ledger.amend(schema(policy))
@@ -138,10 +138,15 @@ def test_identifiers_and_left_out_records_are_nowhere(
     assert all("Z9777" not in part for part in (seen, text)) or not any(r.draft.groups[0] < 0 for r in releases)
 
 
-def test_who_is_left_out_below_a_ceiling_is_nowhere(place: Path, tmp_path: Path) -> None:
+def test_who_is_left_out_below_a_limit_is_nowhere(place: Path, tmp_path: Path) -> None:
     """Exact quasi-identifiers go out here, another zip code for everybody each month; not of those who are left out."""
     synth.updates().write_csv(tmp_path / "updates.csv")
-    policy: dict[str, Any] = {"require": "m-unique=3", "method": "distinct", "attacks": ["updates"], "risk": 0.7}
+    policy: dict[str, Any] = {
+        "require": "m-unique=3",
+        "method": "distinct",
+        "attacks": ["updates"],
+        "limits": {"updates": 0.7},
+    }
     policy |= {"options": {"risk": 0.7, "ineligible": "counterfeits", "form": "permuted"}, "suppress": 0.05, **FREE}
     flat = {**synth.schema().hierarchies, "zip": Hierarchy("flat")}
     plan = replace(schema(policy), hierarchies=flat, updates={"file": "updates.csv"}, folder=tmp_path)
@@ -171,7 +176,7 @@ def test_exact_values_of_left_out_records_are_not_kept(place: Path) -> None:
     )
     text = '[columns]\np="identifier"\nage="quasi"\ntown="quasi"\nill="sensitive"\n[taxonomy.town]\nflat=true\n'
     text += '[policy]\nrequire="k=5"\nmethod="incognito"\nsuppress=0.1\nattacks=["updates"]\n'
-    plan = Schema.loads(text + "ceilings={updates=1.0}\n")
+    plan = Schema.loads(text + "limits={updates=1.0}\n")
     with Ledger.create(place, plan) as ledger:
         release = publish(frame, ledger)
         assert release.draft.groups[40] < 0, "the last one is left out"
@@ -183,7 +188,7 @@ def test_exact_values_of_left_out_records_are_not_kept(place: Path) -> None:
 
 
 def test_a_refusal_says_what_leaked_and_what_would_help(place: Path) -> None:
-    with Ledger.create(place, schema({**POOL, "ceilings": {}})) as ledger:
+    with Ledger.create(place, schema({**POOL, "limits": {}})) as ledger:
         publish(MONTHS[0], ledger)
         before = ledger.entries()
         with pytest.raises(RefusedError) as caught:
@@ -204,7 +209,7 @@ def test_what_was_not_run_blocks_unless_the_policy_says_otherwise(place: Path, t
         publish(MONTHS[0], ledger)
         with pytest.raises(RefusedError, match="The policy asks for this attack"):
             publish(MONTHS[1], ledger)
-        more = {"attacks": ["correspondence", "updates"], "ceilings": {"updates": 1.0}}
+        more = {"attacks": ["correspondence", "updates"], "limits": {"updates": 1.0}}
         ledger.amend(schema({**policy, **more, "not_run": ["correspondence"]}))
         publish(MONTHS[1], ledger)
 
@@ -361,7 +366,7 @@ def test_who_may_hold_what(collude: Any, getting: tuple[str, ...], held: list[li
 
 
 def test_recipients_who_do_not_collude_are_not_added_up(place: Path) -> None:
-    with Ledger.create(place, schema({**POOL, "ceilings": {}, "collude": []})) as ledger:
+    with Ledger.create(place, schema({**POOL, "limits": {}, "collude": []})) as ledger:
         publish(MONTHS[0], ledger, recipients=["ministry"])
         publish(MONTHS[1], ledger, recipients=["institute"])
         assert ledger.release(2).content["findings"]["findings"][0]["releases"] == [2]
@@ -371,7 +376,7 @@ def test_recipients_who_do_not_collude_are_not_added_up(place: Path) -> None:
 
 def test_a_recipients_first_release_has_nothing_to_be_compared_with(place: Path) -> None:
     """Attacks that compare releases do not apply to somebody who gets a first one: no reason to refuse it."""
-    plan = schema({**POOL, "ceilings": {}, "collude": [], "attacks": ["correspondence"]})
+    plan = schema({**POOL, "limits": {}, "collude": [], "attacks": ["correspondence"]})
     with Ledger.create(place, plan) as ledger:
         publish(MONTHS[0], ledger, recipients=["ministry"])
         publish(MONTHS[1], ledger, recipients=["institute"])
@@ -403,10 +408,10 @@ def test_looking_back_is_bounded_where_the_policy_says_so(place: Path) -> None:
         assert "release 1 may be unseen" in made.warnings[0]
 
 
-@pytest.mark.parametrize("policy", [INVARIANCE, {**POOL, "risk": 0.05, "ceilings": {}}, {**POOL, "ceilings": {}}])
+@pytest.mark.parametrize("policy", [INVARIANCE, {**POOL, "limits": {"updates": 0.05}}, {**POOL, "limits": {}}])
 def test_what_is_carried_on_is_what_all_releases_tell(policy: Any, place: Path) -> None:
     """After each release, and after a change of policy, which makes attacks begin anew."""
-    allowing = {**policy, "ceilings": {"equivalence": 1, "updates": 1.0}, "not_run": "allow"}
+    allowing = {**policy, "limits": {"equivalence": 1, "updates": 1.0}, "not_run": "allow"}
     with Ledger.create(place, schema(allowing)) as ledger:
         for number, month in enumerate(MONTHS[:3]):
             if number == 2:
@@ -430,7 +435,7 @@ def assert_whole(ledger: Ledger) -> None:
     published = [ledger.published(one, ledger.schema) for one in ledger.releases]
     for own in (one for one in last["findings"]["findings"] if one["attack"] != "joint"):
         found = Finding(**{**own, "releases": tuple(own["releases"])})
-        limits = dict(ledger.policy.ceilings)
+        limits = dict(ledger.policy.limits)
         assert_same(found, attack(published, ledger.schema, only=own["attack"], limits=limits)[own["attack"]])
 
 

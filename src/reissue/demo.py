@@ -51,7 +51,7 @@ POLICY: Mapping[str, Any] = {
     "require": "m-unique=7",
     "method": "distinct",
     "options": {"risk": LIMIT, "ineligible": "counterfeits"},
-    "risk": LIMIT,
+    "limits": {"updates": LIMIT},
     "counterfeits": 0.3,
     "attacks": ["joint", "updates"],
 }

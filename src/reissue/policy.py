@@ -1,5 +1,6 @@
 """Policy: what the holder of a series wants, as the `[policy]` section of the schema file says it."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,10 +22,9 @@ _KEYS = (
     "suppress",
     "counterfeits",
     "attacks",
-    "ceilings",
     "limit",
+    "limits",
     "knowledge",
-    "risk",
     "not_run",
     "exact",
     "look_back",
@@ -49,14 +49,12 @@ class Policy:
     """The most counterfeits, as a share of the people published."""
     attacks: tuple[str, ...] | None = None
     """The attacks that a release must withstand; None for all there are."""
-    ceilings: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
     """Attack to its limit; each attack says what its limit counts."""
     limit: float | None = None
     """How surely anybody may be linked to a value, all releases solved for everyone at once; None: three quarters."""
     knowledge: str = "form"
     """What readers are taken to know: what the form of a release shows, or everyone's "groups" always."""
-    risk: float | None = None
-    """The same for the update attack, where `ceilings` says nothing."""
     not_run: bool | tuple[str, ...] = False
     """Attacks that need not run for a release to go out; True for any."""
     exact: bool = False
@@ -73,7 +71,7 @@ class Policy:
         """Read and check the `[policy]` section of a schema."""
         from reissue.algorithms import find
 
-        section = schema.policy
+        section = _renamed(schema.policy)
         for key in section:
             if key not in _KEYS:
                 raise SchemaError(f"[policy] has an unknown key '{key}'." + nearest(key, _KEYS))
@@ -95,16 +93,29 @@ class Policy:
             suppress=_share(section, "suppress", 0.0, below=True),
             counterfeits=_share(section, "counterfeits", MOST_COUNTERFEITS),
             attacks=attacks,
-            ceilings=_ceilings(section),
+            limits=_limits(section),
             limit=_probability(section, "limit"),
             knowledge=_knowledge(section),
-            risk=_probability(section, "risk"),
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
             look_back=_look_back(section),
             collude=_collude(section),
             alone=_alone(section, attacks),
         )
+
+
+def _renamed(section: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The section with keys of earlier versions under their names of today."""
+    found = dict(section)
+    if "ceilings" in found:
+        warnings.warn("[policy] `ceilings` is called `limits` now. It is read all the same.", stacklevel=3)
+        found.setdefault("limits", found.pop("ceilings"))
+    if "risk" in found:
+        warnings.warn("[policy] `risk = N` is written `limits = { updates = N }` now. It is read.", stacklevel=3)
+        limits, risk = found.get("limits", {}), _probability(found, "risk")
+        found["limits"] = {"updates": risk, **limits} if isinstance(limits, dict) else limits
+        del found["risk"]
+    return found
 
 
 def _typed(section: Mapping[str, Any], key: str, kind: Any, default: Any, what: str) -> Any:
@@ -147,11 +158,11 @@ def _attacks(section: Mapping[str, Any]) -> tuple[str, ...] | None:
     return _known_attacks("attacks", section["attacks"]) if "attacks" in section else None
 
 
-def _ceilings(section: Mapping[str, Any]) -> dict[str, float]:
-    given = _typed(section, "ceilings", dict, {}, "a table of attacks and their limits, such as { updates = 0.2 }")
-    _known_attacks("ceilings", list(given))
+def _limits(section: Mapping[str, Any]) -> dict[str, float]:
+    given = _typed(section, "limits", dict, {}, "a table of attacks and their limits, such as { updates = 0.2 }")
+    _known_attacks("limits", list(given))
     if any(isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0 for limit in given.values()):
-        raise SchemaError("[policy] `ceilings`: every limit must be a number above 0.")
+        raise SchemaError("[policy] `limits`: every limit must be a number above 0.")
     return dict(given)
 
 

@@ -116,9 +116,7 @@ def test_star_begins_with_disjoint_sets(tmp_path_factory: pytest.TempPathFactory
 
 @given(st.integers(0, 10**6), st.sampled_from(["branches", "nested", "order"]), st.sampled_from([0.5, 0.6, 0.75]))
 @settings(max_examples=40, deadline=None)
-def test_nobody_is_above_the_ceiling(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str, risk: float
-) -> None:
+def test_nobody_is_above_the_limit(tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str, risk: float) -> None:
     plan = schema(kind, tmp_path_factory.mktemp("updates"))
     frames = stream(seed, read_updates(plan, VALUES), releases=3)
     releases: list[Release] = []
@@ -231,7 +229,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         anonymize(frame, other, "m-unique=2", method="distinct", memory=release.draft.memory)
     with pytest.raises(InputError, match="begun with m = 2"):
         anonymize(frame, plan, "m-unique=3", method="distinct", memory=release.draft.memory)
-    with pytest.raises(InputError, match="without a ceiling"):
+    with pytest.raises(InputError, match="without a limit"):
         anonymize(frame, plan, "m-unique=2", method="distinct", memory=release.draft.memory, risk=0.9)
     with pytest.raises(InputError, match="cannot be kept by groups of 2"):
         anonymize(frame, plan, "m-unique=2", method="distinct", risk=0.4)
@@ -247,7 +245,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         anonymize(frame, other, "m-unique=2", method="distinct")
 
 
-def test_a_ceiling_that_no_grouping_keeps(tmp_path: Path) -> None:
+def test_a_limit_that_no_grouping_keeps(tmp_path: Path) -> None:
     """The counter-example to lemma 4: whoever is with a or b has a posterior of 2/3 after two releases."""
     (tmp_path / "u.csv").write_text("from,to\nb,c\n")
     plan = Schema(
@@ -266,7 +264,7 @@ def test_a_ceiling_that_no_grouping_keeps(tmp_path: Path) -> None:
     assert outcome.risk == pytest.approx(2 / 3)
 
 
-def test_people_above_the_ceiling_are_left_out_where_that_is_allowed(tmp_path: Path) -> None:
+def test_people_above_the_limit_are_left_out_where_that_is_allowed(tmp_path: Path) -> None:
     """What is refused without goes out without them; they are remembered, and may be in the next."""
     synth.updates().write_csv(tmp_path / "u.csv")
     plan = replace(synth.schema(), updates={"file": "u.csv"}, folder=tmp_path)

@@ -38,7 +38,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def refusing(tmp_path: Path) -> None:
     """A policy that refuses everything."""
-    (tmp_path / "schema.toml").write_text(schema({**POOL, "ceilings": {"updates": 0.01}}).dumps())
+    (tmp_path / "schema.toml").write_text(schema({**POOL, "limits": {"updates": 0.01}}).dumps())
 
 
 # --- what is written over --------------------------------------------------------------------------------------------

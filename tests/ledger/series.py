@@ -27,10 +27,10 @@ INVARIANCE: Mapping[str, Any] = {
     "method": "invariance",
     "counterfeits": 1,
     "attacks": ["updates", "equivalence"],
-    "ceilings": {"equivalence": 1},
+    "limits": {"equivalence": 1},
     "limit": 1,
 }
-POOL: Mapping[str, Any] = {"require": "k=5", "attacks": ["updates"], "ceilings": {"updates": 1.0}, "limit": 1}
+POOL: Mapping[str, Any] = {"require": "k=5", "attacks": ["updates"], "limits": {"updates": 1.0}, "limit": 1}
 """Every release by itself, and nothing refused."""
 
 

@@ -106,7 +106,12 @@ def test_values_that_change_need_no_update_model(tmp_path: Path) -> None:
 
 def test_a_refusal_says_that_rows_may_be_left_out_and_then_they_are(tmp_path: Path) -> None:
     synth.updates().write_csv(tmp_path / "updates.csv")
-    risky: dict[str, Any] = {"require": "m-unique=3", "method": "distinct", "attacks": ["updates"], "risk": 0.7}
+    risky: dict[str, Any] = {
+        "require": "m-unique=3",
+        "method": "distinct",
+        "attacks": ["updates"],
+        "limits": {"updates": 0.7},
+    }
     risky |= {"options": {"risk": 0.7, "ineligible": "counterfeits"}, "limit": 1, "counterfeits": 1}
     plan = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path, policy=risky)
     months = list(synth.Population(seed=4, people=3_000).months(3))

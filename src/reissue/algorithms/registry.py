@@ -70,8 +70,8 @@ class Suggestion:
     attacks: tuple[str, ...]
     options: str = ""
     """As TOML; empty for none."""
-    risk: float | None = None
-    """How likely a person's value may become, where the method does not promise it by itself."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """Attack to its limit, where the method does not promise it by itself."""
     suppress: float = 0.05
     """The share of rows that may be left out: of people whom no group keeps below the limit."""
     unminded: tuple[str, ...] = ()

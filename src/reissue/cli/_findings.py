@@ -92,10 +92,10 @@ def _plain(measure: str) -> str:
 
 def _numbers(finding: "Finding") -> tuple[str, str]:
     share = (finding.measure or "").startswith(_SHARES)
-    return _told(finding.worst, share=share), _told(finding.limit, share=share)
+    return _shown(finding.worst, share=share), _shown(finding.limit, share=share)
 
 
-def _told(number: float | None, *, share: bool) -> str:
+def _shown(number: float | None, *, share: bool) -> str:
     if number is None or not math.isfinite(number):
         return "-"
     if share:

@@ -40,7 +40,7 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
         ]
         _render.show_json({"releases": rows, "head": head})
         return
-    told = [
+    said = [
         [
             str(one.number),
             one.content["time"],
@@ -52,7 +52,7 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
         ]
         for one in releases
     ]
-    _render.show_table(["release", "recorded", "date", "rows", "method", "recipients", "attacks"], told)
+    _render.show_table(["release", "recorded", "date", "rows", "method", "recipients", "attacks"], said)
     _render.say(f"The last entry is {head}")
 
 

@@ -159,8 +159,8 @@ def watching() -> "Iterator[Callable[[Progress], None]]":
 
         def show(now: "Progress") -> None:
             left = "" if now.left is None else f"about {max(now.left, 1):.0f} s left"
-            told = f"Setting {min(now.done + 1, now.settings)} of {now.settings}: {now.now}"
-            bar.update(task, completed=now.done / max(now.settings, 1), description=told, left=left)
+            said = f"Setting {min(now.done + 1, now.settings)} of {now.settings}: {now.now}"
+            bar.update(task, completed=now.done / max(now.settings, 1), description=said, left=left)
 
         yield show
 

@@ -37,6 +37,7 @@ class Proposal:
     def as_toml(self, answers: Mapping[str, bool]) -> str:
         """The `[policy]` section, with the answers and reasons as comments."""
         own = self.suggestion
+        limits = ", ".join(f"{name} = {limit}" for name, limit in own.limits.items())
         said = [f"# {question} {'Yes' if answers[name] else 'No'}." for name, question in QUESTIONS.items()]
         listed = ", ".join(f'"{attack}"' for attack in self.attacks)
         lines = [
@@ -48,13 +49,13 @@ class Proposal:
             *([f"options = {own.options}"] if own.options else []),
             *([_GENERALIZED] if "form" in own.options else []),
             "limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",
-            *([f"risk = {own.risk}    # the same, following one person at a time"] if own.risk else []),
+            *([f"limits = {{ {limits} }}    # the same, following one person at a time"] if limits else []),
             f"suppress = {own.suppress}    # the share of rows that may be left out for that",
             *([] if own.counterfeits is None else [_COUNTERFEITS.format(share=own.counterfeits)]),
             *self._expected(),
             f"attacks = [{listed}]    # what every release must withstand",
             f"# Of these {self._comparing()} with all earlier ones. A release that was not compared is refused.",
-            '# ceilings, not_run, counterfeits, collude, alone: see "Policy" in the reference.',
+            '# limits, not_run, counterfeits, collude, alone: see "Policy" in the reference.',
         ]
         return "\n".join(lines) + "\n"
 

@@ -56,6 +56,11 @@ class Series:
         kept = tuple(self.releases[self.numbers.index(number)] for number in numbers)
         return replace(self, releases=kept, numbers=tuple(numbers))
 
+    def limit(self, attack: str) -> float | None:
+        """The limit of an attack: the caller's, else the policy's; None if neither says one."""
+        named = self.schema.policy.get("limits") or self.schema.policy.get("ceilings")
+        return self.limits.get(attack) or (named.get(attack) if isinstance(named, Mapping) else None)
+
     @cached_property
     def views(self) -> Views | None:
         """All releases in common codes; None if one of them publishes quasi-identifiers and values apart."""

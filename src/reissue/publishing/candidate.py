@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reissue.ledger import Ledger, Recorded
     from reissue.ledger.chain import Entry
     from reissue.ledger.store import Writer
-    from reissue.publishing.gate import Together
+    from reissue.publishing.gate import GateResult
 
 __all__ = ["Candidate", "Request", "made"]
 
@@ -111,9 +111,9 @@ class Candidate(Attempt):
             before = own[-1].content["kinds"]
             changed = sorted(name for name in kinds if before.get(name, kinds[name]) != kinds[name])
             if changed:
-                told = ", ".join(f"'{name}' ({before[name]}, now {kinds[name]})" for name in changed)
+                said = ", ".join(f"'{name}' ({before[name]}, now {kinds[name]})" for name in changed)
                 raise DataError(
-                    f"Columns have another type than in release {own[-1].number}: {told}. People and values would not "
+                    f"Columns have another type than in release {own[-1].number}: {said}. People and values would not "
                     "be recognized; bring the columns into the earlier form."
                 )
         dates = [one.date for one in self.earlier if one.date is not None]
@@ -176,14 +176,14 @@ class Candidate(Attempt):
         derived = self.ledger.key.derive("seed", f"{self.before}{self.mark}{again}".encode())
         return int.from_bytes(derived[:16], "little")
 
-    def attack(self, release: Release, progress: Callable[[float], None]) -> "Together":
+    def attack(self, release: Release, progress: Callable[[float], None]) -> "GateResult":
         """What attacks find, with all earlier releases."""
-        from reissue.publishing.gate import attack_together
+        from reissue.publishing.gate import run_gate
 
         asked = self.request.recipients
-        return attack_together(self.ledger, self.earlier, release, self.policy, asked, self.number, progress)
+        return run_gate(self.ledger, self.earlier, release, self.policy, asked, self.number, progress)
 
-    def record(self, release: Release, together: "Together", writer: "Writer") -> dict[str, Any]:
+    def record(self, release: Release, together: "GateResult", writer: "Writer") -> dict[str, Any]:
         """The content of the release's entry, its files kept."""
         from reissue._version import __version__
         from reissue.ledger.ledger import csv_bytes
@@ -243,7 +243,7 @@ class Candidate(Attempt):
         return Findings(tuple(found))
 
 
-def made(candidate: "Candidate", progress: Callable[[float], None]) -> "tuple[Candidate, Release, Together]":
+def made(candidate: "Candidate", progress: Callable[[float], None]) -> "tuple[Candidate, Release, GateResult]":
     """A release, mended where few are exposed, and what attacks find in it together with earlier ones."""
     return make_and_mend(candidate, Candidate.attack, progress)
 

@@ -37,7 +37,7 @@ from reissue.schema import Schema
 from reissue.updates import read_updates
 from reissue.verify.second_look import confirm, confirm_coalitions, confirm_posteriors
 
-__all__ = ["Together", "attack_together", "gate_attacks", "held_together", "kept_state", "state_mark"]
+__all__ = ["GateResult", "gate_attacks", "held_together", "kept_state", "run_gate", "state_mark"]
 
 GATE = FIRST
 """The attack on which the verdict rests."""
@@ -52,7 +52,7 @@ _FORMAT = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class GateResult:
     """What attacks found, and what those that carry on need for the next release."""
 
     findings: Findings
@@ -71,7 +71,7 @@ class Together:
         return companions(self.states[GATE], people) if GATE in self.states else []
 
 
-def attack_together(
+def run_gate(
     ledger: Ledger,
     earlier: Sequence[Recorded],
     release: Release,
@@ -79,7 +79,7 @@ def attack_together(
     recipients: Sequence[str],
     number: int,
     progress: Callable[[float], None] = lambda _: None,
-) -> Together:
+) -> GateResult:
     """What all attacks of the policy find."""
     names = gate_attacks(policy, release.schema)
     groups = held_together(earlier, recipients, policy)
@@ -96,7 +96,7 @@ def attack_together(
         share(1.0)
     order = {name: place for place, name in enumerate(names)}
     missing = tuple(numbers for numbers in map(_numbers, groups) if numbers and numbers not in compared)
-    return Together(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
+    return GateResult(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
 
 
 def gate_attacks(policy: Policy, schema: Schema) -> list[str]:
@@ -241,7 +241,7 @@ class _Candidate:
         return read(one, self.release.schema)
 
     def _series(self, releases: Iterable[PublishedRelease], numbers: Iterable[int]) -> Series:
-        limits = dict(self.policy.ceilings)
+        limits = dict(self.policy.limits)
         return Series(tuple(releases), self.release.schema, self.policy.exact, limits, tuple(numbers))
 
 

@@ -37,8 +37,8 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        told = {"refused": self.release, "problems": list(self.problems), "advice": list(self.advice)}
-        return {**told, **self.findings.as_dict()}
+        said = {"refused": self.release, "problems": list(self.problems), "advice": list(self.advice)}
+        return {**said, **self.findings.as_dict()}
 
 
 class RefusedError(RiskError):

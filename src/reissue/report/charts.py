@@ -30,9 +30,9 @@ def histogram(picture: Mapping[str, Any]) -> dict[str, Any]:
     ]
     above = sum(count for low, high, count in zip(edges, edges[1:], counts, strict=False) if _above(low, high, limit))
     of, unit = picture.get("of", "people"), picture.get("unit", "")
-    told = f"How {unit} is spread over {sum(counts):,} {of}."
+    said = f"How {unit} is spread over {sum(counts):,} {of}."
     if limit is not None:
-        told += f" {above:,} lie above the limit of {limit:.3g}."
+        said += f" {above:,} lie above the limit of {limit:.3g}."
     return {
         **_FRAME,
         "bottom": HEIGHT - _BOTTOM,
@@ -42,7 +42,7 @@ def histogram(picture: Mapping[str, Any]) -> dict[str, Any]:
         "limit": None if limit is None or not edges[0] <= limit <= edges[-1] else (across(limit), f"{limit:.3g}"),
         "unit": unit,
         "of": of,
-        "sentence": told,
+        "sentence": said,
         "table": [
             (f"{low:.3g} to {high:.3g}", count) for low, high, count in zip(edges, edges[1:], counts, strict=False)
         ],

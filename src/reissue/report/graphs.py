@@ -63,12 +63,12 @@ def sure(share: float) -> str:
 
 
 def _told(columns: Sequence[Mapping[str, Any]]) -> str:
-    told = []
+    said = []
     for column in columns:
         left = [node for node in column["nodes"] if node["posterior"] > 0]
         values = ", ".join(f"{_text(node['value'])} {sure(float(node['posterior']))}" for node in left)
-        told.append(f"{column['label']}: {len(column['nodes'])} values in the group, left {values or 'none'}")
-    return "; ".join(told) + "."
+        said.append(f"{column['label']}: {len(column['nodes'])} values in the group, left {values or 'none'}")
+    return "; ".join(said) + "."
 
 
 def history(picture: Mapping[str, Any]) -> dict[str, Any]:

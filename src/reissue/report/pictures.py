@@ -98,13 +98,13 @@ def _members(group: Mapping[str, Any]) -> str:
         (group["new"], "who is new", "who are new"),
         (group["unknown"], "whom nobody knows", "whom nobody knows"),
     ]
-    told = [str(one) for one in group["people"]]
-    told += [
+    said = [str(one) for one in group["people"]]
+    said += [
         f"{count:,} {'other' if count == 1 else 'others'} {one if count == 1 else many}".rstrip()
         for count, one, many in others
         if count
     ]
-    return ", ".join(told)
+    return ", ".join(said)
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:

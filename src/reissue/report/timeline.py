@@ -94,8 +94,8 @@ def _sentence(shown: dict[str, tuple[Point, ...]], releases: tuple[int, ...]) ->
     if not found:
         return f"No attack exposes anybody at any time, from release {releases[0]} to release {releases[-1]}."
     ends = {name: shown[name][-1].people for name in found}
-    told = [f"{name} exposes {ends[name]:,} people at the end, the first {since}" for name, since in found.items()]
-    return "; ".join(told) + "."
+    said = [f"{name} exposes {ends[name]:,} people at the end, the first {since}" for name, since in found.items()]
+    return "; ".join(said) + "."
 
 
 def _first(points: tuple[Point, ...]) -> str:

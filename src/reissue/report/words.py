@@ -42,16 +42,16 @@ def costs(some: Mapping[str, Sequence[Utility]]) -> list[str]:
     """What protection cost on average, a sentence for each way of publishing."""
     lines = []
     for name, utilities in some.items():
-        told = f"{name}: of what the tables said {_mean([one.loss for one in utilities]):.1%} is lost"
+        said = f"{name}: of what the tables said {_mean([one.loss for one in utilities]):.1%} is lost"
         errors = [one.queries.median for one in utilities if one.queries is not None]
         if errors:
-            told += f"; half of the count queries are off by {_mean(errors):.1%} or less"
+            said += f"; half of the count queries are off by {_mean(errors):.1%} or less"
         margins = [max(one.margins.values()) for one in utilities if one.margins]
         if margins:
-            told += f"; shares of people by one column are off by {_mean(margins):.1%} at most"
+            said += f"; shares of people by one column are off by {_mean(margins):.1%} at most"
         lost, added = sum(one.suppressed for one in utilities), sum(one.added for one in utilities)
-        told += f"; {plural(lost, 'row')} left out" if lost else "; no row left out"
-        lines.append(f"{told}, {plural(added, 'counterfeit')} added." if added else f"{told}.")
+        said += f"; {plural(lost, 'row')} left out" if lost else "; no row left out"
+        lines.append(f"{said}, {plural(added, 'counterfeit')} added." if added else f"{said}.")
     return lines
 
 

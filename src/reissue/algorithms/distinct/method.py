@@ -8,7 +8,7 @@ a person through the groups can rule a value out, now or in the past. m-Distinct
 candidate update sets are disjoint (option `star`).
 
 Neither bounds the *probability* of a value: the paper's lemma 4, 1/m for m-Distinct*, needs all paths through the
-groups to be equally likely. The option `risk` is a ceiling on the computed posterior; see `risk`.
+groups to be equally likely. The option `risk` is a limit on the computed posterior; see `risk`.
 
 Three phases: buckets by update set signature; records to buckets (`plan`), counterfeits where there are none; then
 every bucket is cut into pieces (`parts`) and split into groups with little generalization
@@ -24,7 +24,7 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.distinct.parts import pieces
 from reissue.algorithms.distinct.plan import DistinctPlan, Ineligible
 from reissue.algorithms.distinct.repair import Formed, multisets
-from reissue.algorithms.distinct.risk import Ceiling, Exposed, Outcome
+from reissue.algorithms.distinct.risk import Exposed, Outcome, RiskLimit
 from reissue.algorithms.invariance.plan import (
     FORM,
     INELIGIBLE,
@@ -56,7 +56,7 @@ __all__ = ["distinct"]
             help="m-Distinct*: values of a person's first group can never become the same.",
             choices=(True, False),
         ),
-        "risk": Option(default=None, help="A ceiling on how likely any value of anyone may be, such as 0.3."),
+        "risk": Option(default=None, help="A limit on how likely any value of anyone may be, such as 0.3."),
         "form": FORM,
         "ineligible": INELIGIBLE,
     },
@@ -72,7 +72,7 @@ __all__ = ["distinct"]
         require="m-unique=5",
         options='{ risk = 0.7, ineligible = "counterfeits", form = "generalized" }',
         attacks=("joint",),
-        risk=0.7,
+        limits={"updates": 0.7},
         suppress=0.1,
         counterfeits=0.5,
     ),
@@ -80,7 +80,7 @@ __all__ = ["distinct"]
 def distinct(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring.
 
-    People whom no place keeps below the ceiling are left out, while so many may be, and the others grouped anew.
+    People whom no place keeps below the limit are left out, while so many may be, and the others grouped anew.
     """
     m = m_of(job, "distinct")
     same_parameters(job, m=m, star=int(job.options["star"]))
@@ -94,7 +94,7 @@ def distinct(job: Job) -> Draft:
             return replace(draft, groups=groups)
         except Exposed as problem:
             left = np.setdiff1d(np.arange(job.table.rows), np.delete(kept, problem.rows))
-            refused = problem.ceiling.refusal(left, job.spare)
+            refused = problem.limit.refusal(left, job.spare)
             if len(left) > job.spare:
                 raise refused from None
             kept = np.delete(kept, problem.rows)
@@ -112,9 +112,9 @@ def _of_some(job: Job, rows: Ints) -> Job:
 
 
 def _grouped(job: Job, m: int) -> Draft:
-    """All rows of a table; raises Exposed where some are above the ceiling."""
+    """All rows of a table; raises Exposed where some are above the limit."""
     scene = _Scene.of(job)
-    ceiling = Ceiling.of(job, scene.model, m)
+    limit = RiskLimit.of(job, scene.model, m)
     plan = scene.plan(m, star=job.options["star"])
     plan.balance()
     try:
@@ -126,8 +126,8 @@ def _grouped(job: Job, m: int) -> Draft:
     job.progress(0.3)
     formed = _form(scene, plan, _lay_out(scene, plan))
     job.progress(0.7)
-    formed, outcome = ceiling.keep_to(formed, scene.people, job.rng, job.spare)
-    return _draft(scene, plan, formed, ceiling, outcome)
+    formed, outcome = limit.keep_to(formed, scene.people, job.rng, job.spare)
+    return _draft(scene, plan, formed, limit, outcome)
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,7 +321,7 @@ def _form(scene: _Scene, plan: DistinctPlan, layout: _Layout) -> Formed:
     return Formed(groups, layout.values, bucket, [one.entries for one in plan.buckets], rows)
 
 
-def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, ceiling: Ceiling, outcome: Outcome | None) -> Draft:
+def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, limit: RiskLimit, outcome: Outcome | None) -> Draft:
     """The groups with their counterfeits, and what is remembered."""
     job, rows = scene.job, scene.job.table.rows
     number, listed = multisets(formed.groups, plan.first[formed.values])
@@ -333,7 +333,7 @@ def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, ceiling: Ceiling, 
     )
     memory = {
         **_remembered(register, [*scene.signatures, *map(tuple, listed)]),
-        **ceiling.memory(outcome, scene.people),
+        **limit.memory(outcome, scene.people),
         "m": plan.m,
         "star": int(job.options["star"]),
         "updates": scene.can,

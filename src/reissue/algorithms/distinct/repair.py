@@ -20,7 +20,7 @@ from reissue.kernels.tracking.incremental import together
 __all__ = ["Formed", "Repair", "even", "multisets"]
 
 _CHOICES = 64
-"""How many places are tried for somebody above the ceiling."""
+"""How many places are tried for somebody above the limit."""
 _BEST = 8
 """How many of them, the best ones, are asked whether they would change."""
 _ROUNDS = 3
@@ -73,7 +73,7 @@ def even(places: Sequence[Sequence[int]]) -> Places:
 
 @dataclass(eq=False)
 class Repair:
-    """Other places for people above the ceiling."""
+    """Other places for people above the limit."""
 
     formed: Formed
     of_group: Ints
@@ -105,7 +105,7 @@ class Repair:
                 return
 
     def _swap(self, rows: Ints) -> None:
-        """Change places with people of the same bucket and value, where both are then below the ceiling."""
+        """Change places with people of the same bucket and value, where both are then below the limit."""
         groups = self.formed.groups
         first, after = (np.searchsorted(self._keys, self._key[rows], side) for side in ("left", "right"))
         drawn = self.rng.random((len(rows), _CHOICES)) * (after - first)[:, np.newaxis]

@@ -1,9 +1,9 @@
-"""A ceiling on what m-Distinct releases tell: everybody's posterior is computed, and kept at or below it.
+"""A limit on what m-Distinct releases tell: everybody's posterior is computed, and kept at or below it.
 
 The largest posterior of *any* candidate value counts, not that of the true one: so the grouping depends on nothing that
 readers do not see, and whoever knows the algorithm learns nothing from it.
 
-A person above the ceiling first changes places with somebody of the same bucket and value, whose groups show other
+A person above the limit first changes places with somebody of the same bucket and value, whose groups show other
 values: nothing else changes by that. If no such change helps, a counterfeit with the same value takes the place, and
 the person stands among counterfeits whose values are chosen to bring the posterior down. If that does not help either
 the person is left out of this release, if so many may be; else the release is refused: an unlucky history cannot always
@@ -28,23 +28,23 @@ from reissue.kernels.tracking.incremental import Distributions
 from reissue.kernels.tracking.person_tracker import BeliefTracker, Judged, PersonTracker, View, begun, read_tracker
 from reissue.updates import UpdateModel, mark_of
 
-__all__ = ["Ceiling", "Exposed", "Outcome"]
+__all__ = ["Exposed", "Outcome", "RiskLimit"]
 
 _SLACK = 1e-9
 _KEPT = "trail_"
 
 
 class Exposed(Exception):  # noqa: N818
-    """People above the ceiling, for whom no other places were found."""
+    """People above the limit, for whom no other places were found."""
 
-    def __init__(self, rows: Ints, ceiling: "Ceiling") -> None:
+    def __init__(self, rows: Ints, limit: "RiskLimit") -> None:
         super().__init__()
-        self.rows, self.ceiling = rows, ceiling
+        self.rows, self.limit = rows, limit
 
 
 @dataclass(frozen=True, eq=False)
-class Ceiling:
-    """The ceiling, if there is one, and everybody's past."""
+class RiskLimit:
+    """The limit, if there is one, and everybody's past."""
 
     limit: float | None
     model: UpdateModel
@@ -53,7 +53,7 @@ class Ceiling:
     """The number of the release that is being made, from 0."""
 
     @classmethod
-    def of(cls, job: Job, model: UpdateModel, m: int) -> "Ceiling":
+    def of(cls, job: Job, model: UpdateModel, m: int) -> "RiskLimit":
         """From a method's options and memory."""
         limit = job.options["risk"]
         number = isinstance(limit, int | float) and not isinstance(limit, bool)
@@ -61,7 +61,7 @@ class Ceiling:
             raise InputError("The option 'risk' must be a number above 0 and at most 1.")
         if limit is not None and limit * m < 1 - _SLACK:
             raise InputError(
-                f"A ceiling on risk below 1/{m} cannot be kept by groups of {m}: a single release tells more. Choose m "
+                f"A limit on risk below 1/{m} cannot be kept by groups of {m}: a single release tells more. Choose m "
                 "to be 1/risk or more."
             )
         if limit is None or not job.memory:
@@ -71,7 +71,7 @@ class Ceiling:
     def keep_to(
         self, formed: Formed, people: Ints, rng: np.random.Generator, spare: int
     ) -> "tuple[Formed, Outcome | None]":
-        """The groups with nobody above the ceiling, and what is known of everyone then; raises Exposed if some are."""
+        """The groups with nobody above the limit, and what is known of everyone then; raises Exposed if some are."""
         if self.limit is None:
             return formed, None
         view = self.past.look(people, self.release)
@@ -93,7 +93,7 @@ class Ceiling:
         return NotMetError(
             f"The values of {len(rows):,} people would be more likely than {self.limit:g} (first rows: {first}), "
             f"{allowed}; no other places were found for all of them. Nothing was published. Allow a larger share of "
-            "rows to be left out (`suppress`), or raise the ceiling."
+            "rows to be left out (`suppress`), or raise the limit."
         )
 
     def _outcome(self, view: View, formed: Formed) -> "Outcome":
@@ -147,7 +147,7 @@ def _remembered(job: Job, model: UpdateModel, m: int) -> PersonTracker:
     if "trail" in job.memory:
         return _again(job, model, m)
     if not kept:
-        raise InputError("This series was begun without a ceiling on risk, so nobody's past is remembered.")
+        raise InputError("This series was begun without a limit on risk, so nobody's past is remembered.")
     past = read_tracker(kept)
     if isinstance(past, BeliefTracker) and job.memory["model"] != mark_of(model):
         raise InputError(

@@ -183,9 +183,9 @@ class Graphs:
 
     def _replace(self, buckets: Iterable[int], histories: Mapping[int, History]) -> None:
         """Put these histories in the place of what was known of the buckets; plain ones need none."""
-        told = {bucket: history for bucket, history in histories.items() if not history.plain}
-        edges = [(bucket, *ends, n) for bucket, history in told.items() for ends, n in history.edges.items()]
-        nodes = [(bucket, *names) for bucket, history in told.items() for names in history.nodes.items()]
+        said = {bucket: history for bucket, history in histories.items() if not history.plain}
+        edges = [(bucket, *ends, n) for bucket, history in said.items() for ends, n in history.edges.items()]
+        nodes = [(bucket, *names) for bucket, history in said.items() for names in history.nodes.items()]
         others = np.array(sorted(buckets), np.int64)
         for name, rows in (("edges", edges), ("nodes", nodes)):
             table = getattr(self, name)

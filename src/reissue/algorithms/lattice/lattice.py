@@ -79,10 +79,10 @@ def roll(base: Rolled, ladders: Sequence[Ladder], levels: Levels) -> Rolled:
     steps = zip(ladders, base.nodes, base.levels, levels, strict=True)
     nodes = [ladder.lift(below, low, high) for ladder, below, low, high in steps]
     sizes = [ladder.size(high) for ladder, high in zip(ladders, levels, strict=True)]
-    told = [place for place, size in enumerate(sizes) if size > 1]
+    said = [place for place, size in enumerate(sizes) if size > 1]
     values = base.entries.values
     width = int(values.max()) + 1
-    keys, bound = pack([*(nodes[place] for place in told), values], [*(sizes[place] for place in told), width])
+    keys, bound = pack([*(nodes[place] for place in said), values], [*(sizes[place] for place in said), width])
     distinct, chosen, weights = _merge(keys, bound, base.weights)
     # `pack` adds the last column by multiplying, whatever it did before, so the rest of the key is in front of it.
     groups = _runs(distinct // width)

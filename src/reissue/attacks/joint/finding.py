@@ -90,7 +90,7 @@ def _right(claims: Claims, truth: Sequence[Ints | None]) -> Bools:
 def limit_of(series: Series) -> float:
     """The caller's, else the policy's, else three quarters."""
     policy = series.schema.policy
-    given = series.limits.get(NAME) or policy.get("limit") or policy.get("risk") or LIMIT
+    given = series.limit(NAME) or policy.get("limit") or policy.get("risk") or LIMIT
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
         raise SchemaError("The limit of the joint attack, `limit` in the policy, must be above 0 and at most 1.")
     return float(given)

@@ -186,10 +186,10 @@ def _staying(series: Series) -> bool:
     ),
     prevention=(
         (
-            "Publish the series through a ledger with the method `distinct` (values change; `--risk` sets a ceiling) "
+            "Publish the series through a ledger with the method `distinct` (values change; `--risk` sets a limit) "
             "or `invariance` (values stay): groups then show people values that go with their earlier ones."
         ),
-        "Put a ceiling, `risk`, into the policy: a release that tells more is refused.",
+        "Put a limit into the policy, `limits = { updates = 0.5 }`: a release that tells more is refused.",
     ),
 )
 def updates(series: Series, knowledge: Knowledge) -> Finding:
@@ -292,11 +292,13 @@ def _alone(following: Following) -> float:
 
 
 def _limit(series: Series, alone: float) -> float:
-    given = series.limits.get(NAME) or series.schema.policy.get("risk")
+    given = series.limit(NAME) or series.schema.policy.get("risk")
     if given is None:
         return alone
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
-        raise SchemaError("The limit of the update attack, `risk` in the policy, must be above 0 and at most 1.")
+        raise SchemaError(
+            "The limit of the update attack, `limits.updates` in the policy, must be above 0 and at most 1."
+        )
     return float(given)
 
 

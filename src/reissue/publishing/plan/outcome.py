@@ -181,10 +181,10 @@ class Plan:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The recommendation in plain words."""
-        told = [*self._guessed(), *(self._found() if self.recommended is not None else self._nothing())]
+        said = [*self._guessed(), *(self._found() if self.recommended is not None else self._nothing())]
         if self.stopped:
-            told.append(self.stopped)
-        return tuple(told)
+            said.append(self.stopped)
+        return tuple(said)
 
     def _guessed(self) -> list[str]:
         if not self.guess:
@@ -222,14 +222,14 @@ class Plan:
 
     def _nothing(self) -> list[str]:
         fine = [one for one in self.outcomes if one.verdict == Verdict.WITHSTOOD]
-        told = ["Nothing that was tried stays below the limit within what may be spent."]
+        said = ["Nothing that was tried stays below the limit within what may be spent."]
         if fine:
             longest = max(fine, key=lambda one: one.room or 0)
             room = f"{longest.setting.name} could publish {longest.room or 0} of them"
             more = f"none as many more of a simulated continuation ({self.further})"
-            told = [f"Some settings withstand these {self.waves} waves, but {more}; {room}."]
+            said = [f"Some settings withstand these {self.waves} waves, but {more}; {room}."]
         ways = ["allow more people left out or more counterfeits", "generalize or drop a quasi-identifier"]
-        return [*told, f"What may help: {', '.join(ways)}, or publish less often."]
+        return [*said, f"What may help: {', '.join(ways)}, or publish less often."]
 
 
 def _readers(one: Outcome) -> str:

@@ -137,12 +137,12 @@ class Waves:
         """What they show, in plain words."""
         rows = [table.rows for table in self.tables]
         size = f"{rows[0]:,}" if min(rows) == max(rows) else f"{min(rows):,} to {max(rows):,}"
-        told = [f"{plural(len(rows), 'wave')} of {size} people, {self.values:,} different sensitive values"]
+        said = [f"{plural(len(rows), 'wave')} of {size} people, {self.values:,} different sensitive values"]
         if len(rows) > 1:
-            told[0] += (
+            said[0] += (
                 f"; from wave to wave {self.come:.1%} come, {self.gone:.1%} go, {self.changed:.1%} of values change"
             )
-        return (f"{told[0]}. The most frequent value is {self.largest_share:.0%} of a wave.",)
+        return (f"{said[0]}. The most frequent value is {self.largest_share:.0%} of a wave.",)
 
     def with_updates(self) -> "Waves":
         """With the changes that were seen written into the schema, where it says nothing about them."""

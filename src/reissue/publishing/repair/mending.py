@@ -49,19 +49,19 @@ class Repairs:
     def sentences(self) -> tuple[str, ...]:
         """In plain words, with counts and without values."""
         surely = "the joint attack would have linked people in them to a value more surely than the policy's limit."
-        told = []
+        said = []
         if self.groups:
             joined = "1 group was" if self.groups == 1 else f"{self.groups:,} groups were"
-            told.append(
+            said.append(
                 f"{joined} joined with neighbours ({_rows(self.rows)} generalized further): without that {surely}"
             )
         if self.left_out:
             people = "1 person was" if self.left_out == 1 else f"{self.left_out:,} people were"
-            told.append(
+            said.append(
                 f"{people} left out of this release: with everyone in it the joint attack would have linked them to a "
                 "value more surely than the policy's limit."
             )
-        return tuple(told)
+        return tuple(said)
 
 
 def _rows(number: int) -> str:
