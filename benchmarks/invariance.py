@@ -31,7 +31,7 @@ from reissue.attacks.equivalence.state import Crowd, arrive, with_arrival
 from reissue.data.table import Table
 from reissue.people.membership import Arrivals, Membership, membership
 from reissue.published.series import Series
-from reissue.release.memory import Entry, Memory, enter, keep
+from reissue.release.memory import Memory, SeriesTable, enter, keep
 from reissue.release.release import Boxes, Draft, Release
 from reissue.requirements import parse
 from reissue.schema import Schema
@@ -164,7 +164,7 @@ def run(method: Method, frames: Iterator[pl.DataFrame]) -> Iterator[Run]:
         yield Run(entry.table, draft, seconds, entering, yardstick, Spare.of(entry), before)
 
 
-def _draft(method: Method, table: Table, memory: Memory) -> tuple[Entry, Draft, float, float]:
+def _draft(method: Method, table: Table, memory: Memory) -> tuple[SeriesTable, Draft, float, float]:
     """A release, and the CPU seconds of drafting and of entering it: none of them for garbage left by others."""
     chosen = find(method.name)
     gc.collect()
@@ -191,7 +191,7 @@ class Spare:
     """The same if balance cost nothing: as if all values of a bucket had lost equally many."""
 
     @classmethod
-    def of(cls, entry: Entry) -> "Spare":
+    def of(cls, entry: SeriesTable) -> "Spare":
         """For a table as it enters its series."""
         values = entry.stable_code[entry.table.sensitive]
         count = np.bincount(values)

@@ -1,6 +1,7 @@
 """The house: which room may use which, read from the import statements (lazy ones and those for types count)."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from statistics import median
@@ -44,6 +45,8 @@ REGISTRY = "reissue.algorithms.registry"
 """The one way from attacks to algorithms: what a method is known to do, found by its name."""
 MOST = 12
 """Modules in one room, at one level."""
+ROOM, STEP = re.compile(r"`(\w+/?)`"), re.compile(r"`([\w/]+\.py):(\w+)`")
+"""A room and a function as CONTRIBUTING writes them."""
 LONGEST, USUAL = 40, 8
 """Lines of one function, and of half of all functions, at most."""
 
@@ -142,3 +145,17 @@ def test_every_module_says_what_it_is_for() -> None:
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
         assert text, name
         assert len(text.splitlines()[0]) >= 20, name
+
+
+def test_contributing_draws_the_house_as_it_is() -> None:
+    text = (HOUSE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    drawn = [name.strip("/") for line in text.splitlines() if line.startswith("| `") for name in ROOM.findall(line)]
+    places = [RANK[name] for name in drawn]
+    assert places == sorted(places)
+    assert {name for line in ORDER for name in line.split() if not name.startswith("_")} <= set(drawn)
+    walked = STEP.findall(text)
+    assert len(walked) > 20
+    for file, name in walked:
+        tree = ast.parse((HOUSE / file).read_text(encoding="utf-8"))
+        named = {one.name for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
+        assert name in named, f"{file}:{name}"

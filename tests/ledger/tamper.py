@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reissue.ledger import Ledger
-from reissue.ledger.chain import Entry, entry_after
+from reissue.ledger.chain import LedgerEntry, entry_after
 
 __all__ = ["put", "rewrite", "run", "swap", "unguard"]
 
@@ -26,7 +26,7 @@ def unguard(ledger: Ledger) -> None:
         run(ledger, "DROP TRIGGER IF EXISTS entry_guard ON entry")
 
 
-def rewrite(ledger: Ledger, change: Callable[[Entry], tuple[str, dict[str, Any]] | None]) -> None:
+def rewrite(ledger: Ledger, change: Callable[[LedgerEntry], tuple[str, dict[str, Any]] | None]) -> None:
     """Write the whole chain anew, with each entry changed or left out, all hashes right."""
     unguard(ledger)
     last, made = None, []
@@ -40,7 +40,7 @@ def rewrite(ledger: Ledger, change: Callable[[Entry], tuple[str, dict[str, Any]]
         put(ledger, one)
 
 
-def put(ledger: Ledger, entry: Entry) -> None:
+def put(ledger: Ledger, entry: LedgerEntry) -> None:
     """Add a row."""
     values = (entry.number, entry.kind, entry.text, entry.previous, entry.hash)
     run(ledger, "INSERT INTO entry (number, kind, content, previous, hash) VALUES (?, ?, ?, ?, ?)", *values)

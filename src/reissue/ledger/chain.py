@@ -17,7 +17,7 @@ from reissue.ledger.entry import misplaced, misshapen
 
 __all__ = [
     "FIRST",
-    "Entry",
+    "LedgerEntry",
     "broken",
     "canonical",
     "checked",
@@ -35,7 +35,7 @@ FIRST = "0" * 64
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One line of the ledger."""
 
     number: int
@@ -81,26 +81,26 @@ def canonical(content: Mapping[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def entry_after(last: Entry | None, kind: str, content: Mapping[str, Any]) -> Entry:
+def entry_after(last: LedgerEntry | None, kind: str, content: Mapping[str, Any]) -> LedgerEntry:
     """The next entry."""
     number, previous = (1, FIRST) if last is None else (last.number + 1, last.hash)
     text = canonical(content)
-    return Entry(number, kind, text, previous, _hash(number, kind, text, previous))
+    return LedgerEntry(number, kind, text, previous, _hash(number, kind, text, previous))
 
 
-def sealed_after(last: Entry | None, kind: str, content: Mapping[str, Any], seal: Seal) -> Entry:
+def sealed_after(last: LedgerEntry | None, kind: str, content: Mapping[str, Any], seal: Seal) -> LedgerEntry:
     """The next entry, with a seal in it, so that nobody without the key can go on with the chain."""
     return entry_after(last, kind, {**content, _SEAL: seal(entry_after(last, kind, content).hash.encode())})
 
 
-def is_sealed(entry: Entry, seal: Seal) -> bool:
+def is_sealed(entry: LedgerEntry, seal: Seal) -> bool:
     """Whether an entry, and so every one before it, was written by somebody who has the key."""
     bare = {name: value for name, value in entry.content.items() if name != _SEAL}
     made = seal(_hash(entry.number, entry.kind, canonical(bare), entry.previous).encode())
     return hmac.compare_digest(str(entry.content.get(_SEAL)).encode(), made.encode())
 
 
-def broken(entries: Sequence[Entry]) -> list[str]:
+def broken(entries: Sequence[LedgerEntry]) -> list[str]:
     """What does not fit in a chain of entries, in words; nothing if all is as it was written.
 
     What each one says is read, and looked at, only when it is asked for.
@@ -120,7 +120,7 @@ def broken(entries: Sequence[Entry]) -> list[str]:
     return problems
 
 
-def checked(entries: list[Entry], ledger: str) -> list[Entry]:
+def checked(entries: list[LedgerEntry], ledger: str) -> list[LedgerEntry]:
     """Entries that follow from each other, or an error: nothing is built on any other."""
     problems = broken(entries)
     if problems:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from reissue.errors import DataError, InputError
 from reissue.files.staging import Staging
-from reissue.ledger.chain import Entry, is_sealed
+from reissue.ledger.chain import LedgerEntry, is_sealed
 from reissue.ledger.key import Key
 
 __all__ = [
@@ -46,7 +46,7 @@ class Head:
     seal: str
 
     @classmethod
-    def of(cls, entry: Entry, key: Key) -> "Head":
+    def of(cls, entry: LedgerEntry, key: Key) -> "Head":
         """The head of a ledger that ends with an entry."""
         return cls(entry.number, entry.hash, _seal(entry.number, entry.hash, key))
 
@@ -101,7 +101,7 @@ def lost(place: str, head: Head, file: Path | None) -> DataError:
     )
 
 
-def mismatch(entries: Sequence[Entry], head: Head, key: Key | None, file: Path | None) -> str:
+def mismatch(entries: Sequence[LedgerEntry], head: Head, key: Key | None, file: Path | None) -> str:
     """What is wrong with a ledger by its head, and the way out; nothing if it fits. Seals are checked with a key."""
     if key is not None and not head.is_sealed(key):
         return f"The head file '{file}' is of another ledger, or was changed. Restore it from a backup. {_WITHOUT}"

@@ -19,7 +19,7 @@ import polars as pl
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files.staging import Staging
 from reissue.files.tables import disarm, refuse_existing, second_path
-from reissue.ledger.chain import Entry, broken, content_name
+from reissue.ledger.chain import LedgerEntry, broken, content_name
 from reissue.ledger.entry import FORMAT, later_format
 from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
 from reissue.ledger.key import Key, find_key
@@ -150,7 +150,7 @@ class Ledger:
                 # All is committed, and a ledger may be ahead of its head: the next writer makes up for it.
                 self.unwritten = f"All was recorded, but not the head of the ledger: {problem}"
 
-    def compare(self, entries: Sequence[Entry]) -> None:
+    def compare(self, entries: Sequence[LedgerEntry]) -> None:
         """Refuse entries that do not fit the head."""
         head = read_head(self.head_file)
         problem = "" if head is None else mismatch(entries, head, self.key, self.head_file)
@@ -164,7 +164,7 @@ class Ledger:
 
     # --- what it says ------------------------------------------------------------------------------------------------
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[LedgerEntry]:
         """All entries, in order."""
         return self.store.entries()
 
@@ -173,7 +173,7 @@ class Ledger:
         """The schema that the next release follows, with the policy in it."""
         return self.schema_of(self.entries())
 
-    def schema_of(self, entries: Sequence[Entry]) -> Schema:
+    def schema_of(self, entries: Sequence[LedgerEntry]) -> Schema:
         """The schema as it stands after some entries."""
         entry = next(entry for entry in reversed(entries) if entry.kind in {"begin", "schema"})
         return Schema.loads(entry.content["schema"], folder=self._folder_with(entry.files.values()))
@@ -341,7 +341,7 @@ class Ledger:
                     problems.append(f"Entry {entry.number}: the file of {what} {problem}.")
         return problems
 
-    def _apart(self, entries: Sequence[Entry]) -> list[str]:
+    def _apart(self, entries: Sequence[LedgerEntry]) -> list[str]:
         """What is wrong by the head; whether it is genuine only the key can show."""
         key = None
         with suppress(InputError):

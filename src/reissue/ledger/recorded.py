@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reissue.ledger.chain import Entry
+from reissue.ledger.chain import LedgerEntry
 
 __all__ = ["Recorded", "needed_files", "releases_of", "replaced_files", "sent_of"]
 
@@ -15,7 +15,7 @@ class Recorded:
 
     number: int
     """1, 2, ... in the order published."""
-    entry: Entry = field(repr=False)
+    entry: LedgerEntry = field(repr=False)
     content: Mapping[str, Any] = field(repr=False)
     withdrawn: str | None = None
     """Why it never left the house, if it was withdrawn."""
@@ -43,7 +43,7 @@ class Recorded:
         return None if self.content["date"] is None else str(self.content["date"])
 
 
-def releases_of(entries: Sequence[Entry]) -> tuple[Recorded, ...]:
+def releases_of(entries: Sequence[LedgerEntry]) -> tuple[Recorded, ...]:
     """The releases among some entries, withdrawn ones too: their numbers are used up."""
     found = [entry for entry in entries if entry.kind == "release"]
     gone = {one.content["release"]: str(one.content["why"]) for one in entries if one.kind == "withdrawal"}
@@ -58,7 +58,7 @@ def sent_of(releases: Sequence[Recorded]) -> tuple[Recorded, ...]:
     return tuple(one for one in releases if one.withdrawn is None)
 
 
-def replaced_files(entries: Sequence[Entry]) -> set[str]:
+def replaced_files(entries: Sequence[LedgerEntry]) -> set[str]:
     """Private files that newer ones have replaced: they may be gone.
 
     Memories but for the last two (the last release is remade from the one before), and all states but the last.
@@ -76,7 +76,7 @@ def _memories(releases: Sequence[Recorded]) -> set[str]:
     return {one.files[what] for one in releases for what in ("memory", "past") if what in one.files}
 
 
-def needed_files(entries: Sequence[Entry]) -> set[str]:
+def needed_files(entries: Sequence[LedgerEntry]) -> set[str]:
     """All files that entries name and still need; where releases were withdrawn, also what the last sent one left."""
     named = {name for entry in entries for name in entry.files.values()}
     sent = sent_of(releases_of(entries))

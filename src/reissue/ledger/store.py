@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from reissue.errors import DataError, InputError
 from reissue.files.tables import LEDGER_FILE
-from reissue.ledger.chain import Entry, Seal, checked, content_name, is_content, sealed_after
+from reissue.ledger.chain import LedgerEntry, Seal, checked, content_name, is_content, sealed_after
 
 __all__ = ["MissingFileError", "NoLedgerError", "Store", "Writer", "is_url"]
 
@@ -113,7 +113,7 @@ class Store:
         return store
 
     @classmethod
-    def begun(cls, place: str | Path) -> tuple["Store", Entry]:
+    def begun(cls, place: str | Path) -> tuple["Store", LedgerEntry]:
         """Open a store with entries in it; and the first of them, as it lies there."""
         store = cls.open(place)
         entries = store.found()
@@ -196,7 +196,7 @@ class Store:
         elif not connection.execute(sa.select(sa.func.pg_try_advisory_xact_lock(_LOCK))).scalar_one():
             raise _busy(self.name)
 
-    def found(self) -> list[Entry]:
+    def found(self) -> list[LedgerEntry]:
         """All entries, in order, as they lie there: for those who look for what is wrong with them."""
         with _explained(self.name):
             return self._look(_entries)
@@ -213,7 +213,7 @@ class Store:
         with _still(self.folder.parent / LEDGER_FILE).connect() as connection:
             return read(connection)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[LedgerEntry]:
         """All entries, in order, each checked."""
         return checked(self.found(), self.name)
 
@@ -271,7 +271,7 @@ class Writer:
 
     store: Store
     connection: sa.Connection
-    entries: list[Entry]
+    entries: list[LedgerEntry]
     seal: Seal
     kept: set[str] = field(default_factory=set)
 
@@ -289,7 +289,7 @@ class Writer:
             self.connection.execute(_CONTENTS.insert().values(name=name, content=content))
         return name
 
-    def append(self, kind: str, content: Mapping[str, Any]) -> Entry:
+    def append(self, kind: str, content: Mapping[str, Any]) -> LedgerEntry:
         """Add an entry."""
         entry = sealed_after(self.entries[-1] if self.entries else None, kind, content, self.seal)
         row = {"number": entry.number, "kind": kind, "content": entry.text}
@@ -310,9 +310,9 @@ class Writer:
                 path.unlink(missing_ok=True)
 
 
-def _entries(connection: sa.Connection) -> list[Entry]:
+def _entries(connection: sa.Connection) -> list[LedgerEntry]:
     columns = [_ENTRIES.c[name] for name in ("number", "kind", "content", "previous", "hash")]
-    return [Entry(*row) for row in connection.execute(sa.select(*columns).order_by(_ENTRIES.c.number))]
+    return [LedgerEntry(*row) for row in connection.execute(sa.select(*columns).order_by(_ENTRIES.c.number))]
 
 
 def _still(file: Path) -> sa.Engine:

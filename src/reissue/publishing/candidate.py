@@ -21,7 +21,7 @@ from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.ledger import Ledger, Recorded
-    from reissue.ledger.chain import Entry
+    from reissue.ledger.chain import LedgerEntry
     from reissue.ledger.store import Writer
     from reissue.publishing.gate import GateResult
 
@@ -62,7 +62,7 @@ class Candidate(Attempt):
 
     @classmethod
     def of(
-        cls, ledger: "Ledger", entries: "Sequence[Entry]", table: Table, identifiers: str | None, request: Request
+        cls, ledger: "Ledger", entries: "Sequence[LedgerEntry]", table: Table, identifiers: str | None, request: Request
     ) -> "Candidate":
         """What the ledger says about it."""
         from reissue.ledger.chain import canonical

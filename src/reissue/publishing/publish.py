@@ -22,7 +22,7 @@ from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.ledger import Ledger
-    from reissue.ledger.chain import Entry
+    from reissue.ledger.chain import LedgerEntry
     from reissue.ledger.store import Writer
 
 __all__ = ["Publication", "publish", "publish_next"]
@@ -138,7 +138,9 @@ def publish_next(
 
 
 @contextmanager
-def _turn(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> "Iterator[tuple[list[Entry], Writer | None]]":
+def _turn(
+    ledger: "Ledger", schema: Schema | None, *, dry_run: bool
+) -> "Iterator[tuple[list[LedgerEntry], Writer | None]]":
     """The entries as they stand: as the only publisher, or as somebody who only looks."""
     _ = ledger.key
     if dry_run:
@@ -154,7 +156,7 @@ def _turn(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> "Iterato
         yield list(writer.entries), writer
 
 
-def _read(data: Any, ledger: "Ledger", entries: "Sequence[Entry]", delimiter: str) -> tuple[Table, str | None]:
+def _read(data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", delimiter: str) -> tuple[Table, str | None]:
     """The table, with pseudonyms instead of identifiers, and the form that identifiers had."""
     schema = ledger.schema_of(entries)
     table = data if isinstance(data, Table) else Table.read(data, schema, delimiter=delimiter)

@@ -31,7 +31,7 @@ from reissue.files.tables import refuse_existing, write_private
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare
 
-__all__ = ["Entry", "Memory", "enter", "fingerprint", "keep", "load_memory", "pack_memory", "save_memory"]
+__all__ = ["Memory", "SeriesTable", "enter", "fingerprint", "keep", "load_memory", "pack_memory", "save_memory"]
 
 VERSION = 1
 CODES = "codes"
@@ -42,7 +42,7 @@ Memory = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class SeriesTable:
     """A table of a series, in terms that last."""
 
     table: Table
@@ -63,7 +63,7 @@ def fingerprint(schema: Schema) -> str:
     return hashlib.sha256(json.dumps(roles, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def enter(table: Table, memory: Memory, method: str, *, newcomers: bool = False) -> Entry:
+def enter(table: Table, memory: Memory, method: str, *, newcomers: bool = False) -> SeriesTable:
     """A table as the next one of a series; an empty memory begins one. `newcomers` lets hardly anybody return."""
     ids = table.ids
     if ids is None:
@@ -81,10 +81,10 @@ def enter(table: Table, memory: Memory, method: str, *, newcomers: bool = False)
     people = siphash(identifier_texts(ids), key)
     if not newcomers and _LIVE in state:
         refuse_strangers(state[_LIVE], people)
-    return Entry(table, people, stable_code, state, values, key)
+    return SeriesTable(table, people, stable_code, state, values, key)
 
 
-def keep(entry: Entry, state: Mapping[str, Any], method: str) -> Memory:
+def keep(entry: SeriesTable, state: Mapping[str, Any], method: str) -> Memory:
     """The memory after a release, from what the method leaves."""
     memory = {
         "series": fingerprint(entry.table.schema),

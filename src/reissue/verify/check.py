@@ -24,7 +24,7 @@ from reissue.verify.groups import Groups, read_groups
 from reissue.verify.measures import distance, effective, judge, largest_share, spread, tail_ratio, worst_odds
 from reissue.words import number
 
-__all__ = ["Check", "Measure", "Verdict", "check", "meets"]
+__all__ = ["Check", "CheckResult", "Measure", "check", "meets"]
 
 
 _TAKEN = {
@@ -50,7 +50,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckResult:
     """Whether one requirement is met, and where not."""
 
     requirement: str
@@ -75,7 +75,7 @@ class Check:
     rows: int
     groups: int
     measures: tuple[Measure, ...]
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[CheckResult, ...] = ()
     form: Form = Form.GENERALIZED
     """How the table was taken to be published."""
 
@@ -182,10 +182,10 @@ def _refuse(release: PublishedRelease, by: str | None) -> None:
         raise DataError("The two tables do not belong together: the sizes of their groups differ.")
 
 
-def _verdict(requirement: Requirement, groups: Groups) -> Verdict:
+def _verdict(requirement: Requirement, groups: Groups) -> CheckResult:
     failed = ~judge(requirement, groups)
     rows = int(groups.size.filter(failed).sum())
-    return Verdict(str(requirement), not failed.any(), int(failed.sum()), rows)
+    return CheckResult(str(requirement), not failed.any(), int(failed.sum()), rows)
 
 
 # --- measures in words -----------------------------------------------------------------------------------------------
