@@ -14,7 +14,7 @@ from reissue.algorithms import Algorithm, Job
 from reissue.attacks import Knowledge, Series
 from reissue.attacks.findings import Finding, Status
 from reissue.counting.cells import Counts
-from reissue.errors import InputError
+from reissue.errors import InputError, NotMetError
 from reissue.release.release import Draft
 from reissue.requirements import LDiversity, Requirement, _base
 from reissue.testing import (
@@ -99,6 +99,17 @@ def _one_group(job: Job) -> Draft:
 
 def _never(job: Job) -> Draft:
     raise InputError("No.")
+
+
+def _not_met(job: Job) -> Draft:
+    raise NotMetError("No.")
+
+
+def test_a_stateful_method_may_refuse_some_but_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(algorithms.registry, "_REGISTRY", algorithms.registered())
+    algorithms.registry.register(Algorithm("toy", _not_met, "A toy.", stateful=True))
+    with pytest.raises(ContractError, match="makes a series for one"):
+        check_algorithm("toy", requirements=["k=2"])
 
 
 def _by_chance(job: Job) -> Draft:
