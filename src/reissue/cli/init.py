@@ -1,8 +1,8 @@
-"""`reissue init`: look at a file and propose its schema; ask about the series and propose its policy."""
+"""`reissue init`: look at files and propose their schema; plan their series, or ask about it, and propose a policy."""
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,48 +10,92 @@ from reissue.cli import _render
 from reissue.cli._app import app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of
 
+if TYPE_CHECKING:
+    from reissue.publishing.plan.beginning import Beginning
+
 
 @app.command()
 def init(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The table: CSV, gzipped CSV or Parquet.")],
+    data: Annotated[
+        list[Path],
+        typer.Argument(metavar="DATA...", help="The table, or the waves of a series in order of time."),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.toml", help="Where the schema goes.")] = Path(
         "schema.toml"
     ),
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="What nobody should learn about a person; then a policy is planned. May be repeated.",
+        ),
+    ] = None,
     answer: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=yes|no",
-            help="What you would be asked on a terminal: removed, changes, providers, known. May be repeated.",
+            help="Of one table, what you would be asked on a terminal: removed, changes, providers, known.",
         ),
     ] = None,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="How long a plan may take, such as 60s or 5m.")] = "2m",
     force: ForceOption = False,
     delimiter: DelimiterOption = ",",
     as_json: JsonOption = False,
 ) -> None:
-    """Look at a table and write a commented schema for you to correct; with answers a policy too."""
+    """Look at tables and write a commented schema for you to correct; with several waves plan their policy, too."""
+    from reissue.cli.plan import seconds_of, watching
     from reissue.data.outputs import Output, Outputs, table_inputs
     from reissue.files.tables import write_text
-    from reissue.proposing.propose import as_toml, describe, propose_file
+    from reissue.publishing.plan.beginning import begin_series
 
-    Outputs((Output("--out", out),), tuple(table_inputs("the data", [data])), force=force)
-    frame, guesses = propose_file(data, delimiter=delimiter_of(delimiter))
-    title = f"Schema for {data.name} ({_render.plural(frame.height, 'row')}), proposed by `reissue init`."
-    policy = _policy(answer or [], ask=not as_json)
-    write_text(as_toml(guesses, title) + policy, out, force=force)
+    Outputs((Output("--out", out),), tuple(table_inputs("the data", data)), force=force)
+    named = data[0].name if len(data) == 1 else f"{data[0].name} to {data[-1].name}"
+    with watching() as progress:
+        made = begin_series(
+            data,
+            title=f"Schema for {named}, proposed by `reissue init`.",
+            sensitive=sensitive or (),
+            folder=out.parent,
+            delimiter=delimiter_of(delimiter),
+            budget=seconds_of(budget),
+            progress=progress,
+        )
+    asked = len(data) == 1 and made.plan is None
+    policy = _policy(answer or [], ask=not as_json) if asked else ""
+    write_text(made.text + policy, out, force=force)
     if as_json:
-        columns = [
-            {"name": g.column, "role": g.role, "confirm": g.confirm, "generalized": describe(g.hierarchy), "why": g.why}
-            for g in guesses
-        ]
-        _render.show_json({"schema": out, "rows": frame.height, "columns": columns})
-        return
-    rows = [[g.column, f"{g.role}?" if g.confirm else str(g.role), describe(g.hierarchy), g.why] for g in guesses]
+        _show_json(made, out)
+    else:
+        _show(made, out, answered=bool(policy))
+
+
+def _show_json(made: "Beginning", out: Path) -> None:
+    from reissue.proposing.propose import describe
+
+    columns = [
+        {"name": g.column, "role": g.role, "confirm": g.confirm, "generalized": describe(g.hierarchy), "why": g.why}
+        for g in made.guesses
+    ]
+    planned = {} if made.plan is None else {"plan": made.plan.as_dict()}
+    _render.show_json({"schema": out, "rows": made.rows, "columns": columns, "advice": list(made.advice), **planned})
+
+
+def _show(made: "Beginning", out: Path, *, answered: bool) -> None:
+    from reissue.cli.plan import show_plan
+    from reissue.proposing.propose import describe
+
+    rows = [[g.column, f"{g.role}?" if g.confirm else str(g.role), describe(g.hierarchy), g.why] for g in made.guesses]
     _render.show_table(["column", "role", "generalized by", "why"], rows)
+    if made.plan is not None:
+        show_plan(made.plan)
     _render.say(f"Written: {out}. These are guesses: read the file and correct it.")
-    if any(guess.confirm for guess in guesses):
+    if any(guess.confirm for guess in made.guesses):
         _render.say("What has a question mark stands there as a comment: confirm it, or it is left out.")
-    if policy:
+    if answered:
         _render.say("The policy at its end follows from your answers; `reissue publish` goes by it.")
+    else:
+        told = () if made.plan is None else made.plan.sentences
+        _render.say(*(line for line in made.advice if line not in told))
 
 
 def _policy(given: list[str], *, ask: bool) -> str:

@@ -60,7 +60,7 @@ class Outcome:
     @property
     def published(self) -> int:
         """How many releases could go out."""
-        return len(self.steps) - (self.verdict in {Verdict.EXPOSED, Verdict.TOO_COSTLY} and bool(self.steps))
+        return len(self.steps) - (self.verdict == Verdict.EXPOSED)
 
     def _mean(self, of: Callable[[Step], float]) -> float | None:
         return sum(map(of, self.steps)) / len(self.steps) if self.steps else None
@@ -201,13 +201,16 @@ class Plan:
         return [
             f"Recommended: {best.setting.name}. All {self.waves} {waves} could be published, and {safe}.",
             f"It costs: {_cost(best)}",
-            self._room(best),
+            *([] if self.guess and not self.further else [self._room(best)]),
             *self._cheaper(best),
         ]
 
     def _room(self, best: Outcome) -> str:
-        if not best.room:
+        if best.room is None:
             return "Whether there is room for further releases was not tried."
+        if best.room < self.further:
+            room = f"{plural(self.further, 'further release')} in one, {best.room} in the other"
+            return f"Room to go on, of two simulated continuations: {room}. Plan again as waves arrive."
         room = f"{plural(best.room, 'further release')} of a simulated continuation could be published, too"
         return f"Room to go on: {room} (a guess: people come, go and change as they did so far)."
 

@@ -16,13 +16,15 @@ from reissue.data.table import Table
 from reissue.errors import InputError
 from reissue.publishing.plan.continuation import Dynamics, continued
 from reissue.publishing.plan.outcome import Outcome, Plan, Verdict, ordered
-from reissue.publishing.plan.rehearsal import LIGHT, Rehearsal, first_loss, rehearse
+from reissue.publishing.plan.rehearsal import Rehearsal, first_loss, rehearse
 from reissue.publishing.plan.settings import Limits, Setting, sensible
 from reissue.publishing.plan.waves import Waves, read_waves
 from reissue.schema import Schema
 
 __all__ = ["Progress", "plan"]
 
+_SMALL = 5_000
+"""Waves of so many rows together are continued twice: of few people chance makes more."""
 _SIMULATED = 4
 """Waves that are simulated after a single one."""
 _TIME = "The time was up: not tried to the end: {untried}. More time (`budget`) may find more."
@@ -60,7 +62,10 @@ class _Search:
     waiting: list[Setting] = field(default_factory=list)
     recommended: Outcome | None = None
     started: float = field(default_factory=time.monotonic)
-    further: tuple[Table, ...] = ()
+    further: tuple[tuple[Table, ...], ...] = ()
+    """Simulated continuations."""
+    second: Outcome | None = None
+    """The cheapest that has room in one of two continuations, should none have it in both."""
 
     def run(self, settings: Sequence[Setting]) -> str:
         """Try settings; returns why it stopped early, or nothing."""
@@ -93,7 +98,7 @@ class _Search:
         self.waiting.sort(key=lambda setting: costs[setting.name])
 
     def _try(self, setting: Setting) -> None:
-        rehearsal = Rehearsal.of(setting, self.waves.schema, self.limits)
+        rehearsal = Rehearsal.of(setting, self.waves, self.limits)
         for table in self.waves.tables:
             self._watch(setting)
             rehearsal = rehearse(rehearsal, [table], lambda: None)
@@ -105,12 +110,21 @@ class _Search:
 
     def _room(self, setting: Setting, rehearsal: Rehearsal) -> None:
         """Whether as many simulated waves could be published, too: then nothing costs less."""
-        further = rehearse(replace(rehearsal, effort=LIGHT), self.further, lambda: self._watch(setting))
-        room = len(further.steps) - len(self.waves.tables) - further.over
-        outcome = replace(self.outcomes[setting.name], room=room, seconds=further.seconds)
+        seconds, rooms = rehearsal.seconds, []
+        for tables in self.further:
+            further = rehearse(rehearsal.guessed(), tables, lambda: self._watch(setting))
+            refused = further.verdict == Verdict.EXPOSED
+            rooms.append(len(further.steps) - len(self.waves.tables) - refused)
+            seconds += further.seconds - rehearsal.seconds
+            if further.over:
+                break
+        outcome = replace(self.outcomes[setting.name], room=min(rooms, default=0), seconds=seconds)
         self.outcomes[setting.name] = outcome
-        if not further.over:
+        passed = [room == len(tables) for room, tables in zip(rooms, self.further, strict=False)]
+        if all(passed):
             self.recommended = outcome
+        elif passed[0] and self.second is None:
+            self.second = outcome
 
     def _watch(self, setting: Setting) -> None:
         """Say how far it is; stop when the time is up."""
@@ -150,7 +164,8 @@ def plan(
     `waves` are dataframes or files in order of time. Of a single one the others are simulated by `dynamics` (how many
     come, go and change), and all that follows is marked as a guess. `budget` is how many seconds it may take: the
     cheapest settings come first, and what was not tried is told. It can be interrupted: what was found is returned.
-    `further` is how many releases there must be room for; as many again as there are waves by default.
+    `further` is how many releases there must be room for; as many again as there are waves by default,
+    none beyond those that are simulated anyway.
     """
     limits = limits or Limits()
     if budget is not None and budget <= 0:
@@ -163,15 +178,16 @@ def plan(
         raise InputError("How many come, go and change is stated for a single wave only; several show it themselves.")
     known = given.with_updates()
     search = _Search(known, limits, budget, progress)
-    room = len(known.tables) if further is None else further
-    search.further = continued(known, room, rng).tables[len(known.tables) :]
+    room = (0 if guess else len(known.tables)) if further is None else further
+    times = 2 if sum(table.rows for table in known.tables) < _SMALL else 1
+    search.further = tuple(continued(known, room, rng).tables[len(known.tables) :] for _ in range(times))
     stopped = search.run(sensible(known) if settings is None else settings)
     return Plan(
         limits,
         known.sentences,
         len(known.tables),
         ordered(list(search.outcomes.values())),
-        search.recommended,
+        search.recommended or search.second,
         room,
         guess,
         tuple(setting for setting in search.waiting if setting.name not in search.outcomes),

@@ -27,17 +27,28 @@ from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.utility import compare
 
-__all__ = ["LIGHT", "Rehearsal", "first_loss", "rehearse"]
+__all__ = ["Rehearsal", "first_loss", "rehearse"]
 
-EFFORT = Effort(story=False, scaling=Scaling(sweeps=20))
-"""Of the attack on a wave: half of what the gate takes, and no story."""
-LIGHT = replace(EFFORT, window=4)
-"""On waves that are guesses anyway."""
+_FULL = Effort(story=False)
+_HALF = Effort(story=False, scaling=Scaling(sweeps=20))
+"""Half of the gate's sweeps: where values change and tables are large that is near enough (measured: a tenth fewer)."""
+_LARGE = 5_000
+"""Rows of all waves together."""
+_WINDOW = 4
+"""Of waves that are guesses anyway so many stay whole."""
+_MARGIN = 0.95
+"""Of the limit: what just stays below it in rehearsal would not leave room for other chances."""
+_FEWER = 0.7
+"""Of the counterfeits that are allowed, for the same reason: later releases may need more."""
 _WIDEST = 0.4
 """Where mending would widen more rows than this share, larger groups for everyone cost less."""
 _QUERIES = 200
 _SEED = 1
 """The same random queries for every setting, so that they can be compared."""
+
+
+class _TooManyError(NotMetError):
+    """More counterfeits than allowed: seen before anything is attacked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +74,7 @@ class _Wave(Attempt):
     number: int
     earlier: tuple[Release, ...]
     state: State | None
-    effort: Effort = EFFORT
+    effort: Effort
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
         """The release, knowing what went before."""
@@ -73,7 +84,7 @@ class _Wave(Attempt):
             more |= {"memory": self.earlier[-1].draft.memory if self.earlier else {}, "newcomers": True}
         elif "after" in method.options:
             more["after"] = self._after(accepts_history=method.accepts_history)
-        return anonymize(
+        release = anonymize(
             self.table,
             self.schema,
             policy.require,
@@ -84,6 +95,10 @@ class _Wave(Attempt):
             progress=progress,
             **more,
         )
+        real = release.table.rows - release.suppressed
+        if release.counterfeits > (policy.counterfeits or 0) * real:
+            raise _TooManyError(f"It needs {release.counterfeits:,} counterfeits for {real:,} records.")
+        return release
 
     def _after(self, *, accepts_history: bool) -> Any:
         last = self.earlier[-1].draft.memory if self.earlier else {}
@@ -118,13 +133,20 @@ class Rehearsal:
     earlier: tuple[Release, ...] = field(default=(), repr=False)
     state: State | None = field(default=None, repr=False)
     seconds: float = 0.0
-    effort: Effort = EFFORT
+    effort: Effort = _FULL
 
     @classmethod
-    def of(cls, setting: Setting, schema: Schema, limits: Limits) -> "Rehearsal":
-        """Before the first wave."""
-        schema = replace(schema, policy=setting.policy(limits))
-        return cls(setting, schema, Policy.of(schema))
+    def of(cls, setting: Setting, waves: Waves, limits: Limits) -> "Rehearsal":
+        """Before the first wave; against a limit that is a little lower."""
+        lower = limits.limit * _MARGIN if limits.limit < 1 else 1.0
+        fewer = limits.counterfeits * _FEWER
+        schema = replace(waves.schema, policy=setting.policy(replace(limits, limit=lower, counterfeits=fewer)))
+        many = sum(table.rows for table in waves.tables) > _LARGE
+        return cls(setting, schema, Policy.of(schema), effort=_HALF if many and waves.changing else _FULL)
+
+    def guessed(self) -> "Rehearsal":
+        """The same on waves that are simulated: less work for each."""
+        return replace(self, effort=replace(_HALF, window=_WINDOW))
 
     @property
     def over(self) -> bool:
@@ -146,6 +168,8 @@ class Rehearsal:
         )
         try:
             wave, release, found = make_and_mend(wave, _Wave.attack, widest=_WIDEST)
+        except _TooManyError as problem:
+            return self.stopped(Verdict.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:
             return self.stopped(Verdict.IMPOSSIBLE, str(problem), started)
         step = _step(wave, release, found, table, time.process_time() - started)
@@ -154,8 +178,6 @@ class Rehearsal:
             return made.stopped(Verdict.IMPOSSIBLE, found.finding.sentence, started)
         if step.exposed:
             return made.stopped(Verdict.EXPOSED, found.finding.sentence, started)
-        if step.counterfeits > (self.policy.counterfeits or 0) * step.published:
-            return made.stopped(Verdict.TOO_COSTLY, "It needs more counterfeits than allowed.", started)
         earlier = (*self.earlier, release)[-1 if find(self.policy.method).stateful else 0 :]
         seconds = self.seconds + time.process_time() - started
         return replace(made, earlier=earlier, state=found.state, seconds=seconds)
@@ -182,9 +204,17 @@ def rehearse(rehearsal: Rehearsal, tables: Sequence[Table], watch: Callable[[], 
 
 def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | str:
     """What the first wave would lose by itself; or why the method cannot publish it."""
-    rehearsal = Rehearsal.of(setting, waves.schema, limits)
+    rehearsal = Rehearsal.of(setting, waves, limits)
     table = replace(waves.tables[0], schema=rehearsal.schema)
-    wave = _Wave(table=table, policy=rehearsal.policy, schema=rehearsal.schema, number=1, earlier=(), state=None)
+    wave = _Wave(
+        table=table,
+        policy=rehearsal.policy,
+        schema=rehearsal.schema,
+        number=1,
+        earlier=(),
+        state=None,
+        effort=_FULL,
+    )
     try:
         release = wave.anonymize(lambda _: None)
     except (InputError, NotMetError) as problem:

@@ -47,6 +47,7 @@ class Setting:
         return {**section, "knowledge": limits.knowledge, "attacks": ["joint"]}
 
 
+_FILLED = {"ineligible": "counterfeits"}
 _SIZES = ((5, 2), (5, 3), (8, 4), (12, 4), (20, 4), (35, 5), (60, 5), (100, 6))
 """Rows and values of a group, growing."""
 
@@ -57,15 +58,17 @@ def sensible(waves: Waves) -> list[Setting]:
     settings = [Setting("pool", "k=5 & l=3")] if waves.values >= 3 else []
     settings += [Setting("pool", _require(k, values, waves)) for k, values in _SIZES if k <= waves.fewest / 2]
     if waves.steady:
-        settings += [Setting("invariance", f"m-unique={m}") for m in (2, 3, 5) if m <= most]
-        settings += [Setting("equivalence", f"simple-l={m}", {"e": 3}) for m in (2, 3) if m <= most]
+        # Few newcomers hardly ever have values that balance: counterfeits then do.
+        settings += [Setting("invariance", f"m-unique={m}", _FILLED) for m in (2, 3, 5) if m <= most]
+        settings += [Setting("equivalence", f"simple-l={m}", {"e": 3, **_FILLED}) for m in (2, 3) if m <= most]
     if waves.growing:
         settings += [Setting("correspondence", _require(k, 2, waves)) for k in (5, 10, 20) if k <= waves.fewest / 2]
     if waves.providers > 1 and not waves.changing:
         settings += [Setting("providers", f"k={k}", {"m": 1}) for k in (5, 10) if k <= waves.fewest / 2]
     if waves.changing:
-        options = {"risk": 0.7, "ineligible": "counterfeits"}
-        settings += [Setting("distinct", f"m-unique={m}", options) for m in (3, 5) if m <= waves.values]
+        settings += [
+            Setting("distinct", f"m-unique={m}", {"risk": 0.7, **_FILLED}) for m in (3, 5) if m <= waves.values
+        ]
     if "cohorts" in known:
         settings += _cohorts(waves, set(known["cohorts"].options))
     return list({setting.name: setting for setting in settings}.values())

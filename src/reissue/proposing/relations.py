@@ -1,0 +1,117 @@
+"""Columns that say the same as others, or tell a sensitive one; columns that are empty in a wave; values too frequent.
+
+A copy, a logarithm or a coarser version of a column beside the column itself makes every generalization useless: who
+reads the one knows the other. Numbers are compared by their order, everything else by what one value says about the
+other column's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from reissue.proposing.propose import Guess
+from reissue.schema import Role
+from reissue.words import plural
+
+__all__ = ["empty_somewhere", "frequent_values", "without_copies"]
+
+_ROWS = 20_000
+"""So many rows are enough to see it."""
+_COLUMNS = 60
+_TOLD = 0.99
+"""The share of rows whose value the other column must tell."""
+_SAME = 0.9999
+"""The rank correlation from which two numbers are one."""
+_OFTEN = 3
+"""Rows of a value, on average, without which nothing can be said about what it tells."""
+_DULL = 0.9
+"""Where one value is more of a column than this, telling it is no feat."""
+
+
+def without_copies(frame: pl.DataFrame, guesses: Sequence[Guess]) -> tuple[Guess, ...]:
+    """The guesses with derived columns dropped: the later of two that say the same, and what tells a sensitive one."""
+    some = frame.head(_ROWS)
+    made = {guess.column: guess for guess in guesses}
+    open_to = [guess.column for guess in guesses if guess.role in {Role.QUASI, Role.SENSITIVE, Role.KEEP}][:_COLUMNS]
+    for place, name in enumerate(open_to):
+        for other in open_to[:place]:
+            if Role.DROP in {made[name].role, made[other].role}:
+                continue
+            found = _derived(some, made[other], made[name])
+            if found is not None:
+                made[found.column] = found
+    return tuple(made[guess.column] for guess in guesses)
+
+
+def _derived(frame: pl.DataFrame, first: Guess, second: Guess) -> Guess | None:
+    """The one of two columns that is to be dropped, and why; None where both say something of their own."""
+    there, back = _tells(frame, first.column, second.column), _tells(frame, second.column, first.column)
+    secret = {first.column: first.role == Role.SENSITIVE, second.column: second.role == Role.SENSITIVE}
+    if there and back:
+        gone, kept = (first, second) if secret[second.column] and not secret[first.column] else (second, first)
+        return _dropped(gone, f"it says the same as '{kept.column}': a copy of it, or computed from it")
+    if there and secret[second.column] and not secret[first.column]:
+        return _dropped(first, f"it tells '{second.column}', which is sensitive")
+    if back and secret[first.column] and not secret[second.column]:
+        return _dropped(second, f"it tells '{first.column}', which is sensitive")
+    if there and not secret[second.column]:
+        return _dropped(second, f"it follows from '{first.column}': a coarser version of it")
+    if back and not secret[first.column]:
+        return _dropped(first, f"it follows from '{second.column}': a coarser version of it")
+    return None
+
+
+def _dropped(guess: Guess, why: str) -> Guess:
+    return Guess(guess.column, Role.DROP, why)
+
+
+def _tells(frame: pl.DataFrame, one: str, other: str) -> bool:
+    """Whether a value of one column tells that of the other, nearly always."""
+    pair = frame.select(pl.col(one).alias("a"), pl.col(other).alias("b")).drop_nulls()
+    if pair.height < _OFTEN or pair["b"].n_unique() < 2:
+        return False
+    if all(pair[name].dtype.is_numeric() for name in "ab") and pair["a"].n_unique() > pair.height / _OFTEN:
+        return abs(float(pair.select(pl.corr("a", "b", method="spearman")).item() or 0.0)) > _SAME
+    if pair["a"].n_unique() > pair.height / _OFTEN or _largest(pair["b"]) > _DULL * pair.height:
+        return False
+    most = pair.group_by("a", "b").len().group_by("a").agg(pl.col("len").max())
+    return int(most["len"].sum()) >= _TOLD * pair.height
+
+
+def _largest(column: pl.Series) -> int:
+    """How often the most frequent value occurs."""
+    return int(column.value_counts()["count"].to_numpy().max())
+
+
+def empty_somewhere(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) -> tuple[Guess, ...]:
+    """The guesses with columns dropped that a wave lacks, or that are empty in one."""
+    made = []
+    for guess in guesses:
+        lacking = [place for place, frame in enumerate(frames, start=1) if guess.column not in frame.columns]
+        empty = [
+            place
+            for place, frame in enumerate(frames, start=1)
+            if guess.column in frame.columns and frame[guess.column].null_count() == frame.height
+        ]
+        if lacking and guess.role != Role.DROP:
+            guess = Guess(guess.column, Role.DROP, f"wave {lacking[0]} does not have it")  # noqa: PLW2901
+        elif empty and guess.role != Role.DROP:
+            guess = Guess(guess.column, Role.DROP, f"it is empty in wave {empty[0]}")  # noqa: PLW2901
+        made.append(guess)
+    return tuple(made)
+
+
+def frequent_values(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) -> tuple[Guess, ...]:
+    """Of sensitive columns also how many values a group can show at the same share, by the most frequent one."""
+    made = []
+    for guess in guesses:
+        columns = [frame[guess.column] for frame in frames if guess.column in frame.columns and frame.height]
+        if guess.role == Role.SENSITIVE and columns:
+            share = max(_largest(column) / len(column) for column in columns)
+            most = int(1 / share + 1e-9)
+            told = f"simple-l={most} is the most that releases can meet" if most > 1 else "no simple-l can be met"
+            values = plural(min(column.n_unique() for column in columns), "value")
+            guess = replace(guess, why=f"{guess.why}; {values}, the most frequent has {share:.0%}: {told}")  # noqa: PLW2901
+        made.append(guess)
+    return tuple(made)

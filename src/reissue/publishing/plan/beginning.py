@@ -1,0 +1,96 @@
+"""The beginning of a series: a schema proposed from its waves, and the policy that a plan on them recommends."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reissue.errors import InputError, nearest_column
+from reissue.proposing.propose import Guess, as_toml, propose, propose_file
+from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
+from reissue.publishing.plan.outcome import Plan
+from reissue.publishing.plan.plan import Progress, plan
+from reissue.publishing.plan.policy_text import policy_toml
+from reissue.schema import Role, Schema
+
+__all__ = ["Beginning", "begin_series"]
+
+_NO_SENSITIVE = (
+    "No policy was proposed: say which column nobody should learn about a person (`--sensitive COLUMN`), and the waves "
+    "there are will be planned with."
+)
+_NO_PERSON = "No policy was proposed: a plan follows people, and no column tells them apart in every wave."
+_ONE_WAVE = (
+    "The policy is a guess: only one wave was there. When the second is, plan again on what is real: "
+    "`reissue plan WAVE1 WAVE2 --schema SCHEMA --write --force`, before the second release."
+)
+_FIRST = (
+    "For a policy: `reissue plan WAVE... --schema SCHEMA --write`; with one wave it is a guess, with two it is not."
+)
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What was proposed."""
+
+    rows: int
+    guesses: tuple[Guess, ...]
+    text: str
+    """The schema file, with the policy at its end if there is one."""
+    plan: Plan | None
+    advice: tuple[str, ...]
+    """What is to be done next, in sentences."""
+
+
+def begin_series(
+    waves: Sequence[Path],
+    *,
+    title: str,
+    sensitive: Sequence[str] = (),
+    folder: Path = Path(),
+    delimiter: str = ",",
+    budget: float | None = None,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Beginning:
+    """Guess the schema from all waves; where it is known who is who and what is sensitive, plan the policy.
+
+    With several waves the plan is made on them; with a single one only if `sensitive` is named, and as a guess.
+    """
+    frames = [propose_file(path, delimiter=delimiter)[0] for path in waves]
+    guesses = _confirmed(empty_somewhere(frames, propose(frames[0])), sensitive, several=len(waves) > 1)
+    guesses = frequent_values(frames, without_copies(frames[0], guesses))
+    text = as_toml(guesses, title)
+    unready = _unready(guesses)
+    if len(waves) == 1 and not sensitive:
+        return Beginning(frames[0].height, guesses, text, None, (_FIRST,))
+    if unready:
+        return Beginning(frames[0].height, guesses, text, None, (unready,))
+    made = plan(list(waves), Schema.loads(text, folder), budget=budget, delimiter=delimiter, progress=progress)
+    policy = policy_toml(made)
+    advice = (*made.sentences, *([_ONE_WAVE] if made.guess and policy else []))
+    return Beginning(frames[0].height, guesses, text + ("\n" + policy if policy else ""), made, advice)
+
+
+def _confirmed(guesses: Sequence[Guess], sensitive: Sequence[str], *, several: bool) -> tuple[Guess, ...]:
+    """With the named columns as the sensitive ones; of several waves the only plausible one, if none is named."""
+    names = [guess.column for guess in guesses]
+    for name in sensitive:
+        if name not in names:
+            raise InputError(f"There is no column '{name}' to be sensitive." + nearest_column(name, names))
+    plausible = [guess.column for guess in guesses if guess.role == Role.SENSITIVE]
+    chosen = list(sensitive) or (plausible if several and len(plausible) == 1 else [])
+    why = "named as sensitive" if sensitive else "plausible by its name, and the only one: taken as sensitive"
+    return tuple(
+        Guess(guess.column, Role.SENSITIVE, why)
+        if guess.column in chosen
+        else replace(guess, role=Role.DROP, why=f"{guess.why}; not named as sensitive", confirm=False)
+        if chosen and guess.confirm
+        else guess
+        for guess in guesses
+    )
+
+
+def _unready(guesses: Sequence[Guess]) -> str:
+    """Why a plan cannot be made; nothing if it can."""
+    if not any(guess.role == Role.SENSITIVE and not guess.confirm for guess in guesses):
+        return _NO_SENSITIVE
+    return "" if any(guess.role == Role.IDENTIFIER for guess in guesses) else _NO_PERSON
