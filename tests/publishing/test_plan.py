@@ -158,6 +158,16 @@ def test_no_setting_asks_for_more_values_than_the_waves_have() -> None:
     assert all("l=" not in one.require for one in sensible(read_waves(frames, SCHEMA)) if one.method == "pool")
 
 
+def test_where_one_value_is_frequent_a_share_below_the_limit_is_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    frames = [
+        frame.with_columns(disease=pl.Series(rng.choice(["flu", "ulcer", "HIV"], frame.height, p=[0.45, 0.35, 0.2])))
+        for frame in months(100, 2)
+    ]
+    assert "k=10 & confidence=0.6" in {one.require for one in sensible(read_waves(frames, SCHEMA))}
+    assert not any("confidence" in one.require for one in sensible(read_waves(months(), SCHEMA)))
+
+
 def test_a_continuation_is_like_the_waves() -> None:
     waves = read_waves(months(600, 3), SCHEMA)
     longer = continued(waves, 3, np.random.default_rng(0))

@@ -181,7 +181,7 @@ def plan(
     room = (0 if guess else len(known.tables)) if further is None else further
     times = 2 if sum(table.rows for table in known.tables) < _SMALL else 1
     search.further = tuple(continued(known, room, rng).tables[len(known.tables) :] for _ in range(times))
-    stopped = search.run(sensible(known) if settings is None else settings)
+    stopped = search.run(sensible(known, limits) if settings is None else settings)
     return Plan(
         limits,
         known.sentences,

@@ -47,16 +47,20 @@ class Setting:
         return {**section, "knowledge": limits.knowledge, "attacks": ["joint"]}
 
 
+_OWN = 0.65
+"""Of the counterfeits that are allowed: what a method that watches them itself is given."""
 _FILLED = {"ineligible": "counterfeits"}
 _SIZES = ((5, 2), (5, 3), (8, 4), (12, 4), (20, 4), (35, 5), (60, 5), (100, 6))
 """Rows and values of a group, growing."""
 
 
-def sensible(waves: Waves) -> list[Setting]:
+def sensible(waves: Waves, limits: Limits | None = None) -> list[Setting]:
     """Every setting that fits the situation."""
+    limits = limits or Limits()
     known, most = registered(), int(1 / waves.largest_share + 1e-9)
     settings = [Setting("pool", "k=5 & l=3")] if waves.values >= 3 else []
     settings += [Setting("pool", _require(k, values, waves)) for k, values in _SIZES if k <= waves.fewest / 2]
+    settings += _skewed(waves, limits.limit)
     if waves.steady:
         # Few newcomers hardly ever have values that balance: counterfeits then do.
         settings += [Setting("invariance", f"m-unique={m}", _FILLED) for m in (2, 3, 5) if m <= most]
@@ -70,13 +74,26 @@ def sensible(waves: Waves) -> list[Setting]:
             Setting("distinct", f"m-unique={m}", {"risk": 0.7, **_FILLED}) for m in (3, 5) if m <= waves.values
         ]
     if "cohorts" in known:
-        settings += _cohorts(waves, set(known["cohorts"].options))
+        settings += _cohorts(waves, set(known["cohorts"].options), limits)
     return list({setting.name: setting for setting in settings}.values())
 
 
-def _cohorts(waves: Waves, options: set[str]) -> list[Setting]:
-    """Cohorts that may grow more or less."""
-    grown: list[dict[str, Any]] = [{"grow": grow} for grow in (0.3, 0.6)] if "grow" in options else [{}]
+def _skewed(waves: Waves, limit: float) -> list[Setting]:
+    """Where one value is so frequent that equal shares cost too much: no value above a share below the limit."""
+    asked = [(k, round(part * limit, 2)) for k, part in ((5, 0.8), (10, 0.8), (10, 0.7), (20, 0.7))]
+    fits = waves.largest_share > 1 / 3
+    return [
+        Setting("pool", f"k={k} & confidence={share:g}")
+        for k, share in asked
+        if fits and waves.largest_share < share - 0.02 and k <= waves.fewest / 2
+    ]
+
+
+def _cohorts(waves: Waves, options: set[str], limits: Limits) -> list[Setting]:
+    """Cohorts that may grow more or less, and stay below the counterfeits that are allowed by themselves."""
+    grown: list[dict[str, Any]] = [{"grow": grow} for grow in (0.3, 0.6, 1.0)] if "grow" in options else [{}]
+    if "counterfeits" in options:
+        grown = [{**some, "counterfeits": round(_OWN * limits.counterfeits, 3)} for some in grown]
     asked = [_require(5, values, waves) for values in (3, 4)]
     return [Setting("cohorts", require, some) for require in asked for some in grown]
 
