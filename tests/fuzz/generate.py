@@ -352,7 +352,7 @@ def _policy(rng: random.Random) -> tuple[str, str, str, float]:
     if rng.random() < 0.08:
         lines += [
             rng.choice(
-                ['require = "k=2"', "suppress = 2", 'method = "none"', "attacks = 3", 'collude = "x"', "risk = nan"]
+                ['require = "k=2"', "suppress = 2", 'method = "none"', "attacks = 3", 'collude = "x"', "limit = nan"]
             )
         ]
     return "\n".join(line for line in lines if line), require, method, suppress

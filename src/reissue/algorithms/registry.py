@@ -220,11 +220,11 @@ def register(algorithm: Algorithm) -> None:
 
 
 def registered() -> dict[str, Algorithm]:
-    """All methods by name."""
+    """All methods by name, in the order of their names."""
     for module in BUILT_IN.values():
         import_module(module)
     load_plugins(GROUP, _REGISTRY)
-    return dict(_REGISTRY)
+    return dict(sorted(_REGISTRY.items()))
 
 
 def known(name: object) -> Algorithm | None:

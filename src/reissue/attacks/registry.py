@@ -134,11 +134,11 @@ def _register(attack: Attack) -> None:
 
 
 def registered() -> dict[str, Attack]:
-    """All attacks by name."""
+    """All attacks by name, in the order of their names."""
     for module in BUILT_IN.values():
         import_module(module)
     load_plugins(GROUP, _REGISTRY)
-    return dict(_REGISTRY)
+    return dict(sorted(_REGISTRY.items()))
 
 
 def find(name: str) -> Attack:
