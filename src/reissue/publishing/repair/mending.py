@@ -175,10 +175,10 @@ def _mended(attempt: A, release: Release, found: Attacked) -> tuple[A, Release] 
 
 
 def _broken(attempt: Attempt, release: Release, exposed: Ints) -> Bools:
-    """The rows to be mended: those of the exposed people, and of all who must be left out with them if that fails."""
+    """The rows to be mended: those of the exposed people, and of all who must be left out with them."""
     broken, ids = attempt.mentioned(exposed), attempt.table.ids
     others = find(attempt.policy.method).left_out_with
-    if others is None or ids is None or (broken.any() and not attempt.repairs.left_out):
+    if others is None or ids is None:
         return broken
     return others(release, pl.Series(exposed).cast(ids.dtype))
 
