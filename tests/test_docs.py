@@ -80,9 +80,11 @@ def test_the_readmes_commands_run(tmp_path: Path) -> None:
     next(people.months(1)).write_csv(tmp_path / "patients.csv")
     for name, month in zip(("jan", "feb", "mar"), people.months(3), strict=True):
         reissue.anonymize(month, synth.schema(), "k=5", seed=1).write(str(tmp_path / f"{name}.csv"))
+    for number, wave in enumerate(people.months(2), 1):
+        wave.write_csv(tmp_path / f"wave{number}.csv")
     for block in blocks(ROOT / "README.md", "sh")[1:]:
         shell(block, tmp_path)
-    assert all((tmp_path / name).is_file() for name in ("release.csv", "out.html", "first.csv"))
+    assert all((tmp_path / name).is_file() for name in ("release.csv", "out.html", "first.csv", "plan.html"))
 
 
 def test_the_tutorials_commands_run_and_print_what_the_pages_show(tmp_path: Path) -> None:

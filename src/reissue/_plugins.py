@@ -1,6 +1,7 @@
-"""Plug-ins: attacks, methods and requirements of other packages, found by the entry points that they declare.
+"""Registries: what is built in, and plug-ins, found by the entry points that other packages declare.
 
-An entry point is named as what it brings, and its module registers that when it is imported:
+An entry point is named as the attack, method or requirement that it brings; its module registers that when it is
+imported:
 
     [project.entry-points."reissue.attacks"]
     shadow = "my_package.shadow"
@@ -12,12 +13,40 @@ error, whoever lists everything gets it as a warning.
 import warnings
 from collections.abc import Mapping, MutableMapping
 from functools import cache
-from importlib import metadata
-from typing import Any
+from importlib import import_module, metadata
+from typing import Any, TypeVar
 
-from reissue.errors import InputError
+from reissue.errors import InputError, nearest
 
-__all__ = ["load_plugin", "load_plugins", "plugin_names"]
+__all__ = ["all_registered", "find_registered", "keep_registered", "load_plugin", "load_plugins"]
+
+T = TypeVar("T")
+
+
+def keep_registered(name: str, thing: T, kind: str, built_in: Mapping[str, str], known: MutableMapping[str, T]) -> None:
+    """Keep a method or an attack under its name. Nobody replaces a built-in one, whose module `built_in` names."""
+    if name in built_in:
+        import_module(built_in[name])  # while that is imported itself, this does nothing
+        if name in known:
+            raise InputError(f"There is a built-in {kind} '{name}'. Choose another name.")
+    known[name] = thing
+
+
+def all_registered(group: str, built_in: Mapping[str, str], known: MutableMapping[str, T]) -> dict[str, T]:
+    """Everything by name, in the order of names, whatever was imported first."""
+    for module in built_in.values():
+        import_module(module)
+    load_plugins(group, known)
+    return dict(sorted(known.items()))
+
+
+def find_registered(name: str, kind: str, group: str, built_in: Mapping[str, str], known: MutableMapping[str, T]) -> T:
+    """What has this name; a built-in one is imported when it is asked for."""
+    if name not in known and name in built_in:
+        import_module(built_in[name])
+    if name not in known and not load_plugin(group, name, known):
+        raise InputError(f"There is no {kind} '{name}'." + nearest(name, {*known, *built_in, *_points(group)}))
+    return known[name]
 
 
 @cache
@@ -27,11 +56,6 @@ def _points(group: str) -> Mapping[str, tuple[metadata.EntryPoint, ...]]:
     for point in metadata.entry_points(group=group):
         found[point.name] = (*found.get(point.name, ()), point)
     return found
-
-
-def plugin_names(group: str) -> set[str]:
-    """What plug-ins of a group are called, whether or not they can be loaded."""
-    return set(_points(group))
 
 
 def load_plugin(group: str, name: str, known: MutableMapping[str, Any]) -> bool:

@@ -9,8 +9,8 @@ from reissue._arrays import Ints
 from reissue.algorithms.cohorts.companions import companions
 from reissue.data.table import Table
 from reissue.policy import Policy
-from reissue.publishing.anonymize import anonymize
 from reissue.publishing.repair.mending import Attempt, make_and_mend
+from reissue.release.memory import Memory
 from reissue.release.release import Release
 from tests.algorithms.test_cohorts import SCHEMA, stream
 
@@ -19,10 +19,11 @@ from tests.algorithms.test_cohorts import SCHEMA, stream
 class Once(Attempt):
     """The first release of a series."""
 
-    def anonymize(self, progress: Callable[[float], None]) -> Release:
-        made = anonymize(self.table, SCHEMA, self.policy.require, method="cohorts", suppress=self.suppress, seed=1)
-        progress(1.0)
-        return made
+    def memory(self) -> Memory:
+        return {}
+
+    def after(self, *, accepts_history: bool) -> None:
+        return None
 
     def seed(self) -> int:
         return 1
@@ -38,7 +39,7 @@ class Found:
 
 def test_the_whole_cohort_of_an_exposed_person_is_left_out_at_once() -> None:
     policy = Policy.of(replace(SCHEMA, policy={"require": "k=3 & l=2", "method": "cohorts", "suppress": 0.5}))
-    attempt = Once(table=Table.read(stream(7)[0], SCHEMA), policy=policy)
+    attempt = Once(table=Table.read(stream(7)[0], SCHEMA), schema=SCHEMA, policy=policy)
     ids = attempt.table.ids
     assert ids is not None
     together = companions(attempt.anonymize(lambda _: None), ids[:1])

@@ -197,11 +197,17 @@ def test_bad_waves_are_refused() -> None:
 
 
 def test_the_frontier_holds_what_no_other_setting_beats() -> None:
-    def outcome(name: str, loss: float, exposed: int, out: int = 0) -> Outcome:
-        step = Step(100, 100, loss, 0.0, 0.0, 0, out, 0, exposed, 0.5, "register", 0.0)
-        return Outcome(Setting("pool", name), (step,), Verdict.WITHSTOOD)
+    def outcome(name: str, loss: float, risk: float, out: int = 0, *, ended: Verdict = Verdict.WITHSTOOD) -> Outcome:
+        step = Step(100, 100, loss, 0.0, 0.0, 0, out, 0, 0, risk, "register", 0.0)
+        return Outcome(Setting("pool", name), (step,), ended)
 
-    some = (outcome("a", 0.1, 5), outcome("b", 0.2, 0), outcome("c", 0.3, 0), outcome("d", 0.05, 9, 9))
+    some = (
+        outcome("a", 0.1, 0.5),
+        outcome("b", 0.2, 0.2),
+        outcome("c", 0.3, 0.2),
+        outcome("d", 0.05, 0.7, 9),
+        outcome("given up", 0.01, 0.1, ended=Verdict.TOO_COSTLY),
+    )
     made = Plan(Limits(), (), 1, some, None, 1)
     assert {one.setting.require for one in made.frontier} == {"a", "b", "d"}
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Ints
-from reissue._plugins import load_plugin, load_plugins, plugin_names
+from reissue._plugins import all_registered, find_registered, keep_registered
 from reissue.data.table import Table
 from reissue.errors import InputError, nearest
 from reissue.release.release import Draft, Release
@@ -212,19 +211,12 @@ def algorithm(
 
 def register(algorithm: Algorithm) -> None:
     """Register a method. Nobody replaces a built-in one."""
-    if algorithm.name in BUILT_IN:
-        import_module(BUILT_IN[algorithm.name])  # while that is imported itself, this does nothing
-        if algorithm.name in _REGISTRY:
-            raise InputError(f"There is a built-in method '{algorithm.name}'. Choose another name.")
-    _REGISTRY[algorithm.name] = algorithm
+    keep_registered(algorithm.name, algorithm, "method", BUILT_IN, _REGISTRY)
 
 
 def registered() -> dict[str, Algorithm]:
     """All methods by name, in the order of their names."""
-    for module in BUILT_IN.values():
-        import_module(module)
-    load_plugins(GROUP, _REGISTRY)
-    return dict(sorted(_REGISTRY.items()))
+    return all_registered(GROUP, BUILT_IN, _REGISTRY)
 
 
 def known(name: object) -> Algorithm | None:
@@ -237,8 +229,4 @@ def known(name: object) -> Algorithm | None:
 
 def find(name: str) -> Algorithm:
     """The method of this name; a built-in one is imported when it is asked for."""
-    if name not in _REGISTRY and name in BUILT_IN:
-        import_module(BUILT_IN[name])
-    if name not in _REGISTRY and not load_plugin(GROUP, name, _REGISTRY):
-        raise InputError(f"There is no method '{name}'." + nearest(name, {*_REGISTRY, *BUILT_IN, *plugin_names(GROUP)}))
-    return _REGISTRY[name]
+    return find_registered(name, "method", GROUP, BUILT_IN, _REGISTRY)

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, TypeVar
 
-from reissue._plugins import load_plugin, load_plugins, plugin_names
+from reissue._plugins import all_registered, find_registered, keep_registered
 from reissue.attacks.fold import Fold, Run, at_hand
-from reissue.errors import InputError, nearest
 
 __all__ = [
     "Attack",
@@ -126,25 +124,14 @@ def attack(
 
 def _register(attack: Attack) -> None:
     """Keep an attack. Nobody replaces a built-in one."""
-    if attack.name in BUILT_IN:
-        import_module(BUILT_IN[attack.name])  # while that is imported itself, this does nothing
-        if attack.name in _REGISTRY:
-            raise InputError(f"There is a built-in attack '{attack.name}'. Choose another name.")
-    _REGISTRY[attack.name] = attack
+    keep_registered(attack.name, attack, "attack", BUILT_IN, _REGISTRY)
 
 
 def registered() -> dict[str, Attack]:
     """All attacks by name, in the order of their names."""
-    for module in BUILT_IN.values():
-        import_module(module)
-    load_plugins(GROUP, _REGISTRY)
-    return dict(sorted(_REGISTRY.items()))
+    return all_registered(GROUP, BUILT_IN, _REGISTRY)
 
 
 def find(name: str) -> Attack:
     """The attack of this name; a built-in one is imported when it is asked for."""
-    if name not in _REGISTRY and name in BUILT_IN:
-        import_module(BUILT_IN[name])
-    if name not in _REGISTRY and not load_plugin(GROUP, name, _REGISTRY):
-        raise InputError(f"There is no attack '{name}'." + nearest(name, {*_REGISTRY, *BUILT_IN, *plugin_names(GROUP)}))
-    return _REGISTRY[name]
+    return find_registered(name, "attack", GROUP, BUILT_IN, _REGISTRY)

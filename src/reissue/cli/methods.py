@@ -24,7 +24,6 @@ def methods(as_json: JsonOption = False) -> None:
                         "summary": method.summary,
                         "suppresses": method.suppresses,
                         "stateful": method.stateful,
-                        "remembers": method.stateful,  # its name before
                         "options": {
                             option: {"default": its.default, "help": its.help, "choices": its.choices}
                             for option, its in method.options.items()

@@ -176,7 +176,9 @@ def show_plan(made: "Plan") -> None:
     rows = [_row(one, one.setting.name == best, one.setting.name in frontier) for one in made.outcomes]
     title = "A guess: the waves after the first were simulated" if made.guess else ""
     _render.show_table([*_HEADINGS, "left out", "CPU s"], rows, title)
-    _render.say("> recommended; * on the frontier: no other setting is better in every respect.")
+    _render.say(
+        "> recommended; * on the frontier: of those that withstood every wave no other is better in every respect."
+    )
     why = [f"{one.setting.name}: {one.reason}" for one in made.outcomes if one.verdict == "impossible"]
     _render.say(*why[:5])
     _render.say(*made.sentences)

@@ -14,10 +14,9 @@ from reissue.attacks.findings import Finding, Findings
 from reissue.data.identifiers import refuse_strangers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, NotMetError
-from reissue.publishing.anonymize import anonymize
 from reissue.publishing.repair.mending import Attempt, make_and_mend
+from reissue.release.memory import Memory
 from reissue.release.release import Release
-from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.ledger import Ledger, Recorded
@@ -44,7 +43,6 @@ class Candidate(Attempt):
     """A table that is to become the next release."""
 
     ledger: "Ledger"
-    schema: Schema
     identifiers: str | None
     """The form that the table gives identifiers."""
     request: Request
@@ -138,34 +136,24 @@ class Candidate(Attempt):
         refuse_strangers(people.to_numpy(), ids.to_numpy(), changed)
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
-        """The release, by the policy's method, knowing what went before."""
-        from reissue.publishing.earlier_releases import after
+        """The release, or why there is none."""
         from reissue.publishing.refusal import refusal
 
-        policy, method = self.policy, find(self.policy.method)
-        more: dict[str, Any] = dict(policy.options)
-        if "counterfeits" in method.options:
-            more.setdefault("counterfeits", policy.counterfeits)
-        if method.stateful:
-            more["memory"] = self.ledger.memory(self.earlier, self.schema, policy.method)
-            more["newcomers"] = True  # `check` has looked at that
-        elif "after" in method.options:
-            more["after"] = after(self.ledger, self.earlier, self.schema, accepts_history=method.accepts_history)
         try:
-            return anonymize(
-                self.table,
-                self.schema,
-                policy.require,
-                method=policy.method,
-                boxes=policy.boxes,
-                suppress=self.suppress,
-                seed=self.seed(),
-                progress=progress,
-                **more,
-            )
+            return super().anonymize(progress)
         except NotMetError as problem:
             message = str(problem)
-        raise refusal(self.number, [message], Findings(), policy, None)
+        raise refusal(self.number, [message], Findings(), self.policy, None)
+
+    def memory(self) -> Memory:
+        """As the ledger keeps it."""
+        return self.ledger.memory(self.earlier, self.schema, self.policy.method)
+
+    def after(self, *, accepts_history: bool) -> Any:
+        """As the ledger keeps them."""
+        from reissue.publishing.earlier_releases import after
+
+        return after(self.ledger, self.earlier, self.schema, accepts_history=accepts_history)
 
     def seed(self) -> int:
         """The one that was asked for; else from the key, what was published before and the table."""

@@ -117,10 +117,9 @@ class Outcome:
 
     @property
     def measures(self) -> tuple[float, ...]:
-        """Shares exposed, of counterfeits and left out, and the loss: less is better in each."""
+        """The surest link, shares of counterfeits and left out, and the loss: less is better in each."""
         rows = max(self.rows, 1)
-        shares = (self.exposed / max(self.steps[-1].rows, 1), self.counterfeits / rows, self.left_out / rows)
-        return (*shares, self.loss or 0.0)
+        return (self.risk or 0.0, self.counterfeits / rows, self.left_out / rows, self.loss or 0.0)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and lists."""
@@ -158,8 +157,11 @@ class Plan:
 
     @property
     def frontier(self) -> tuple[Outcome, ...]:
-        """The settings that no other one beats in every respect."""
-        some = [one for one in self.outcomes if one.steps]
+        """Of the settings that withstood all waves those that no other one beats in every respect.
+
+        One that was given up on the way is measured over fewer releases: it is compared with nobody.
+        """
+        some = [one for one in self.outcomes if one.verdict == Verdict.WITHSTOOD]
         return tuple(one for one in some if not any(other.beats(one) for other in some))
 
     def as_dict(self) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.policy import Policy
 from reissue.published import read_published
 from reissue.published.series import Series
-from reissue.publishing.anonymize import anonymize
 from reissue.publishing.plan.outcome import Outcome, Step, Verdict
 from reissue.publishing.plan.settings import Limits, Setting
 from reissue.publishing.plan.waves import Waves
 from reissue.publishing.repair.mending import Attempt, make_and_mend
+from reissue.release.memory import Memory
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.utility import compare
@@ -70,38 +70,26 @@ class _Found:
 class _Wave(Attempt):
     """A wave that is to become the next release."""
 
-    schema: Schema
     number: int
     earlier: tuple[Release, ...]
     state: State | None
     effort: Effort
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
-        """The release, knowing what went before."""
-        method, policy = find(self.policy.method), self.policy
-        more: dict[str, Any] = dict(policy.options)
-        if method.stateful:
-            more |= {"memory": self.earlier[-1].draft.memory if self.earlier else {}, "newcomers": True}
-        elif "after" in method.options:
-            more["after"] = self._after(accepts_history=method.accepts_history)
-        release = anonymize(
-            self.table,
-            self.schema,
-            policy.require,
-            method=policy.method,
-            boxes=policy.boxes,
-            suppress=self.suppress,
-            seed=self.seed(),
-            progress=progress,
-            **more,
-        )
+        """The release, unless it costs too much."""
+        release = super().anonymize(progress)
         real = release.table.rows - release.suppressed
-        if release.counterfeits > (policy.counterfeits or 0) * real:
+        if release.counterfeits > (self.policy.counterfeits or 0) * real:
             raise _TooManyError(f"It needs {release.counterfeits:,} counterfeits for {real:,} records.")
         return release
 
-    def _after(self, *, accepts_history: bool) -> Any:
-        last = self.earlier[-1].draft.memory if self.earlier else {}
+    def memory(self) -> Memory:
+        """As the last release left it."""
+        return (self.earlier[-1].draft.memory or {}) if self.earlier else {}
+
+    def after(self, *, accepts_history: bool) -> Any:
+        """The releases, or the last one's memory of them."""
+        last = self.memory()
         if accepts_history and last:
             return last["chains"]
         return [one.tables["release"] for one in self.earlier]

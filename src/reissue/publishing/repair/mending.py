@@ -8,7 +8,7 @@ people themselves are left out, as far as the policy's `suppress` goes. So nobod
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,11 @@ from reissue.algorithms import find
 from reissue.data.table import Table
 from reissue.errors import NotMetError, RequirementError
 from reissue.policy import Policy
+from reissue.publishing.anonymize import anonymize
 from reissue.publishing.repair.joining import Joined, join_groups, joinable
+from reissue.release.memory import Memory
 from reissue.release.release import Release
+from reissue.schema import Schema
 
 __all__ = ["FEW", "Attacked", "Attempt", "Repairs", "make_and_mend"]
 
@@ -84,6 +87,7 @@ class Attempt(ABC):
     """A table that is to become a release: it can be made and attacked, by a ledger or in rehearsal."""
 
     table: Table
+    schema: Schema
     policy: Policy
     repairs: Repairs = field(default_factory=Repairs)
     widened: Bools | None = None
@@ -92,12 +96,38 @@ class Attempt(ABC):
     """The share of what may be left out that the method does not get for itself."""
 
     @abstractmethod
-    def anonymize(self, progress: Callable[[float], None]) -> Release:
-        """Make the release."""
+    def memory(self) -> Memory:
+        """What a stateful method remembers of the releases before."""
+
+    @abstractmethod
+    def after(self, *, accepts_history: bool) -> Any:
+        """The releases before, or what is left of them, for a method that makes the next one after them."""
 
     @abstractmethod
     def seed(self) -> int:
         """What decides everything random, another one in each turn."""
+
+    def anonymize(self, progress: Callable[[float], None]) -> Release:
+        """The release, by the policy's method, knowing what went before."""
+        policy, method = self.policy, find(self.policy.method)
+        more: dict[str, Any] = dict(policy.options)
+        if "counterfeits" in method.options:
+            more.setdefault("counterfeits", policy.counterfeits)
+        if method.stateful:
+            more |= {"memory": self.memory(), "newcomers": True}  # whether hardly anybody returns was looked at before
+        elif "after" in method.options:
+            more["after"] = self.after(accepts_history=method.accepts_history)
+        return anonymize(
+            self.table,
+            self.schema,
+            policy.require,
+            method=policy.method,
+            boxes=policy.boxes,
+            suppress=self.suppress,
+            seed=self.seed(),
+            progress=progress,
+            **more,
+        )
 
     @property
     def rows(self) -> int:
