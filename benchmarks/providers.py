@@ -17,7 +17,7 @@ import polars as pl
 from benchmarks._measure import adult_folder, adult_schema, cpu, one_pass
 from reissue.algorithms import Job, find
 from reissue.data.table import Table
-from reissue.kernels.coalitions.contributions import Given
+from reissue.kernels.coalitions.contributions import Contributions
 from reissue.kernels.coalitions.exact import worst_coalition
 from reissue.kernels.coalitions.group import Group, Oracle
 from reissue.kernels.coalitions.search import STRATEGIES, powers
@@ -79,7 +79,7 @@ def sample(table: Table, records: int, providers: int, seed: int = 0) -> Group:
     values = table.sensitive[rng.permutation(table.rows)[:records]].astype(np.int64)
     gave = rng.choice(providers, records, p=shares(providers))
     gave[:providers] = np.arange(providers)  # nobody gives nothing
-    return Given.of_rows(np.zeros(records, np.int64), gave, values, table.domain).one(0)[0]
+    return Contributions.of_rows(np.zeros(records, np.int64), gave, values, table.domain).one(0)[0]
 
 
 def searches(table: Table, quick: bool) -> Iterator[Row]:

@@ -16,8 +16,8 @@ from benchmarks._measure import cpu, data_folder, one_pass
 from reissue import anonymize
 from reissue.attacks import Knowledge
 from reissue.attacks.updates.attack import risks
-from reissue.kernels.forward_backward import Places
-from reissue.people.histories import Following, follow
+from reissue.kernels.forward_backward import ValueDistributions
+from reissue.people.histories import PersonHistories, link_people
 from reissue.published.series import Series
 from reissue.release.release import Release
 from reissue.schema import Schema
@@ -90,8 +90,8 @@ def publish(tables: list[pl.DataFrame], plan: Schema, requirement: str, method: 
 
 def certain(made: list[Release], plan: Schema) -> tuple[int, int, float]:
     """Values known for certain, all values, and the largest posterior."""
-    following = follow(Series.read(made, plan), Knowledge())
-    found = risks(following, read_updates(plan, following.names))
+    linked = link_people(Series.read(made, plan), Knowledge())
+    found = risks(linked, read_updates(plan, linked.names))
     return int((found.left == 1).sum()), len(found.left), float(found.largest.max())
 
 
@@ -191,9 +191,9 @@ def attack_speed(people: int, releases: int = 12) -> None:
     keys, of_group = np.unique(drawn @ (values ** np.arange(4)), return_inverse=True)
     shown = keys[:, np.newaxis] // values ** np.arange(4) % values
     place = np.repeat(np.arange(len(shown)), 4)
-    places = Places.of(place, shown.ravel(), np.ones(shown.size), len(shown))
-    following = Following(of_group.reshape(-1)[table], places, model.names)
-    seconds, _ = cpu(lambda: risks(following, model))
+    places = ValueDistributions.of(place, shown.ravel(), np.ones(shown.size), len(shown))
+    linked = PersonHistories(of_group.reshape(-1)[table], places, model.names)
+    seconds, _ = cpu(lambda: risks(linked, model))
     print(
         f"Risk of {people:,} people over {releases} releases, all histories different: {seconds:.2f} CPU s", flush=True
     )

@@ -15,9 +15,9 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.updates.attack import risks
 from reissue.errors import InternalError
 from reissue.kernels.chains.history import ChainHistory, add_release
-from reissue.kernels.coalitions.contributions import Given, private
+from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.ledger import Ledger
-from reissue.people.histories import of_members
+from reissue.people.histories import histories_of_members
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import membership
 from reissue.published.series import Series
@@ -29,7 +29,7 @@ from reissue.verify.second_look import _left, confirm, confirm_coalitions, confi
 from tests.attacks.brute import random_history, schema, seeded
 from tests.attacks.carrying import random_groups
 from tests.attacks.test_carry import PLAIN
-from tests.attacks.test_coalition_given import Rows, columns, rows
+from tests.attacks.test_coalition_contributions import Rows, columns, rows
 from tests.attacks.test_coalition_search import DOMAIN, GROWING
 from tests.attacks.test_equivalence_contract import some_bucket
 from tests.ledger.test_after import plan, tables
@@ -89,10 +89,10 @@ def test_buckets_by_the_definition(seed: int, limit: int) -> None:
 @draws(records=rows, m=st.integers(0, 3))
 @settings(deadline=None, max_examples=20)
 def test_coalitions_one_by_one(text: str, records: Rows, m: int) -> None:
-    given, requirement = Given.of_rows(*columns(records), DOMAIN), parse(text)
-    used = np.unique(given.group)
-    fine = bool(private(given, requirement, m)[used].all())
-    assert confirm_coalitions(given, requirement, m, np.random.default_rng(0)) == fine
+    contributions, requirement = Contributions.of_rows(*columns(records), DOMAIN), parse(text)
+    used = np.unique(contributions.group)
+    fine = bool(private(contributions, requirement, m)[used].all())
+    assert confirm_coalitions(contributions, requirement, m, np.random.default_rng(0)) == fine
 
 
 @draws(SEEDS)
@@ -100,14 +100,14 @@ def test_coalitions_one_by_one(text: str, records: Rows, m: int) -> None:
 def test_posteriors_by_whole_histories(seed: int) -> None:
     plain = replace(PLAIN, updates={"order": ["v0", "v1", "v2"]})
     series = Series.read(random_groups(seed, releases=3, changing=True), plain)
-    following = of_members(membership(series, Knowledge(), strangers=False))
-    model = read_updates(plain, following.names)
-    found = risks(following, model)
-    largest = np.zeros(len(following.table))
+    linked = histories_of_members(membership(series, Knowledge(), strangers=False))
+    model = read_updates(plain, linked.names)
+    found = risks(linked, model)
+    largest = np.zeros(len(linked.table))
     np.maximum.at(largest, found.person, found.largest)
-    assert confirm_posteriors(following, model, largest)
+    assert confirm_posteriors(linked, model, largest)
     largest[0] -= 0.01
-    assert not confirm_posteriors(following, model, largest)
+    assert not confirm_posteriors(linked, model, largest)
 
 
 def test_what_is_not_confirmed_is_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from reissue.kernels.chains.chains import Targets
-from reissue.published.groups import Nodes, View, Views
+from reissue.published.groups import PublishedValues, ReleaseCounts, SeriesCounts
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 
@@ -102,11 +102,11 @@ def schema(attributes: int) -> Schema:
     )
 
 
-def views_of(releases: Sequence[Sequence[Record]]) -> Views:
+def views_of(releases: Sequence[Sequence[Record]]) -> SeriesCounts:
     """Releases as an attacker reads them, without the way through frames."""
     names = sorted(NODES, key=lambda name: NODES[name])
     nodes = [
-        Nodes(
+        PublishedValues(
             f"q{place}",
             np.array([NODES[name][0] for name in names], np.int32),
             np.array([NODES[name][1] for name in names], np.int32),
@@ -122,17 +122,17 @@ def views_of(releases: Sequence[Sequence[Record]]) -> Views:
         boxes = sorted({box for box, _, _ in counted})
         group = np.array([boxes.index(box) for box, _, _ in counted])
         views.append(
-            View(
+            ReleaseCounts(
                 np.array(boxes, np.int32).T,
                 group,
                 np.array([s for _, s, _ in counted]),
                 np.array([c for _, _, c in counted]),
             )
         )
-    return Views(tuple(nodes), tuple(views), tuple((s,) for s in values))
+    return SeriesCounts(tuple(nodes), tuple(views), tuple((s,) for s in values))
 
 
-def left_of(some: Iterable[Targets], views: Views) -> dict[tuple[int, Chain], int]:
+def left_of(some: Iterable[Targets], views: SeriesCounts) -> dict[tuple[int, Chain], int]:
     """What the attack leaves, by arrival time and chain of groups."""
     answer: dict[tuple[int, Chain], int] = {}
     for part in some:

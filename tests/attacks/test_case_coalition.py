@@ -80,7 +80,7 @@ def test_nobody_can_and_nobody_has_to() -> None:
 @given(records=rows, rule=st.sampled_from(["k=2", "k=3 & l=2", "confidence=0.7", "entropy-l=1.5", "t=0.5"]))
 def test_the_matrix_is_that_of_the_definition(records: list[tuple[str, int, str]], rule: str) -> None:
     picture = sound(run(frame_of(records), rule))["picture"]
-    given_ = read_records(read_published(frame_of(records), SMALL), SMALL).given
+    given_ = read_records(read_published(frame_of(records), SMALL), SMALL).contributions
     groups = [given_.one(number) for number in range(given_.total)]
     names = sorted({name for _, _, name in records})
     for row, one in enumerate(picture["rows"]):

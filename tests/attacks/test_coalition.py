@@ -45,7 +45,7 @@ def test_largest_m_and_smallest_coalition_are_those_of_the_definition(
 ) -> None:
     read = read_records(read_published(frame_of(records), SCHEMA), SCHEMA)
     found = weakest(read, parse(rule))
-    groups = [read.given.one(number) for number in range(read.given.total)]
+    groups = [read.contributions.one(number) for number in range(read.contributions.total)]
     names = sorted({name for _, _, name in records})
 
     def exposes(members: tuple[int, ...]) -> list[int]:

@@ -18,7 +18,7 @@ from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.kernels.chains import chains as chains_module
 from reissue.kernels.chains import history as history_module
 from reissue.kernels.chains.chains import targets
-from reissue.published.groups import read_views
+from reissue.published.groups import read_counts
 from reissue.published.recodings import varying
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
@@ -83,7 +83,7 @@ def test_attributes_that_all_releases_cut_alike_do_not_matter() -> None:
         history = History(drawn.arrivals, tuple((cuts[0], drawn.cuts[0][1]) for cuts in drawn.cuts))
         truth = brute_left(history.releases)
         assert complete(line_of(history), truth) == truth
-        assert varying(read_views(history.frames(), schema(2))) <= 1
+        assert varying(read_counts(history.frames(), schema(2))) <= 1
 
 
 def check_line_and_exact(rng: random.Random, releases: int, attributes: int, cases: int) -> None:

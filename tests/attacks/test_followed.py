@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
-from reissue.kernels.forward_backward import Places, Stays, stays_blocks
+from reissue.kernels.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.kernels.tracking.belief_tracker import BeliefTracker
 from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, PersonTracker, View, begun, read_tracker
 from reissue.kernels.tracking.trajectories import Trajectories
@@ -34,15 +34,15 @@ def model_of(kind: str, size: int, rng: np.random.Generator) -> UpdateModel:
     }.get(kind) or UpdateModel(tuple(names), chance / chance.sum(axis=1, keepdims=True))
 
 
-def places_of(shares: Floats) -> Places:
+def places_of(shares: Floats) -> ValueDistributions:
     place, value = np.nonzero(shares)
-    return Places.of(place, value, shares[place, value], len(shares))
+    return ValueDistributions.of(place, value, shares[place, value], len(shares))
 
 
-def whole(table: Ints, shown: Places, model: UpdateModel) -> dict[int, tuple[float, int]]:
+def whole(table: Ints, shown: ValueDistributions, model: UpdateModel) -> dict[int, tuple[float, int]]:
     """Person to its largest posterior, and what is certain or impossible, of all releases at once."""
     told = {}
-    for block in stays_blocks(Stays.of(table), shown, model):
+    for block in presence_blocks(PresenceHistory.of(table), shown, model):
         left = (block.posterior > 0).sum(axis=2)
         for number, row in enumerate(block.rows.tolist()):
             flags = CERTAIN * bool((left[number] == 1).any()) + IMPOSSIBLE * bool((left[number] == 0).any())
@@ -50,7 +50,7 @@ def whole(table: Ints, shown: Places, model: UpdateModel) -> dict[int, tuple[flo
     return told
 
 
-def carried(first: Any, table: Ints, shown: Places, model: UpdateModel) -> PersonTracker:
+def carried(first: Any, table: Ints, shown: ValueDistributions, model: UpdateModel) -> PersonTracker:
     """Release by release; what is kept goes through arrays every time."""
     past: PersonTracker = first
     people = 1000 + 7 * np.arange(len(table))
@@ -135,7 +135,7 @@ def test_trails_keep_everybodys_places(seed: int) -> None:
         there = rng.permutation(np.flatnonzero(table[:, release] >= 0))
         trails = Trajectories.read(trails.after(people[there], release, table[there, release]).arrays())
         assert len(trails.place) <= 2 * int(trails.versions.sum())
-    past, expected = trails.past(people), Stays.of(table)
+    past, expected = trails.past(people), PresenceHistory.of(table)
     assert past.starts.tolist() == expected.starts.tolist()
     assert past.release.tolist() == expected.release.tolist()
     assert past.place.tolist() == expected.place.tolist()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from reissue._arrays import Floats, Ints
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.kernels.forward_backward import Places, blocks, histories
-from reissue.people.histories import follow
+from reissue.kernels.forward_backward import ValueDistributions, blocks, histories
+from reissue.people.histories import link_people
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
@@ -34,7 +34,7 @@ def by_paths(history: Ints, shares: Floats, model: UpdateModel) -> dict[int, Flo
 
 def compared(shares: Floats, table: Ints, model: UpdateModel) -> None:
     place, value = np.nonzero(shares)
-    shown = Places.of(place, value, shares[place, value], len(shares))
+    shown = ValueDistributions.of(place, value, shares[place, value], len(shares))
     shared = histories(table)
     assert (shared.places[shared.of_person] == table).all()
     seen = set()
@@ -90,7 +90,7 @@ def test_narrow_groups_among_many_values_take_the_compact_way(uneven: bool) -> N
 def test_the_counter_example_to_lemma_4() -> None:
     """2-Distinct* groups {a, b} twice: a's posterior is 2/3, not 1/2 (CUS(a) = {a}, CUS(b) = {b, c})."""
     model = UpdateModel.of_pairs(["b"], ["c"], None).aligned(["a", "b", "c"])
-    shown = Places.of(np.array([0, 0]), np.array([0, 1]), np.array([1, 1]), 1)
+    shown = ValueDistributions.of(np.array([0, 0]), np.array([0, 1]), np.array([1, 1]), 1)
     (block,) = blocks(np.array([[0, 0]]), shown, model)
     for version in range(2):
         found = np.bincount(block.value[0, version], block.posterior[0, version], 3)
@@ -99,7 +99,7 @@ def test_the_counter_example_to_lemma_4() -> None:
 
 def test_a_new_release_exposes_an_old_value() -> None:
     model = UpdateModel.never_lower(["low", "high"])
-    shown = Places.of(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1, 1, 1]), 2)
+    shown = ValueDistributions.of(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1, 1, 1]), 2)
     (block,) = blocks(np.array([[0, 1]]), shown, model)
     assert block.posterior[0, 0].tolist() == [1, 0]
 
@@ -111,8 +111,8 @@ def test_people_who_fit_several_groups_get_the_mixture() -> None:
     """Three records in [0, 4] and two in [3, 9]: who is 3 or 4 stands for all five."""
     release = pl.DataFrame({"q": ["[0, 4]"] * 3 + ["[3, 9]"] * 2, "s": ["a", "a", "b", "b", "c"]})
     people = pl.DataFrame({"id": [1, 2, 3], "q": [0, 3, 9]})
-    following = follow(Series.read([release], SCHEMA), Knowledge(members=[people]))
-    shares = following.places.dense(following.table[:, 0], 3)
+    linked = link_people(Series.read([release], SCHEMA), Knowledge(members=[people]))
+    shares = linked.places.dense(linked.table[:, 0], 3)
     assert shares == pytest.approx(np.array([[2 / 3, 1 / 3, 0], [2 / 5, 2 / 5, 1 / 5], [0, 1 / 2, 1 / 2]]))
 
 

@@ -11,7 +11,7 @@ from reissue import synth
 from reissue.attacks import Knowledge, Series
 from reissue.attacks.updates.attack import risks
 from reissue.data.table import Table
-from reissue.people.histories import follow
+from reissue.people.histories import link_people
 from reissue.schema import Schema
 from reissue.taxonomy.notation import parse_column
 from reissue.updates import UpdateModel
@@ -29,8 +29,8 @@ WHO = [month.select("patient", *SCHEMA.quasi) for month in MONTHS]
 
 def surest(who: list[pl.DataFrame]) -> dict[tuple[str, int], tuple[float, int]]:
     """Person and release to the largest posterior and the number of values left."""
-    following = follow(Series.read(RELEASES, SCHEMA), Knowledge(members=who))
-    found = risks(following, UpdateModel.none(following.names))
+    linked = link_people(Series.read(RELEASES, SCHEMA), Knowledge(members=who))
+    found = risks(linked, UpdateModel.none(linked.names))
     names = pl.concat([one["patient"] for one in who]).cast(pl.String).unique().sort().to_list()
     pairs = zip(found.person.tolist(), found.release.tolist(), strict=True)
     outcomes = zip(np.round(found.largest, 12).tolist(), found.left.tolist(), strict=True)

@@ -92,7 +92,7 @@ def test_without_p1_and_p2_four_remain_with_four_values() -> None:
 )
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_all_strategies_say_so(release: pl.DataFrame, m: int, private: bool, strategy: str) -> None:
-    given = read_records(read_published(release, SCHEMA), SCHEMA).given
+    given = read_records(read_published(release, SCHEMA), SCHEMA).contributions
     verdicts = []
     for number in range(given.total):
         group, _ = given.one(number)

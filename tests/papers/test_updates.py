@@ -7,8 +7,8 @@ import pytest
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.attacks.updates.attack import risks
-from reissue.kernels.forward_backward import Places, blocks
-from reissue.people.histories import follow
+from reissue.kernels.forward_backward import ValueDistributions, blocks
+from reissue.people.histories import link_people
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
@@ -71,11 +71,11 @@ TABLE_5 = published(
 
 def posterior(tables: list[pl.DataFrame], name: str) -> list[dict[str | None, float]]:
     """What is known of one person's disease, release by release."""
-    following = follow(Series.read(tables, SCHEMA), Knowledge())
+    linked = link_people(Series.read(tables, SCHEMA), Knowledge())
     (person,) = [place for place, one in enumerate(sorted(NAMES)) if one == name]
-    (block,) = blocks(following.table[[person]], following.places, read_updates(SCHEMA, following.names))
+    (block,) = blocks(linked.table[[person]], linked.places, read_updates(SCHEMA, linked.names))
     return [
-        {following.names[v]: float(p) for v, p in zip(values, chances, strict=True) if p > 0}
+        {linked.names[v]: float(p) for v, p in zip(values, chances, strict=True) if p > 0}
         for values, chances in zip(block.value[0].tolist(), block.posterior[0].tolist(), strict=True)
     ]
 
@@ -124,7 +124,7 @@ def test_example_4() -> None:
     last = np.arange(7, 12)
     chance[last, last] = 1
     place = np.repeat([0, 1, 2], [3, 4, 5])
-    shown = Places.of(place, np.arange(12), np.ones(12), 3)
+    shown = ValueDistributions.of(place, np.arange(12), np.ones(12), 3)
     (block,) = blocks(np.array([[0, 1, 2]]), shown, UpdateModel(names, chance))
     found = [
         dict(zip(v, p, strict=True)) for v, p in zip(block.value[0].tolist(), block.posterior[0].tolist(), strict=True)
@@ -137,9 +137,9 @@ def test_example_4() -> None:
 def test_lemma_1_and_lemma_2() -> None:
     """If anything can become anything, releases say nothing about each other; certain means that one value is left."""
     free = Schema(SCHEMA.columns, SCHEMA.hierarchies, updates={"taxonomy": 2})
-    following = follow(Series.read([TABLE_3, TABLE_4], free), Knowledge())
-    found = risks(following, read_updates(free, following.names))
+    linked = link_people(Series.read([TABLE_3, TABLE_4], free), Knowledge())
+    found = risks(linked, read_updates(free, linked.names))
     assert found.largest == pytest.approx(0.5)
-    following = follow(Series.read([TABLE_3, TABLE_4], SCHEMA), Knowledge())
-    found = risks(following, read_updates(SCHEMA, following.names))
+    linked = link_people(Series.read([TABLE_3, TABLE_4], SCHEMA), Knowledge())
+    found = risks(linked, read_updates(SCHEMA, linked.names))
     assert ((found.left == 1) == (found.largest == 1)).all()

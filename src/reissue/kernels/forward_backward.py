@@ -21,7 +21,17 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
 from reissue.updates import UpdateModel
 
-__all__ = ["Block", "Histories", "Places", "Powers", "Stays", "blocks", "histories", "rounded", "stays_blocks"]
+__all__ = [
+    "Block",
+    "Histories",
+    "Powers",
+    "PresenceHistory",
+    "ValueDistributions",
+    "blocks",
+    "histories",
+    "presence_blocks",
+    "rounded",
+]
 
 _RESCALE = 8
 """After how many releases weights are scaled: shares and probabilities of so many releases do not underflow."""
@@ -36,7 +46,7 @@ _LEAST = -700.0
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class ValueDistributions:
     """Distributions of values: for each place its values and their shares, one after the other."""
 
     starts: Ints
@@ -45,7 +55,7 @@ class Places:
     share: Floats
 
     @classmethod
-    def of(cls, place: Ints, value: Ints, weight: Ints | Floats, total: int) -> "Places":
+    def of(cls, place: Ints, value: Ints, weight: Ints | Floats, total: int) -> "ValueDistributions":
         """From triples sorted by place."""
         sums = np.bincount(place, weight, total)
         starts = np.searchsorted(place, np.arange(total + 1))
@@ -124,13 +134,13 @@ class Block:
     """The same shape; all 0 for a history that has no path."""
 
 
-def blocks(places: Ints, shown: Places, model: UpdateModel) -> Iterator[Block]:
+def blocks(places: Ints, shown: ValueDistributions, model: UpdateModel) -> Iterator[Block]:
     """The posteriors of histories (histories x releases), block by block; nobody may be absent throughout."""
-    return stays_blocks(Stays.of(places), shown, model)
+    return presence_blocks(PresenceHistory.of(places), shown, model)
 
 
 @dataclass(frozen=True, eq=False)
-class Stays:
+class PresenceHistory:
     """Histories as what they are made of: the releases that a person was in, and the place in each."""
 
     starts: Ints
@@ -139,7 +149,7 @@ class Stays:
     place: Ints
 
     @classmethod
-    def of(cls, places: Ints) -> "Stays":
+    def of(cls, places: Ints) -> "PresenceHistory":
         """From a table of histories x releases."""
         present = places >= 0
         ends = np.cumsum(present.sum(axis=1))
@@ -156,13 +166,13 @@ def rounded(widths: Ints) -> Ints:
     return np.where(widths > 1, _WIDTHS[np.searchsorted(_WIDTHS, widths)], 1)
 
 
-def stays_blocks(stays: Stays, shown: Places, model: UpdateModel) -> Iterator[Block]:
+def presence_blocks(presence: PresenceHistory, shown: ValueDistributions, model: UpdateModel) -> Iterator[Block]:
     """The posteriors of histories, block by block; a history without any version is left out."""
-    versions, size = stays.versions, len(model.names)
+    versions, size = presence.versions, len(model.names)
     widest = np.ones(len(versions), np.int64)
     there = np.flatnonzero(versions)
     if len(there):
-        widest[there] = np.maximum.reduceat(shown.widths[stays.place], stays.starts[there])
+        widest[there] = np.maximum.reduceat(shown.widths[presence.place], presence.starts[there])
     width = rounded(widest)
     kind = versions * (int(width.max(initial=1)) + 1) + width
     order = there[np.argsort(kind[there], kind="stable")]
@@ -176,8 +186,8 @@ def stays_blocks(stays: Stays, shown: Places, model: UpdateModel) -> Iterator[Bl
         step = max(_CELLS // (number * cells), 1)
         for at in range(int(begin), int(end), step):
             rows = order[at : min(at + step, int(end))]
-            own = stays.starts[rows][:, np.newaxis] + np.arange(number)
-            where, release = stays.place[own], stays.release[own]
+            own = presence.starts[rows][:, np.newaxis] + np.arange(number)
+            where, release = presence.place[own], presence.release[own]
             if branches is not None and direct:
                 found = branches.posteriors(where, wide)
             elif compact:
@@ -202,12 +212,12 @@ class _Branches:
 
     of_value: Ints
     number: int
-    first: tuple[Floats, Places]
+    first: tuple[Floats, ValueDistributions]
     """Of a person's first release: the logarithms of what places give each branch, and each value's part of that."""
-    later: tuple[Floats, Places]
+    later: tuple[Floats, ValueDistributions]
 
     @classmethod
-    def of(cls, shown: Places, model: UpdateModel) -> "_Branches | None":
+    def of(cls, shown: ValueDistributions, model: UpdateModel) -> "_Branches | None":
         """None for other models, or where there are very many branches and places."""
         of_value = model.branches
         number = 0 if of_value is None else int(of_value.max(initial=-1)) + 1
@@ -233,7 +243,9 @@ class _Branches:
         return value, part
 
 
-def _by_branch(shown: Places, weight: Floats, of_value: Ints, number: int) -> tuple[Floats, Places]:
+def _by_branch(
+    shown: ValueDistributions, weight: Floats, of_value: Ints, number: int
+) -> tuple[Floats, ValueDistributions]:
     """The logarithm of what each place gives each branch, and the part of it that each of the place's values has."""
     places = len(shown.widths)
     at = np.repeat(np.arange(places), shown.widths) * number + of_value[shown.value]
@@ -242,7 +254,7 @@ def _by_branch(shown: Places, weight: Floats, of_value: Ints, number: int) -> tu
     with np.errstate(divide="ignore"):
         log = np.log(total).reshape(places, number)
     # A value that nothing becomes, not even itself, has no part in a later release.
-    return log, Places(shown.starts, shown.value, given / np.where(given > 0, total[at], 1))
+    return log, ValueDistributions(shown.starts, shown.value, given / np.where(given > 0, total[at], 1))
 
 
 # --- other models ----------------------------------------------------------------------------------------------------
@@ -277,7 +289,7 @@ class Powers:
         return np.asarray(stack.take(pairs + np.searchsorted(gaps, gap) * (size * size)))
 
 
-def _compact(where: Ints, release: Ints, shown: Places, powers: Powers, width: int) -> tuple[Ints, Floats]:
+def _compact(where: Ints, release: Ints, shown: ValueDistributions, powers: Powers, width: int) -> tuple[Ints, Floats]:
     """On the values of each place only. Inside, arrays have histories last, so that every operation is a long one."""
     spread = shown.spread(where, width)
     value: Ints = np.ascontiguousarray(spread[0].transpose(1, 2, 0))
@@ -305,7 +317,7 @@ def _compact(where: Ints, release: Ints, shown: Places, powers: Powers, width: i
     return value.transpose(2, 0, 1), posterior.transpose(2, 0, 1)
 
 
-def _dense(where: Ints, release: Ints, shown: Places, powers: Powers) -> tuple[Ints, Floats]:
+def _dense(where: Ints, release: Ints, shown: ValueDistributions, powers: Powers) -> tuple[Ints, Floats]:
     """On all values at once."""
     size = len(powers.model.names)
     gaps = np.diff(release, axis=1)

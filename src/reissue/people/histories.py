@@ -14,33 +14,33 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.counting.hashing import mix
 from reissue.errors import CannotRunError, InputError
-from reissue.kernels.forward_backward import Places
+from reissue.kernels.forward_backward import ValueDistributions
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership, counted_texts, fitting, membership
 from reissue.published.series import Series
 
-__all__ = ["Following", "follow", "of_members"]
+__all__ = ["PersonHistories", "histories_of_members", "link_people"]
 
 _PERSON, _GROUP, _VALUE, _COUNT = "person", "group", "value", "count"
 
 
 @dataclass(frozen=True, eq=False)
-class Following:
+class PersonHistories:
     """Where each known person is in each release."""
 
     table: Ints
     """People x releases: the place, -1 where the person is absent."""
-    places: Places
+    places: ValueDistributions
     names: tuple[str | None, ...]
     """Value to its text."""
     groups: Ints | None = None
     """People x releases: the number of the person's group in the release, -1 if absent or not just one; if kept."""
 
 
-def follow(series: Series, knowledge: Knowledge) -> Following:
+def link_people(series: Series, knowledge: Knowledge) -> PersonHistories:
     """Everybody whom the adversary knows."""
     if knowledge.members is None:
-        return of_members(membership(series, knowledge, strangers=False))
+        return histories_of_members(membership(series, knowledge, strangers=False))
     if len(knowledge.members) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
     if not series.schema.sensitive:
@@ -58,7 +58,7 @@ def follow(series: Series, knowledge: Knowledge) -> Following:
     return _joined(pl.concat(parts).filter(pl.col("place") >= 0), pl.concat(shown), first, len(series))
 
 
-def of_members(members: Membership) -> Following:
+def histories_of_members(members: Membership) -> PersonHistories:
     """From known membership; groups with the same distribution of values are one place."""
     known = np.flatnonzero(members.real[members.person])
     person = np.unique(members.person[known], return_inverse=True)[1].reshape(-1)
@@ -76,9 +76,9 @@ def of_members(members: Membership) -> Following:
     place = members.shapes[members.value_group[kept]]
     order = np.argsort(place, kind="stable")
     kept = kept[order]
-    places = Places.of(place[order], members.value[kept], members.count[kept], len(shapes))
+    places = ValueDistributions.of(place[order], members.value[kept], members.count[kept], len(shapes))
     names = members.names or tuple(str(value) for value in range(int(members.value.max(initial=-1)) + 1))
-    return Following(table, places, tuple(None if name == "\0" else name for name in names), groups)
+    return PersonHistories(table, places, tuple(None if name == "\0" else name for name in names), groups)
 
 
 def _only(pairs: Ints, classes: int) -> Ints:
@@ -104,7 +104,7 @@ def _mixtures(pairs: Ints, classes: int, values: pl.DataFrame) -> tuple[Ints, pl
     return place, records.group_by("place", _VALUE).agg(pl.col(_COUNT).sum())
 
 
-def _joined(presences: pl.DataFrame, shown: pl.DataFrame, places: int, releases: int) -> Following:
+def _joined(presences: pl.DataFrame, shown: pl.DataFrame, places: int, releases: int) -> PersonHistories:
     """People and values as numbers."""
     names = shown[_VALUE].unique().sort()
     numbers = pl.DataFrame({_VALUE: names, "n": pl.Series(range(len(names)), dtype=pl.Int64)})
@@ -114,5 +114,7 @@ def _joined(presences: pl.DataFrame, shown: pl.DataFrame, places: int, releases:
     groups = np.full_like(table, -1)
     at = person, presences["release"].to_numpy()
     table[at], groups[at] = presences["place"].to_numpy(), presences[_GROUP].to_numpy()
-    held = Places.of(triples["place"].to_numpy(), triples["n"].to_numpy(), triples[_COUNT].to_numpy(), places)
-    return Following(table, held, tuple(None if name == "\0" else name for name in names.to_list()), groups)
+    held = ValueDistributions.of(
+        triples["place"].to_numpy(), triples["n"].to_numpy(), triples[_COUNT].to_numpy(), places
+    )
+    return PersonHistories(table, held, tuple(None if name == "\0" else name for name in names.to_list()), groups)

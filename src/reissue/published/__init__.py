@@ -1,7 +1,7 @@
 """Published tables, ours or anyone's, read into one type that says what form they have."""
 
 from reissue.counting.histogram import Histogram, joined_texts
-from reissue.published.given import order_hint, releases_among
+from reissue.published.input_files import order_hint, releases_among
 from reissue.published.release import Looks, PublishedRelease, read_published
 from reissue.published.tables import Tables, read_tables
 from reissue.release.release import Form

@@ -21,21 +21,21 @@ from reissue.taxonomy.notation import coding_of, parse_column
 
 __all__ = [
     "Coded",
-    "Nodes",
-    "View",
-    "Views",
-    "counted_view",
+    "PublishedValues",
+    "ReleaseCounts",
+    "SeriesCounts",
+    "count_release",
     "read_codes",
+    "read_counts",
     "read_nodes",
     "read_values",
-    "read_views",
 ]
 
 _LIMIT = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class PublishedValues:
     """What was published of one quasi-identifier in any of the releases: distinct intervals of leaf codes."""
 
     name: str
@@ -48,7 +48,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class ReleaseCounts:
     """One release: its groups, and their sensitive values as triples sorted by group, then value."""
 
     nodes: Codes
@@ -79,11 +79,11 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class Views:
+class SeriesCounts:
     """All releases in common codes."""
 
-    quasi: tuple[Nodes, ...]
-    views: tuple[View, ...]
+    quasi: tuple[PublishedValues, ...]
+    views: tuple[ReleaseCounts, ...]
     values: tuple[tuple[str | None, ...], ...]
     """Sensitive code to its published texts, one for each sensitive column."""
 
@@ -97,22 +97,22 @@ class Views:
 class Coded:
     """Published tables as codes, row by row."""
 
-    quasi: tuple[Nodes, ...]
+    quasi: tuple[PublishedValues, ...]
     values: tuple[tuple[str | None, ...], ...]
     nodes: tuple[tuple[Codes, ...], ...]
     """For each table and each quasi-identifier the node of every row."""
     sensitive: tuple[Codes, ...]
     """For each table the sensitive code of every row."""
 
-    def view(self, table: int) -> View:
+    def view(self, table: int) -> ReleaseCounts:
         """One of the tables, counted."""
-        return counted_view(self.nodes[table], self.quasi, self.sensitive[table], len(self.values))
+        return count_release(self.nodes[table], self.quasi, self.sensitive[table], len(self.values))
 
 
-def read_views(frames: Sequence[pl.DataFrame], schema: Schema) -> Views:
+def read_counts(frames: Sequence[pl.DataFrame], schema: Schema) -> SeriesCounts:
     """Read published tables."""
     coded = read_codes(frames, schema)
-    return Views(coded.quasi, tuple(coded.view(table) for table in range(len(frames))), coded.values)
+    return SeriesCounts(coded.quasi, tuple(coded.view(table) for table in range(len(frames))), coded.values)
 
 
 def read_codes(frames: Sequence[pl.DataFrame], schema: Schema, codings: Sequence[Coding] = ()) -> Coded:
@@ -155,7 +155,7 @@ def _common_codes(columns: Sequence[pl.Series]) -> tuple[list[str | None], list[
 
 def read_nodes(
     columns: Sequence[pl.Series], hierarchy: Hierarchy, coding: Coding | None = None
-) -> tuple[Nodes, list[Codes]]:
+) -> tuple[PublishedValues, list[Codes]]:
     """The nodes that several columns published, and the node of each of their rows."""
     name = columns[0].name
     texts, codes = _common_codes(columns)
@@ -171,7 +171,7 @@ def read_nodes(
     keys, first, place = np.unique(
         intervals.lo.astype(np.int64) * size + intervals.hi, return_index=True, return_inverse=True
     )
-    nodes = Nodes(
+    nodes = PublishedValues(
         name,
         (keys // size).astype(np.int32),
         (keys % size).astype(np.int32),
@@ -204,14 +204,16 @@ def read_values(
     return values, np.split(joint.astype(np.int32), ends)
 
 
-def counted_view(codes: Sequence[Codes], columns: Sequence[Nodes], sensitive: Codes, values: int) -> View:
+def count_release(
+    codes: Sequence[Codes], columns: Sequence[PublishedValues], sensitive: Codes, values: int
+) -> ReleaseCounts:
     """Count a release's distinct combinations."""
     sizes = [len(column.lo) for column in columns]
     space = values
     for size in sizes:
         space *= size
     if space >= _LIMIT:
-        return _wide_view(codes, sizes, sensitive, values)
+        return _count_wide(codes, sizes, sensitive, values)
     keys, _ = pack([*codes, sensitive], [*sizes, values])
     distinct, count = np.unique(keys, return_counts=True)
     box, value = np.divmod(distinct, values)
@@ -220,12 +222,12 @@ def counted_view(codes: Sequence[Codes], columns: Sequence[Nodes], sensitive: Co
     nodes = np.empty((len(sizes), len(rest)), np.int32)
     for place in reversed(range(len(sizes))):
         rest, nodes[place] = np.divmod(rest, sizes[place])
-    return View(nodes, np.cumsum(fresh) - 1, value, count)
+    return ReleaseCounts(nodes, np.cumsum(fresh) - 1, value, count)
 
 
-def _wide_view(codes: Sequence[Codes], sizes: Sequence[int], sensitive: Codes, values: int) -> View:
+def _count_wide(codes: Sequence[Codes], sizes: Sequence[int], sensitive: Codes, values: int) -> ReleaseCounts:
     """The same where one integer cannot hold a combination: groups are ranked first."""
     boxes, _ = rank(pack(codes, sizes)[0])
     _, first = np.unique(boxes, return_index=True)
     keys, count = np.unique(boxes * values + sensitive, return_counts=True)
-    return View(np.stack([code[first] for code in codes]), keys // values, keys % values, count)
+    return ReleaseCounts(np.stack([code[first] for code in codes]), keys // values, keys % values, count)

@@ -10,12 +10,12 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.errors import CannotRunError
-from reissue.published.groups import Nodes, Views
+from reissue.published.groups import PublishedValues, SeriesCounts
 
 __all__ = ["forest", "refuse_other_recodings", "varying", "varying_columns"]
 
 
-def refuse_other_recodings(views: Views, numbers: Sequence[int]) -> None:
+def refuse_other_recodings(views: SeriesCounts, numbers: Sequence[int]) -> None:
     """Raise CannotRunError, with the reason, unless all releases are global recodings by nested cuts."""
     for place, column in enumerate(views.quasi):
         if not column.exact:
@@ -32,17 +32,17 @@ def refuse_other_recodings(views: Views, numbers: Sequence[int]) -> None:
             )
 
 
-def varying(views: Views) -> int:
+def varying(views: SeriesCounts) -> int:
     """How many attributes the releases cut differently where they meet."""
     return varying_columns(views.quasi)
 
 
-def varying_columns(quasi: Sequence[Nodes]) -> int:
+def varying_columns(quasi: Sequence[PublishedValues]) -> int:
     """How many attributes have published values that share a leaf."""
     return sum(_overlapping(column, np.arange(len(column.lo))) for column in quasi)
 
 
-def _overlapping(column: Nodes, used: Ints) -> bool:
+def _overlapping(column: PublishedValues, used: Ints) -> bool:
     """Whether two of the nodes (which are sorted by their first leaf) share a leaf."""
     return bool((column.hi[used[:-1]] >= column.lo[used[1:]]).any())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from reissue.errors import InputError
 from reissue.published import PublishedRelease, read_published
-from reissue.published.groups import Views, read_views
+from reissue.published.groups import SeriesCounts, read_counts
 from reissue.requirements import parse
 from reissue.schema import Schema
 
@@ -62,12 +62,12 @@ class Series:
         return self.limits.get(attack) or (named.get(attack) if isinstance(named, Mapping) else None)
 
     @cached_property
-    def views(self) -> Views | None:
+    def views(self) -> SeriesCounts | None:
         """All releases in common codes; None if one of them publishes quasi-identifiers and values apart."""
         frames = [release.generalized for release in self.releases]
         if any(frame is None for frame in frames):
             return None
-        return read_views([frame for frame in frames if frame is not None], self.schema)
+        return read_counts([frame for frame in frames if frame is not None], self.schema)
 
     @property
     def k(self) -> int | None:

@@ -26,7 +26,7 @@ from reissue.ledger.chain import canonical
 from reissue.ledger.ledger import Ledger, Recorded
 from reissue.ledger.pack import unpack_state
 from reissue.ledger.store import MissingFileError
-from reissue.people.histories import of_members
+from reissue.people.histories import histories_of_members
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import named_membership
 from reissue.policy import Policy
@@ -163,9 +163,9 @@ class _Candidate:
         series = self._all(attack.name, some)
         found = run_attack(attack, series, Knowledge(progress=progress))
         if attack.name == "coalition" and found.status == Status.WITHSTOOD:
-            given = read_records(series.releases[-1], series.schema).given
+            contributions = read_records(series.releases[-1], series.schema).contributions
             limit = int(found.limit or 0)
-            _refuse_unconfirmed(confirm_coalitions(given, self.release.requirement, limit, self._sample()))
+            _refuse_unconfirmed(confirm_coalitions(contributions, self.release.requirement, limit, self._sample()))
         return replace(found, releases=series.numbers) if found.status == Status.NOT_RUN else found
 
     def _all(self, name: str, some: Sequence[Recorded]) -> Series:
@@ -199,11 +199,11 @@ class _Candidate:
         read = [self.ledger.followed(one, schema, names) for one in self.earlier]
         series = self._series([*read, self._own()], [*_numbers(self.earlier), self.number])
         members, person, _ = named_membership(series, strangers=False)
-        following, order = of_members(members), np.argsort(people)
+        linked, order = histories_of_members(members), np.argsort(people)
         rows = np.flatnonzero(np.isin(person, people[some]))
         place = order[np.searchsorted(people[order], person[rows])]
-        histories = replace(following, table=following.table[rows])
-        return confirm_posteriors(histories, read_updates(schema, following.names), largest[place])
+        histories = replace(linked, table=linked.table[rows])
+        return confirm_posteriors(histories, read_updates(schema, linked.names), largest[place])
 
     def _explained(self, name: str, fold: Fold[Any, Any], state: State, found: Finding, newest: Series) -> Finding:
         """With the case, where the attack succeeds; earlier releases are read for it if they are not too large."""

@@ -10,7 +10,7 @@ from reissue._arrays import Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
 from reissue.errors import RequirementError
-from reissue.kernels.coalitions.contributions import Given, private
+from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.kernels.coalitions.exact import worst_coalition
 from reissue.kernels.coalitions.group import Group
 from reissue.requirements import Requirement, parse, registered
@@ -120,8 +120,8 @@ def _check_coalitions(requirement: Requirement, one: _Groups) -> None:
     verdict = worst_coalition(group, requirement, 1)
     expect(verdict.coalition is not None or not broken, "a coalition that breaks it is not found")
     expect(verdict.coalition is None or broken or not verdict.exact, "a coalition is found that does not break it")
-    given = Given.of_rows(np.zeros(len(codes), np.int64), providers, codes, one.domain)
-    expect(not (private(given, requirement, 1)[0] and broken), "`surely_kept` is wrong")
+    contributions = Contributions.of_rows(np.zeros(len(codes), np.int64), providers, codes, one.domain)
+    expect(not (private(contributions, requirement, 1)[0] and broken), "`surely_kept` is wrong")
 
 
 def _breaks(requirement: Requirement, one: _Groups, group: Group, members: Sequence[int]) -> bool:

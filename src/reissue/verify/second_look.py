@@ -18,8 +18,8 @@ from reissue.attacks.equivalence.attack import EquivalenceState
 from reissue.attacks.equivalence.exact import Bucket, any_attack
 from reissue.attacks.findings import Finding
 from reissue.kernels.chains.history import ChainHistory
-from reissue.kernels.coalitions.contributions import Given
-from reissue.people.histories import Following
+from reissue.kernels.coalitions.contributions import Contributions
+from reissue.people.histories import PersonHistories
 from reissue.requirements import Requirement
 from reissue.updates import UpdateModel
 from reissue.verify.groups import Groups
@@ -51,27 +51,29 @@ def confirm(state: object, found: Finding, rng: np.random.Generator) -> bool:
 # --- coalitions ------------------------------------------------------------------------------------------------------
 
 
-def confirm_coalitions(given: Given, requirement: Requirement, m: int, rng: np.random.Generator) -> bool:
+def confirm_coalitions(
+    contributions: Contributions, requirement: Requirement, m: int, rng: np.random.Generator
+) -> bool:
     """Whether what some coalitions of m providers leave in some groups meets the requirement, counted record by record.
 
     Each takes all its own records out; groups are counted with Polars, as `check` does.
     """
     left: list[Counter[int]] = []
-    for number in rng.permutation(given.total)[:_GROUPS].tolist():
-        left += _left_by_coalitions(given, number, m)
+    for number in rng.permutation(contributions.total)[:_GROUPS].tolist():
+        left += _left_by_coalitions(contributions, number, m)
     rows = [(place, value, count) for place, one in enumerate(left) for value, count in sorted(one.items())]
     if not rows:
         return True
     runs = pl.DataFrame(rows, schema={"group": pl.Int64, "value": pl.Int64, "count": pl.Int64}, orient="row")
-    return bool(judge(requirement, Groups(runs, given.domain)).all())
+    return bool(judge(requirement, Groups(runs, contributions.domain)).all())
 
 
-def _left_by_coalitions(given: Given, number: int, m: int) -> list[Counter[int]]:
+def _left_by_coalitions(contributions: Contributions, number: int, m: int) -> list[Counter[int]]:
     """The values left in a group by some coalitions of it; where nothing is left there is nobody to expose."""
     of_provider: dict[int, Counter[int]] = {}
-    for place in np.flatnonzero(given.group == number).tolist():
-        own = of_provider.setdefault(int(given.provider[place]), Counter())
-        own[int(given.value[place])] += int(given.count[place])
+    for place in np.flatnonzero(contributions.group == number).tolist():
+        own = of_provider.setdefault(int(contributions.provider[place]), Counter())
+        own[int(contributions.value[place])] += int(contributions.count[place])
     size = min(m, len(of_provider) - 1)
     found = []
     for members in islice(combinations(of_provider, max(size, 0)), _COALITIONS):
@@ -160,17 +162,17 @@ def _boxes(history: ChainHistory) -> tuple[Ints, Ints]:
 # --- values through a series -----------------------------------------------------------------------------------------
 
 
-def confirm_posteriors(following: Following, model: UpdateModel, largest: Floats) -> bool:
+def confirm_posteriors(linked: PersonHistories, model: UpdateModel, largest: Floats) -> bool:
     """Whether some people's largest posteriors are what a pass forward and one back through all releases gives."""
-    steps = {gap: model.steps(gap) for gap in range(1, following.table.shape[1])}
-    again = [_largest(following, steps, len(model.names), row) for row in range(len(following.table))]
+    steps = {gap: model.steps(gap) for gap in range(1, linked.table.shape[1])}
+    again = [_largest(linked, steps, len(model.names), row) for row in range(len(linked.table))]
     return bool((np.abs(np.array(again) - largest) <= _SLACK).all())
 
 
-def _largest(following: Following, after: Mapping[int, Floats], values: int, row: int) -> float:
+def _largest(linked: PersonHistories, after: Mapping[int, Floats], values: int, row: int) -> float:
     """The largest share of all paths that go through one value of one release; 0 if there is no path."""
-    there = np.flatnonzero(following.table[row] >= 0)
-    shares = [following.places.dense(following.table[row, [at]], values)[0] for at in there.tolist()]
+    there = np.flatnonzero(linked.table[row] >= 0)
+    shares = [linked.places.dense(linked.table[row, [at]], values)[0] for at in there.tolist()]
     steps = [after[gap] for gap in np.diff(there).tolist()]
     ahead, back = [shares[0]], [np.ones(values)]
     for share, step in zip(shares[1:], steps, strict=True):

@@ -14,7 +14,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.attacks.updates.attack import risks
 from reissue.errors import CannotRunError, InputError
-from reissue.people.histories import Following, of_members
+from reissue.people.histories import PersonHistories, histories_of_members
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership, membership
 from reissue.published.series import Series
@@ -82,16 +82,16 @@ def check_series(
         members = membership(series, knowledge or Knowledge())
     except CannotRunError as obstacle:
         raise InputError(f"A series cannot be checked: {obstacle}") from None
-    following = of_members(members)
-    model = read_updates(schema, following.names)
-    found = risks(following, model)
-    values = _values(following)
+    linked = histories_of_members(members)
+    model = read_updates(schema, linked.names)
+    found = risks(linked, model)
+    values = _values(linked)
     return SeriesCheck(
         len(series),
-        len(following.table),
+        len(linked.table),
         _unique(members),
-        _illegal(following, values, model),
-        _overlapping(following, values, model),
+        _illegal(linked, values, model),
+        _overlapping(linked, values, model),
         float(found.largest.max(initial=0.0)),
         len(np.unique(found.person[found.left == 1])),
     )
@@ -107,8 +107,8 @@ def legal(before: Sequence[int], after: Sequence[int], model: UpdateModel) -> bo
     )
 
 
-def _values(following: Following) -> list[list[int]]:
-    places = following.places
+def _values(linked: PersonHistories) -> list[list[int]]:
+    places = linked.places
     return [places.value[a:b].tolist() for a, b in zip(places.starts[:-1], places.starts[1:], strict=True)]
 
 
@@ -116,11 +116,11 @@ def _unique(members: Membership) -> int:
     return 0 if (members.count > 1).any() else int(members.distinct.min())
 
 
-def _illegal(following: Following, values: list[list[int]], model: UpdateModel) -> int:
+def _illegal(linked: PersonHistories, values: list[list[int]], model: UpdateModel) -> int:
     """How many people have a neighbouring pair of groups that is not legal."""
     people: set[int] = set()
-    last = following.table[:, 0].copy()
-    for column in following.table.T[1:]:
+    last = linked.table[:, 0].copy()
+    for column in linked.table.T[1:]:
         both = np.flatnonzero((last >= 0) & (column >= 0))
         steps, place = np.unique(np.stack([last[both], column[both]]), axis=1, return_inverse=True)
         bad = np.array([not legal(values[a], values[b], model) for a, b in steps.T.tolist()], np.bool_)
@@ -130,8 +130,8 @@ def _illegal(following: Following, values: list[list[int]], model: UpdateModel) 
     return len(people)
 
 
-def _overlapping(following: Following, values: list[list[int]], model: UpdateModel) -> int:
+def _overlapping(linked: PersonHistories, values: list[list[int]], model: UpdateModel) -> int:
     """How many people began in a group where two candidate update sets share a value."""
-    first: Ints = following.table[np.arange(len(following.table)), (following.table >= 0).argmax(axis=1)]
+    first: Ints = linked.table[np.arange(len(linked.table)), (linked.table >= 0).argmax(axis=1)]
     apart = {place: (model.can[values[place]].sum(axis=0) <= 1).all() for place in np.unique(first).tolist()}
     return sum(not apart[place] for place in first.tolist())

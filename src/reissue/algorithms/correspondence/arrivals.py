@@ -12,7 +12,7 @@ from reissue.counting.cells import distinct_keys, pack, rank
 from reissue.counting.pairs import pieces, ranges
 from reissue.errors import DataError
 from reissue.kernels.chains.history import ChainHistory
-from reissue.published.groups import Nodes
+from reissue.published.groups import PublishedValues
 
 __all__ = ["Cells", "came_after"]
 
@@ -30,7 +30,7 @@ class Cells:
 
 
 def came_after(
-    past: ChainHistory, columns: Sequence[Nodes], cells: Cells, values: int, sizes: Sequence[int]
+    past: ChainHistory, columns: Sequence[PublishedValues], cells: Cells, values: int, sizes: Sequence[int]
 ) -> Arrived:
     """What came after the releases of a past; `columns` are its nodes as intervals of the table's leaves.
 

@@ -20,7 +20,7 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.correspondence.pools import Pool, Split, counted, stable_order
 from reissue.counting.pairs import Histograms, ranges
 from reissue.errors import InternalError
-from reissue.published.groups import Nodes
+from reissue.published.groups import PublishedValues
 
 __all__ = ["Arrived", "Chained", "Covers", "Node", "Trial", "covers_of"]
 
@@ -74,7 +74,7 @@ class Covers:
 
 
 def covers_of(
-    columns: Sequence[Nodes], nodes: Codes, time: Ints, times: int, sizes: Sequence[int]
+    columns: Sequence[PublishedValues], nodes: Codes, time: Ints, times: int, sizes: Sequence[int]
 ) -> tuple[Covers, ...]:
     """The cuts of each attribute, from the nodes (attributes x boxes) of each time's boxes."""
     covers = []

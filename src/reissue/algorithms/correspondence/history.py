@@ -16,7 +16,7 @@ from reissue.data.table import Table
 from reissue.errors import CannotRunError, DataError, InternalError, NotMetError
 from reissue.kernels.chains.history import ChainHistory, add_release, all_values, replayed
 from reissue.published import read_published
-from reissue.published.groups import Nodes, Views, read_nodes
+from reissue.published.groups import PublishedValues, SeriesCounts, read_nodes
 from reissue.published.recodings import refuse_other_recodings
 from reissue.release.release import Release
 from reissue.schema import Schema
@@ -148,22 +148,22 @@ def _cells(table: Table, value: Ints, values: int) -> Cells:
     return Cells(tuple(codes[first] for codes in table.codes), value[first], weight)
 
 
-def _placed(quasi: Sequence[Nodes], table: Table) -> list[Nodes]:
+def _placed(quasi: Sequence[PublishedValues], table: Table) -> list[PublishedValues]:
     """The nodes of earlier releases as intervals of the table's leaves."""
     read, placed = [], []
     for column, coding in zip(quasi, table.codings, strict=True):
         texts = pl.Series(column.name, column.texts, dtype=pl.String)
         own, (number,) = read_nodes([texts], table.schema.hierarchy(column.name), coding)
         read.append(own)
-        placed.append(Nodes(column.name, own.lo[number], own.hi[number], column.texts, own.exact))
+        placed.append(PublishedValues(column.name, own.lo[number], own.hi[number], column.texts, own.exact))
     try:
-        refuse_other_recodings(Views(tuple(read), (), ()), ())
+        refuse_other_recodings(SeriesCounts(tuple(read), (), ()), ())
     except CannotRunError as obstacle:
         raise _lost(obstacle) from None
     return placed
 
 
-def _chained(past: ChainHistory, columns: Sequence[Nodes], table: Table, values: int) -> Chained:
+def _chained(past: ChainHistory, columns: Sequence[PublishedValues], table: Table, values: int) -> Chained:
     standing = past.chains
     covers = covers_of(columns, standing.nodes, standing.arrived, past.releases, table.sizes)
     leaves = [column.lo[row] for column, row in zip(columns, standing.nodes, strict=True)]
@@ -174,7 +174,10 @@ def _chained(past: ChainHistory, columns: Sequence[Nodes], table: Table, values:
 def _nothing(table: Table, values: int) -> tuple[Chained, Arrived]:
     """What no earlier release holds against a table."""
     none = np.empty(0, np.int64)
-    nodes = [Nodes(name, none.astype(np.int32), none.astype(np.int32), (), exact=True) for name in table.schema.quasi]
+    nodes = [
+        PublishedValues(name, none.astype(np.int32), none.astype(np.int32), (), exact=True)
+        for name in table.schema.quasi
+    ]
     covers = covers_of(nodes, np.empty((len(nodes), 0), np.int32), none, 0, table.sizes)
     leaves = [none.astype(np.int32)] * len(nodes)
     chained = Chained(leaves, none, covers, Histograms(np.zeros(1, np.int64), none, values), none, 0)

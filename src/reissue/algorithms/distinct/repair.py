@@ -14,7 +14,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.hashing import mix
-from reissue.kernels.forward_backward import Places
+from reissue.kernels.forward_backward import ValueDistributions
 from reissue.kernels.tracking.incremental import together
 
 __all__ = ["Formed", "Repair", "even", "multisets"]
@@ -64,11 +64,11 @@ def multisets(groups: Codes, labels: Ints | Codes) -> tuple[Ints, list[list[int]
     return of.astype(np.int64), listed
 
 
-def even(places: Sequence[Sequence[int]]) -> Places:
+def even(places: Sequence[Sequence[int]]) -> ValueDistributions:
     """Groups that are m-unique: every value has the same share."""
     number = np.repeat(np.arange(len(places)), [len(place) for place in places])
     values = np.array([value for place in places for value in place], np.int64)
-    return Places.of(number, values, np.ones(len(values)), len(places))
+    return ValueDistributions.of(number, values, np.ones(len(values)), len(places))
 
 
 @dataclass(eq=False)
@@ -78,8 +78,8 @@ class Repair:
     formed: Formed
     of_group: Ints
     """Group to its place; not of groups that are made by the repair."""
-    shown: Places
-    largest: Callable[[Ints, Ints, Places], Floats]
+    shown: ValueDistributions
+    largest: Callable[[Ints, Ints, ValueDistributions], Floats]
     """The largest posteriors of rows at places."""
     limit: float
     rng: np.random.Generator

@@ -23,7 +23,7 @@ from reissue._arrays import Floats, Ints
 from reissue.algorithms.distinct.repair import Formed, Repair, even, multisets
 from reissue.algorithms.registry import Job
 from reissue.errors import InputError, NotMetError
-from reissue.kernels.forward_backward import Places
+from reissue.kernels.forward_backward import ValueDistributions
 from reissue.kernels.tracking.incremental import Distributions
 from reissue.kernels.tracking.person_tracker import BeliefTracker, Judged, PersonTracker, View, begun, read_tracker
 from reissue.updates import UpdateModel, mark_of
@@ -107,10 +107,10 @@ class RiskLimit:
     def _most(self) -> float:
         return (self.limit or 1.0) + _SLACK
 
-    def _largest(self, view: View) -> Callable[[Ints, Ints, Places], Floats]:
+    def _largest(self, view: View) -> Callable[[Ints, Ints, ValueDistributions], Floats]:
         """What would be known of some people, who may repeat, at other places."""
 
-        def largest(rows: Ints, at: Ints, shown: Places) -> Floats:
+        def largest(rows: Ints, at: Ints, shown: ValueDistributions) -> Floats:
             some: View = self.past.picked(view, rows)
             return self.past.judged(some, at, shown, self.model).largest
 

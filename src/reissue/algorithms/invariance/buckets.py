@@ -17,7 +17,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Ints
 from reissue.errors import InternalError
 
-__all__ = ["Ineligible", "Places", "Signatures", "assign", "drawable", "fill", "lacks", "place_rows"]
+__all__ = ["Assignments", "Ineligible", "Signatures", "assign", "assign_rows", "drawable", "fill", "lacks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ def _often(rest: Ints, members: Bools, m: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class Assignments:
     """Where new records go, real ones and counterfeits."""
 
     rows: Ints
@@ -177,7 +177,7 @@ class Places:
     value: Codes
 
 
-def place_rows(rows: Ints, values: Codes, takes: Ints) -> Places:
+def assign_rows(rows: Ints, values: Codes, takes: Ints) -> Assignments:
     """Give every new row its bucket: `takes` says how many (stages x signatures x values), rows are taken in order.
 
     Where more is taken of a value than there are rows, the last ones taken are counterfeits.
@@ -192,4 +192,4 @@ def place_rows(rows: Ints, values: Codes, takes: Ints) -> Places:
     starts = np.cumsum(takes.sum(axis=(0, 1))) - takes.sum(axis=(0, 1))
     shift = starts - (np.cumsum(number) - number)
     placed[np.arange(len(rows)) + np.repeat(shift, number)] = rows[order]
-    return Places(placed, signature, value)
+    return Assignments(placed, signature, value)

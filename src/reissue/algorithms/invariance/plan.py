@@ -10,14 +10,14 @@ import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.invariance.buckets import (
+    Assignments,
     Ineligible,
-    Places,
     Signatures,
     assign,
+    assign_rows,
     drawable,
     fill,
     lacks,
-    place_rows,
 )
 from reissue.algorithms.invariance.register import Recall, Register
 from reissue.algorithms.registry import Job, Option
@@ -212,10 +212,10 @@ class Plan:
         """All that has been placed so far, by signature and value."""
         return np.asarray(np.sum([self._padded(stage) for stage in self.stages], axis=0))
 
-    def places(self) -> Places:
+    def places(self) -> Assignments:
         """Every new row with its bucket, and the counterfeits that made the new records m-eligible."""
         takes = np.stack([self._padded(stage) for stage in self.stages])
-        return place_rows(self.situation.new, self.situation.values, takes)
+        return assign_rows(self.situation.new, self.situation.values, takes)
 
     def _padded(self, stage: Ints) -> Ints:
         return np.pad(stage, ((0, len(self.signatures.member) - len(stage)), (0, 0)))

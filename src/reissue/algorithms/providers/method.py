@@ -39,7 +39,7 @@ from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
 from reissue.counting.cells import pack, rank
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
-from reissue.kernels.coalitions.contributions import Given, private
+from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
 from reissue.taxonomy.codings import Coding, Hierarchy
@@ -173,7 +173,7 @@ def _settled(table: Table, draft: Draft, codes: Codes, judge: MPrivate) -> Draft
     groups, joins = draft.groups, 0
     while True:
         groups = _by_box(table, replace(draft, groups=groups))
-        bad = ~private(Given.of_rows(groups, codes, table.sensitive, table.domain), judge.inner, judge.m)
+        bad = ~private(Contributions.of_rows(groups, codes, table.sensitive, table.domain), judge.inner, judge.m)
         if not bad.any() or len(bad) == 1:
             return replace(draft, groups=groups, notes={**draft.notes, "joined": joins})
         # In the order of boxes every bad group goes to the next one, the last one to the one before.

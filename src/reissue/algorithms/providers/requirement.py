@@ -15,7 +15,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
 from reissue.errors import InternalError
-from reissue.kernels.coalitions.contributions import Given, private
+from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.requirements import Requirement
 from reissue.requirements.fitness import fitness
 
@@ -56,7 +56,7 @@ class MPrivate(Requirement):
         others = [part for part in self.inner.parts() if not part.by_size]
         if others and fine.any():
             left = counts if fine.all() else counts.only(fine)
-            fine[fine] = private(Given.of_counts(left, self.domain), reduce(and_, others), self.m)
+            fine[fine] = private(Contributions.of_counts(left, self.domain), reduce(and_, others), self.m)
         return fine
 
     @property
@@ -66,7 +66,7 @@ class MPrivate(Requirement):
 
     def fitness(self, counts: Counts) -> Floats:
         """How far each group is above the requirement, whoever gave the records."""
-        return fitness(self.inner, Given.of_counts(counts, self.domain).whole)
+        return fitness(self.inner, Contributions.of_counts(counts, self.domain).whole)
 
     @classmethod
     def parse(cls, argument: str) -> NoReturn:

@@ -25,7 +25,7 @@ from reissue.attacks.coalition.records import Records, read_records
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, InputError
-from reissue.kernels.coalitions.contributions import Given, answers, private
+from reissue.kernels.coalitions.contributions import Contributions, answers, private
 from reissue.kernels.coalitions.exact import worst_coalition
 from reissue.kernels.coalitions.group import Oracle
 from reissue.kernels.coalitions.search import STRATEGIES
@@ -87,7 +87,7 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
     for number, published in zip(series.numbers, series.releases, strict=True):
         requirement = _requirement(published, series, knowledge)
         records = read_records(published, series.schema)
-        requirement.fits(records.given.domain)
+        requirement.fits(records.contributions.domain)
         found.append((number, records, requirement, weakest(records, requirement)))
     if knowledge.coalition:
         return _of_one(series, found, knowledge.coalition)
@@ -103,7 +103,7 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
         _sentence(number, records, requirement, weakness, m),
         series.numbers,
         people=weakness.people if succeeded else 0,
-        population=int(records.given.count.sum()),
+        population=int(records.contributions.count.sum()),
         measure=MEASURE,
         worst=weakness.largest_m,
         limit=m,
@@ -113,40 +113,42 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
 
 def weakest(records: Records, requirement: Requirement) -> Weakness:
     """The smallest coalition that breaks a requirement, and of those one that exposes many people."""
-    given = records.given
-    for m in range(int(given.contributors.max(initial=1))):
-        fine = private(given, requirement, m)
+    contributions = records.contributions
+    for m in range(int(contributions.contributors.max(initial=1))):
+        fine = private(contributions, requirement, m)
         if not fine.all():
-            members, exact = _choose(given.pick(~fine), requirement, m, len(records.names))
-            groups = exposed(given, requirement, members)
-            fewest, people = _harm(given, members, groups)
+            members, exact = _choose(contributions.pick(~fine), requirement, m, len(records.names))
+            groups = exposed(contributions, requirement, members)
+            fewest, people = _harm(contributions, members, groups)
             named = tuple(records.names[place] for place in members)
             return Weakness(m - 1, named, int(groups.sum()), people, fewest, exact)
     return Weakness(len(records.names) - 1, None, 0, 0)
 
 
-def exposed(given: Given, requirement: Requirement, members: Sequence[int]) -> Bools:
+def exposed(contributions: Contributions, requirement: Requirement, members: Sequence[int]) -> Bools:
     """In which groups a coalition breaks a requirement."""
-    own = np.isin(given.provider, members)
-    left = given.without(own)
+    own = np.isin(contributions.provider, members)
+    left = contributions.without(own)
     broken: Bools = (left.sizes > 0) & ~requirement.holds(left)
     if not requirement.growing:
         # Leaving in some of its own records may do more: whoever could be broken at all is asked one by one.
-        for number in np.flatnonzero(~broken & (left.sizes > 0) & ~private(given, requirement, len(members))).tolist():
-            group, providers = given.one(number)
+        for number in np.flatnonzero(
+            ~broken & (left.sizes > 0) & ~private(contributions, requirement, len(members))
+        ).tolist():
+            group, providers = contributions.one(number)
             mask = sum(1 << place for place in np.flatnonzero(np.isin(providers, members)).tolist())
             broken[number] = Oracle(group, requirement).breaks(mask)
     return broken
 
 
-def _harm(given: Given, members: Sequence[int], groups: Bools) -> tuple[int, int]:
+def _harm(contributions: Contributions, members: Sequence[int], groups: Bools) -> tuple[int, int]:
     """Of some groups: the fewest records of others in one of them, and all records of others."""
-    others = groups[given.group] & ~np.isin(given.provider, members)
-    left = np.bincount(given.group[others], given.count[others], given.total).astype(np.int64)
+    others = groups[contributions.group] & ~np.isin(contributions.provider, members)
+    left = np.bincount(contributions.group[others], contributions.count[others], contributions.total).astype(np.int64)
     return int(left[groups].min(initial=np.iinfo(np.int64).max)), int(left.sum())
 
 
-def _choose(broken: Given, requirement: Requirement, size: int, providers: int) -> tuple[tuple[int, ...], bool]:
+def _choose(broken: Contributions, requirement: Requirement, size: int, providers: int) -> tuple[tuple[int, ...], bool]:
     """Of the coalitions of a size the most harmful one, in groups that are known to be broken."""
     if comb(providers, size) * (len(broken.group) + 100) <= _WORK and requirement.growing:
         tried: Iterable[tuple[int, ...]] = combinations(range(providers), size)
@@ -196,7 +198,7 @@ def _details(number: int, records: Records, requirement: Requirement, weakness: 
     return {
         "largest_m": weakness.largest_m,
         "smallest_coalition": _listed(weakness),
-        "checks": _checks(records.given, requirement, weakness.largest_m),
+        "checks": _checks(records.contributions, requirement, weakness.largest_m),
         "groups": weakness.groups,
         "fewest_left": weakness.fewest if weakness.members is not None else None,
         "exact": weakness.exact,
@@ -210,14 +212,14 @@ def _listed(weakness: Weakness) -> list[str] | None:
     return None if weakness.members is None else list(weakness.members)
 
 
-def _checks(given: Given, requirement: Requirement, largest_m: int) -> dict[str, int]:
+def _checks(contributions: Contributions, requirement: Requirement, largest_m: int) -> dict[str, int]:
     """How many coalitions each strategy checks in the group with most providers of those that decided."""
     size = largest_m + 1
-    decided = ~private(given, requirement, size)
-    some = np.flatnonzero(decided if decided.any() else given.contributors > 0)
-    fits = some[given.contributors[some] <= _SEARCHED]
-    number = int(max(fits if len(fits) else some, key=lambda group: given.contributors[group]))
-    group, _ = given.one(number)
+    decided = ~private(contributions, requirement, size)
+    some = np.flatnonzero(decided if decided.any() else contributions.contributors > 0)
+    fits = some[contributions.contributors[some] <= _SEARCHED]
+    number = int(max(fits if len(fits) else some, key=lambda group: contributions.contributors[group]))
+    group, _ = contributions.one(number)
     size = min(size, group.providers - 1)
     checks = {"exact": worst_coalition(group, requirement, size).checks}
     if len(fits):
@@ -239,11 +241,11 @@ def _of_one(
     outcomes = []
     for number, records, requirement, weakness in found:
         members = [place for place, name in enumerate(records.names) if name in set(coalition)]
-        groups = exposed(records.given, requirement, members)
-        fewest, people = _harm(records.given, members, groups)
+        groups = exposed(records.contributions, requirement, members)
+        fewest, people = _harm(records.contributions, members, groups)
         outcomes.append((people, fewest, int(groups.sum()), number, records, requirement, weakness))
     people, fewest, groups_broken, number, records, requirement, weakness = max(outcomes, key=lambda one: one[0])
-    population = int(records.given.count.sum())
+    population = int(records.contributions.count.sum())
     end = f"{_harmed(people, groups_broken)}."
     least = fewest if groups_broken else None
     told = tell(number, records, requirement, coalition, exposed, least, end, _known(weakness))

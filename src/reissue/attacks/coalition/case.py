@@ -7,12 +7,12 @@ import numpy as np
 from reissue._arrays import Bools
 from reissue.attacks.cases import Case, case, in_words, listed, plural, short
 from reissue.attacks.coalition.records import Records
-from reissue.kernels.coalitions.contributions import Given, private
+from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.requirements import Requirement
 
 __all__ = ["Exposed", "tell"]
 
-Exposed = Callable[[Given, Requirement, Sequence[int]], Bools]
+Exposed = Callable[[Contributions, Requirement, Sequence[int]], Bools]
 """In which groups a coalition breaks a requirement."""
 _MOST = 20
 """So many providers are shown at most."""
@@ -39,12 +39,12 @@ def tell(
     `fewest` are the records that it leaves in an exposed group (None if it exposes none), `end` says what it comes to,
     and `known` how many people some coalitions expose.
     """
-    given, names = records.given, list(records.names)
+    contributions, names = records.contributions, list(records.names)
     inside = [names.index(name) for name in members or () if name in names]
-    order = _ordered(given, inside, len(names))
-    work = (len(given.group) + 100) * (1 if requirement.growing else _SEARCHED)
+    order = _ordered(contributions, inside, len(names))
+    work = (len(contributions.group) + 100) * (1 if requirement.growing else _SEARCHED)
     shown = order[: _fitting(_WORK // work, len(order))]
-    values = _matrix(given, requirement, exposed, shown, {_places(names, one): n for one, n in known.items()})
+    values = _matrix(contributions, requirement, exposed, shown, {_places(names, one): n for one, n in known.items()})
     labels = [short(names[place]) for place in shown]
     steps = [*_steps(number, records, requirement, None if members is None else inside, exposed, fewest), end]
     if len(shown) < len(names):
@@ -60,9 +60,9 @@ def _places(names: Sequence[str], members: tuple[str, ...]) -> tuple[int, ...]:
 # --- the picture -----------------------------------------------------------------------------------------------------
 
 
-def _ordered(given: Given, first: Sequence[int], providers: int) -> list[int]:
+def _ordered(contributions: Contributions, first: Sequence[int], providers: int) -> list[int]:
     """Providers, the given ones first, then those who gave most."""
-    gave = np.bincount(given.provider, given.count, providers)
+    gave = np.bincount(contributions.provider, contributions.count, providers)
     rest = [place for place in np.argsort(-gave, kind="stable").tolist() if place not in set(first)]
     return [*first, *rest]
 
@@ -76,11 +76,15 @@ def _fitting(coalitions: int, providers: int) -> int:
 
 
 def _matrix(
-    given: Given, requirement: Requirement, exposed: Exposed, shown: Sequence[int], known: Mapping[tuple[int, ...], int]
+    contributions: Contributions,
+    requirement: Requirement,
+    exposed: Exposed,
+    shown: Sequence[int],
+    known: Mapping[tuple[int, ...], int],
 ) -> list[list[int]]:
     """How many people each two of the providers expose, and on the diagonal each one alone."""
     # Two providers expose nobody in a group that is private against any two.
-    broken = given.pick(~private(given, requirement, 2))
+    broken = contributions.pick(~private(contributions, requirement, 2))
     found = np.zeros((len(shown), len(shown)), np.int64)
     for row, one in enumerate(shown):
         for column, other in enumerate(shown[: row + 1]):
@@ -91,9 +95,9 @@ def _matrix(
     return answer
 
 
-def _people(given: Given, members: Sequence[int], groups: Bools) -> int:
-    others = groups[given.group] & ~np.isin(given.provider, members)
-    return int(given.count[others].sum())
+def _people(contributions: Contributions, members: Sequence[int], groups: Bools) -> int:
+    others = groups[contributions.group] & ~np.isin(contributions.provider, members)
+    return int(contributions.count[others].sum())
 
 
 # --- the steps -------------------------------------------------------------------------------------------------------
@@ -112,15 +116,15 @@ def _steps(
             f"The {plural(len(records.names), 'provider')} of release {number} know their own records.",
             f"Whoever of them take theirs out of a group, what is left of others' records still meets {requirement}.",
         ]
-    given = records.given
-    own = np.isin(given.provider, members)
-    left = np.bincount(given.group[~own], given.count[~own], given.total).astype(np.int64)
-    told = [_who(number, records, members, int(given.count[own].sum()))]
+    contributions = records.contributions
+    own = np.isin(contributions.provider, members)
+    left = np.bincount(contributions.group[~own], contributions.count[~own], contributions.total).astype(np.int64)
+    told = [_who(number, records, members, int(contributions.count[own].sum()))]
     if not left.any():
         return [*told, "All records of the release are theirs: there is nobody else to expose."]
     some: Bools = left == (left[left > 0].min() if fewest is None else fewest)
     if fewest is not None:
-        some[some] = exposed(given.pick(some), requirement, members)
+        some[some] = exposed(contributions.pick(some), requirement, members)
     told.append(_worst_group(records, own, int(some.argmax()), len(members)))
     if fewest is not None:
         return [*told, f"That does not meet {requirement}."]
@@ -129,7 +133,7 @@ def _steps(
 
 
 def _who(number: int, records: Records, members: Sequence[int], mine: int) -> str:
-    whole = int(records.given.count.sum())
+    whole = int(records.contributions.count.sum())
     if not members:
         return f"Nobody has to collude: the adversary gave none of the {whole:,} records of release {number}."
     names = [records.names[place] for place in members]
@@ -139,11 +143,11 @@ def _who(number: int, records: Records, members: Sequence[int], mine: int) -> st
 
 
 def _worst_group(records: Records, own: Bools, group: int, colluding: int) -> str:
-    given = records.given
-    inside = given.group == group
-    whole, left = int(given.count[inside].sum()), int(given.count[inside & ~own].sum())
+    contributions = records.contributions
+    inside = contributions.group == group
+    whole, left = int(contributions.count[inside].sum()), int(contributions.count[inside & ~own].sum())
     published, texts = records.look(group)
-    values = sorted({texts[value] for value in given.value[inside & ~own].tolist()})
+    values = sorted({texts[value] for value in contributions.value[inside & ~own].tolist()})
     look = f" ({in_words(published)})" if published else ""
     what = listed(values) if len(values) <= _NAMED else f"{len(values)} values"
     if not colluding:

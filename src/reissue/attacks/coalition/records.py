@@ -18,7 +18,7 @@ from reissue.attacks.cases import Shown, box_text, row_texts, shown
 from reissue.counting.cells import Domain, pack, rank
 from reissue.data.table import code_column
 from reissue.errors import CannotRunError, DataError, InputError
-from reissue.kernels.coalitions.contributions import Given
+from reissue.kernels.coalitions.contributions import Contributions
 from reissue.published import Form, PublishedRelease, read_published, read_tables
 from reissue.published.series import Series
 from reissue.release.recode import tables_of
@@ -32,7 +32,7 @@ __all__ = ["Records", "read_records", "without"]
 class Records:
     """What a release's providers gave, by published group."""
 
-    given: Given
+    contributions: Contributions
     names: Sequence[str]
     """The providers' names by number."""
     look: Callable[[int], tuple[Shown, dict[int, str]]]
@@ -63,7 +63,7 @@ def read_records(published: PublishedRelease, schema: Schema) -> Records:
         texts = {name: rows[name][0] for name in schema.quasi}
         return shown(texts), dict(zip(values[mine].tolist(), row_texts(rows.select(schema.sensitive)), strict=True))
 
-    return Records(Given.of_rows(groups, providers, values, domain), names, look)
+    return Records(Contributions.of_rows(groups, providers, values, domain), names, look)
 
 
 def _of_release(release: Release) -> Records:
@@ -91,7 +91,9 @@ def _of_release(release: Release) -> Records:
             zip(codes.tolist(), row_texts(table.decode(codes)), strict=True)
         )
 
-    return Records(Given.of_rows(groups, providers, sensitive, replace(table.domain, totals=totals)), names, look)
+    return Records(
+        Contributions.of_rows(groups, providers, sensitive, replace(table.domain, totals=totals)), names, look
+    )
 
 
 def without(series: Series, coalition: Collection[str]) -> Series:

@@ -15,7 +15,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.pairs import Histograms, common
 from reissue.errors import CannotRunError
-from reissue.published.groups import View, Views
+from reissue.published.groups import ReleaseCounts, SeriesCounts
 
 __all__ = ["Exposure", "exposures"]
 
@@ -37,7 +37,7 @@ class Exposure:
     """How many people have less left than the limit, at least."""
 
 
-def exposures(views: Views, limit: int) -> list[Exposure]:
+def exposures(views: SeriesCounts, limit: int) -> list[Exposure]:
     """For every two releases the worst group pair below the limit, if somebody must stand there."""
     boxes = [_bounds(views, view) for view in views.views]
     if sum(len(lo[0]) for lo, _ in boxes) ** 2 > _MOST:
@@ -58,7 +58,7 @@ def exposures(views: Views, limit: int) -> list[Exposure]:
 Bounds = tuple[list[Codes], list[Codes]]
 
 
-def _bounds(views: Views, view: View) -> Bounds:
+def _bounds(views: SeriesCounts, view: ReleaseCounts) -> Bounds:
     """First and last leaves of every group's box."""
     lo = [column.lo[nodes] for column, nodes in zip(views.quasi, view.nodes, strict=True)]
     hi = [column.hi[nodes] for column, nodes in zip(views.quasi, view.nodes, strict=True)]
@@ -93,7 +93,7 @@ def _alone(box: Bounds) -> Bools:
 
 
 def _worst(
-    views: Views,
+    views: SeriesCounts,
     earlier: int,
     later: int,
     pairs: tuple[Ints, Ints],

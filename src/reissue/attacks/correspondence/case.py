@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from reissue.attacks.cases import Case, case, in_words, listed, plural, shown, value_text
 from reissue.attacks.correspondence.boxes import Exposure
-from reissue.published.groups import Views
+from reissue.published.groups import SeriesCounts
 
 __all__ = ["of_pair", "tell"]
 
@@ -15,7 +15,7 @@ UNIT = "records"
 
 
 def tell(
-    views: Views,
+    views: SeriesCounts,
     numbers: Sequence[int],
     groups: Mapping[int, int],
     terms: Mapping[int, int],
@@ -47,7 +47,7 @@ def tell(
     return case(steps, {"kind": "candidates", "bars": bars, "limit": limit, "unit": UNIT})
 
 
-def of_pair(views: Views, numbers: Sequence[int], worst: Exposure, limit: int) -> Case:
+def of_pair(views: SeriesCounts, numbers: Sequence[int], worst: Exposure, limit: int) -> Case:
     """The case of a target of two releases that were compared as boxes."""
     groups = dict(zip((worst.earlier, worst.later), worst.groups, strict=True))
     one, other = (_counts(views, place, group) for place, group in groups.items())
@@ -55,7 +55,7 @@ def of_pair(views: Views, numbers: Sequence[int], worst: Exposure, limit: int) -
     return tell(views, numbers, groups, terms, limit)
 
 
-def _counts(views: Views, place: int, group: int) -> dict[int, int]:
+def _counts(views: SeriesCounts, place: int, group: int) -> dict[int, int]:
     """Value to its records in a group."""
     view = views.views[place]
     mine = slice(int(view.starts[group]), int(view.starts[group + 1]))
@@ -63,7 +63,7 @@ def _counts(views: Views, place: int, group: int) -> dict[int, int]:
 
 
 def _steps(
-    views: Views,
+    views: SeriesCounts,
     numbers: Sequence[int],
     counts: Mapping[int, Mapping[int, int]],
     terms: Mapping[int, int],
@@ -99,19 +99,19 @@ def _sizes(sizes: Mapping[int, int]) -> str:
     return listed([f"{plural(size, 'record')} in release {number}" for number, size in sizes.items()])
 
 
-def _cracked(views: Views, counts: Mapping[int, Mapping[int, int]], terms: Mapping[int, int]) -> list[int]:
+def _cracked(views: SeriesCounts, counts: Mapping[int, Mapping[int, int]], terms: Mapping[int, int]) -> list[int]:
     """The values of which records are ruled out, those with most first."""
     most = {value: max(own.get(value, 0) for own in counts.values()) for own in counts.values() for value in own}
     lost = {value: number - terms.get(value, 0) for value, number in most.items()}
     return sorted((value for value in lost if lost[value] > 0), key=lambda value: (-lost[value], _name(views, value)))
 
 
-def _name(views: Views, value: int) -> str:
+def _name(views: SeriesCounts, value: int) -> str:
     return value_text("\1".join("\0" if text is None else text for text in views.values[value]))
 
 
 def _told(
-    views: Views,
+    views: SeriesCounts,
     numbers: Sequence[int],
     counts: Mapping[int, Mapping[int, int]],
     terms: Mapping[int, int],

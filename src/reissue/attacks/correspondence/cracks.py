@@ -6,13 +6,13 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.counting.pairs import ranges
 from reissue.kernels.chains.chains import Targets, targets
-from reissue.published.groups import View, Views
+from reissue.published.groups import ReleaseCounts, SeriesCounts
 from reissue.schema import Schema
 
 __all__ = ["cracks"]
 
 
-def cracks(views: Views, schema: Schema) -> pl.DataFrame:
+def cracks(views: SeriesCounts, schema: Schema) -> pl.DataFrame:
     """Every target of two releases with the size and crack size of every group of records that match it.
 
     `attack` is F (the target is in release 1 and is looked for there), C (in release 1, looked for in release 2) or B
@@ -31,7 +31,7 @@ def cracks(views: Views, schema: Schema) -> pl.DataFrame:
     return pl.concat(tables, how="diagonal").select("attack", pl.exclude("attack"))
 
 
-def _table(part: Targets, release: int, views: Views, schema: Schema, number: Ints) -> pl.DataFrame:
+def _table(part: Targets, release: int, views: SeriesCounts, schema: Schema, number: Ints) -> pl.DataFrame:
     """One row for each target and value of its group in one release."""
     view = views.views[release]
     first = part.starts[:-1]
@@ -51,7 +51,7 @@ def _table(part: Targets, release: int, views: Views, schema: Schema, number: In
     return pl.DataFrame({**columns, "size": pl.Series(count), "crack": pl.Series(count - left)})
 
 
-def _left(part: Targets, view: View, group: Ints, entries: Ints) -> tuple[Ints, Ints, Ints]:
+def _left(part: Targets, view: ReleaseCounts, group: Ints, entries: Ints) -> tuple[Ints, Ints, Ints]:
     """Chain, entry of its group, and what is left of that entry: nothing where the chain does not hold the value."""
     lengths = np.diff(view.starts)[group]
     begin = np.cumsum(lengths) - lengths

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from reissue._arrays import Bools, Ints
 from reissue.errors import CannotRunError
 from reissue.kernels.chains.chains import Targets
-from reissue.published.groups import View
+from reissue.published.groups import ReleaseCounts
 
 __all__ = ["Solved", "solve"]
 
@@ -40,7 +40,7 @@ class Solved:
     """Components that keep the line's bound."""
 
 
-def solve(targets: Sequence[Targets], releases: Sequence[View]) -> Solved:
+def solve(targets: Sequence[Targets], releases: Sequence[ReleaseCounts]) -> Solved:
     """Replace every term by the exact one, where its component is not too large."""
     counts = np.concatenate([view.count for view in releases])
     matrix = _matrix(targets, releases)
@@ -63,7 +63,7 @@ def solve(targets: Sequence[Targets], releases: Sequence[View]) -> Solved:
     return Solved(_replaced(targets, bound), solved, number - solved)
 
 
-def _matrix(targets: Sequence[Targets], releases: Sequence[View]) -> sparse.csc_array:
+def _matrix(targets: Sequence[Targets], releases: Sequence[ReleaseCounts]) -> sparse.csc_array:
     """Published counts x variables: which counts each variable adds to."""
     offsets = np.cumsum([0, *(len(view.count) for view in releases)])
     rows, columns, first = [], [], 0

@@ -19,7 +19,7 @@ from reissue.attacks.fold import Fold
 from reissue.errors import CannotCarryError, CannotRunError
 from reissue.kernels.chains.history import ChainHistory, add_counts, add_release
 from reissue.people.knowledge import Knowledge
-from reissue.published.groups import Views
+from reissue.published.groups import SeriesCounts
 from reissue.published.recodings import refuse_other_recodings, varying_columns
 from reissue.published.series import Series
 
@@ -52,11 +52,11 @@ class Seen:
 
     series: Series
     """It alone."""
-    counts: Views | None
+    counts: SeriesCounts | None
     """It alone, in common codes with all releases at hand; None where it is read when it is added."""
 
 
-def readable(series: Series) -> Views:
+def readable(series: Series) -> SeriesCounts:
     """All releases in common codes; CannotRunError where the attack is not about such releases."""
     _refuse(series, len(series), apart=series.schema.updates == {} and series.views is None)
     if series.views is None:  # pragma: no cover

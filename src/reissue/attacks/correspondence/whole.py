@@ -15,14 +15,14 @@ from reissue.attacks.correspondence.finding import MEASURE, NAME, ChainGroup, Ta
 from reissue.attacks.findings import Finding, Status
 from reissue.errors import CannotRunError
 from reissue.kernels.chains.chains import Targets, targets
-from reissue.published.groups import View, Views
+from reissue.published.groups import ReleaseCounts, SeriesCounts
 from reissue.published.recodings import refuse_other_recodings, varying
 from reissue.published.series import Series
 
 __all__ = ["all_at_once"]
 
 
-def all_at_once(series: Series, views: Views) -> Finding:
+def all_at_once(series: Series, views: SeriesCounts) -> Finding:
     """How many records are left for each possible target, with the case of the one that is worst off."""
     limit = int(series.limits.get(NAME) or series.k or min(int(view.sizes.min()) for view in views.views))
     try:
@@ -56,7 +56,7 @@ class _Target:
     """Value to how many records with it are left."""
 
 
-def _tally(some: Iterable[Targets], views: Views, limit: int) -> tuple[Tally, _Target]:
+def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Tally, _Target]:
     releases = views.views
     left = [0] * len(releases)
     standing = np.zeros(len(releases[-1].count), np.int64)
@@ -82,12 +82,12 @@ def _tally(some: Iterable[Targets], views: Views, limit: int) -> tuple[Tally, _T
     return Tally(tuple(left), worst, _chain_groups(views, target), exposed, people, releases[-1].records), target
 
 
-def _chain_groups(views: Views, target: _Target) -> tuple[ChainGroup, ...]:
+def _chain_groups(views: SeriesCounts, target: _Target) -> tuple[ChainGroup, ...]:
     places = enumerate(target.groups, start=target.arrived)
     return tuple(ChainGroup(int(views.views[place].sizes[group]), views.text(place, group)) for place, group in places)
 
 
-def _groups(part: Targets, chain: int, releases: Sequence[View]) -> tuple[int, ...]:
+def _groups(part: Targets, chain: int, releases: Sequence[ReleaseCounts]) -> tuple[int, ...]:
     """The groups along a chain."""
     first = part.starts[chain]
     held = zip(part.entries, releases[part.arrived :], strict=True)
@@ -103,7 +103,7 @@ def _terms(part: Targets, chain: int) -> dict[int, int]:
 # --- telling ---------------------------------------------------------------------------------------------------------
 
 
-def _as_boxes(series: Series, views: Views, limit: int, obstacle: str) -> Finding:
+def _as_boxes(series: Series, views: SeriesCounts, limit: int, obstacle: str) -> Finding:
     """What can still be said of releases that are no global recodings."""
     from reissue.attacks.correspondence.boxes import exposures
 
@@ -136,7 +136,7 @@ def _as_boxes(series: Series, views: Views, limit: int, obstacle: str) -> Findin
     )
 
 
-def _case(series: Series, views: Views, target: _Target, limit: int) -> dict[str, Any]:
+def _case(series: Series, views: SeriesCounts, target: _Target, limit: int) -> dict[str, Any]:
     groups = dict(enumerate(target.groups, start=target.arrived))
     since = target.arrived - 1 if target.arrived else None
     return cases.tell(views, series.numbers, groups, target.terms, limit, since)

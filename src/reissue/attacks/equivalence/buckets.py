@@ -37,7 +37,7 @@ class BucketPresence:
     when: PresenceIntervals
     """Person to the releases in which it was there."""
     more: Ints
-    """Stays of people who were in another bucket too, person and bucket (2 x stays)."""
+    """Presences of people who were in another bucket too, person and bucket (2 x presences)."""
     more_when: PresenceIntervals
     releases: int = 0
 
@@ -138,7 +138,7 @@ class Found:
         return np.where(least < np.iinfo(np.int64).max, least, 0)
 
 
-def look(before: Found | None, stays: BucketPresence, newest: Newest, limit: int) -> tuple[Found, bool]:
+def look(before: Found | None, presence: BucketPresence, newest: Newest, limit: int) -> tuple[Found, bool]:
     """What is found below the limit after a release, and whether two releases of a bucket are nearly the same.
 
     `before` is what was found up to the release before, by a limit that was no smaller; None to look at all buckets.
@@ -150,7 +150,7 @@ def look(before: Found | None, stays: BucketPresence, newest: Newest, limit: int
         again[:] = False
         again[before.bucket[before.e < 0]] = True
     near, found = False, []
-    for number, bucket in stays.buckets(doubtful | again):
+    for number, bucket in presence.buckets(doubtful | again):
         near |= bool(doubtful[number]) and _nearly(bucket, max(limit, 2))
         told = doubtful[number] and newest.came[number] < limit
         if again[number] or (told and tells_newest(bucket, limit)):

@@ -20,7 +20,7 @@ from reissue.attacks.equivalence.propagation import falling
 from reissue.attacks.updates.beliefs import Beliefs, believe
 from reissue.counting.hashing import mix
 from reissue.kernels.tracking.incremental import enrolled
-from reissue.people.histories import of_members
+from reissue.people.histories import histories_of_members
 from reissue.people.membership import Arrivals, Membership
 
 __all__ = ["Arrival", "Crowd", "Evidence", "arrive", "domino_of", "with_arrival"]
@@ -99,7 +99,7 @@ class Arrival:
 def arrive(before: Crowd, newest: Arrivals) -> Arrival:
     """The newest release."""
     members, real, lasting = newest.members, newest.members.real, newest.strangers
-    beliefs, at = believe(before.beliefs, of_members(members), newest.known[real])
+    beliefs, at = believe(before.beliefs, histories_of_members(members), newest.known[real])
     here = np.empty(len(real), np.int64)
     new = len(beliefs.index.people) - len(before.who)
     who = np.concatenate([before.who, before.total + np.arange(new)])

@@ -30,7 +30,7 @@ from reissue.attacks.updates.histories import Histories, known_of_histories, lar
 from reissue.errors import CannotRunError, SchemaError
 from reissue.kernels.forward_backward import blocks, histories
 from reissue.kernels.tracking.incremental import Known
-from reissue.people.histories import Following, follow, of_members
+from reissue.people.histories import PersonHistories, histories_of_members, link_people
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership, named_membership
 from reissue.people.presence import PresenceIntervals
@@ -57,26 +57,26 @@ class Posteriors:
 
 def posteriors(members: Membership, steps: Floats | None = None) -> Posteriors:
     """Everybody's posterior in every release; `steps` is the probability of each update, by old and new value."""
-    following = of_members(members)
-    names = tuple(str(value) for value in range(max(int(members.value.max(initial=-1)) + 1, len(following.names))))
-    return risks(following, UpdateModel.none(names) if steps is None else UpdateModel(names, steps))
+    linked = histories_of_members(members)
+    names = tuple(str(value) for value in range(max(int(members.value.max(initial=-1)) + 1, len(linked.names))))
+    return risks(linked, UpdateModel.none(names) if steps is None else UpdateModel(names, steps))
 
 
-def risks(following: Following, model: UpdateModel) -> Posteriors:
+def risks(linked: PersonHistories, model: UpdateModel) -> Posteriors:
     """Everybody's posterior in every release, under a model whose first values are those of the groups."""
-    shared = histories(following.table)
+    shared = histories(linked.table)
     largest = np.zeros(shared.places.shape)
     left = np.zeros(shared.places.shape, np.int32)
-    for block in blocks(shared.places, following.places, model):
+    for block in blocks(shared.places, linked.places, model):
         top, number = block.posterior.max(axis=2), np.count_nonzero(block.posterior, axis=2)
-        if block.release.shape[1] == following.table.shape[1]:
+        if block.release.shape[1] == linked.table.shape[1]:
             largest[block.rows], left[block.rows] = top, number
         else:
             at = block.rows[:, np.newaxis]
             largest[at, block.release], left[at, block.release] = top, number
-    present = following.table >= 0
+    present = linked.table >= 0
     person, release = np.nonzero(present)
-    if len(shared.places) < len(following.table):
+    if len(shared.places) < len(linked.table):
         largest, left = largest[shared.of_person], left[shared.of_person]
     return Posteriors(person, release, largest[present], left[present].astype(np.int64))
 
@@ -109,22 +109,22 @@ class Staying:
 def _add(state: UpdateState | None, series: Series) -> UpdateState:
     """Everybody's beliefs or histories with one release more, and the largest share that one tells by itself."""
     members, person, _ = named_membership(series, strangers=False)
-    following = of_members(members)
-    numbers, alone = series.numbers, _alone(following)
+    linked = histories_of_members(members)
+    numbers, alone = series.numbers, _alone(linked)
     if state is not None:
         numbers, alone = state.numbers + numbers, max(alone, state.alone)
     past: Staying | Histories
     if _staying(series):
-        past = _stayed(None if state is None else state.past, following, person, len(numbers) - 1)
+        past = _stayed(None if state is None else state.past, linked, person, len(numbers) - 1)
     else:
         before = state.past if state is not None and isinstance(state.past, Histories) else None
-        past = remember(before, following, person, len(numbers) - 1, series.schema)
+        past = remember(before, linked, person, len(numbers) - 1, series.schema)
     return UpdateState(numbers, alone, past)
 
 
-def _stayed(before: Staying | Histories | None, following: Following, person: Ints, release: int) -> Staying:
+def _stayed(before: Staying | Histories | None, linked: PersonHistories, person: Ints, release: int) -> Staying:
     was = before if isinstance(before, Staying) else Staying(Beliefs(), PresenceIntervals.none())
-    beliefs, at = believe(was.beliefs, following, person)
+    beliefs, at = believe(was.beliefs, linked, person)
     return Staying(beliefs, was.present.after(len(beliefs.index.people), release, at))
 
 
@@ -147,12 +147,12 @@ def _judge(state: UpdateState, series: Series) -> Finding:
 def _explain(state: UpdateState, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
     """With the case of the worst person: of all releases only the histories of those who are exposed are looked at."""
     members, person, _ = named_membership(series, strangers=False)
-    following, limit = of_members(members), float(found.limit or 0.0)
-    model = read_updates(series.schema, following.names)
+    linked, limit = histories_of_members(members), float(found.limit or 0.0)
+    model = read_updates(series.schema, linked.names)
     exposed = np.flatnonzero(np.isin(person, _beyond(state, limit)))
-    right = guessed_right(series, following, model, exposed)
-    groups = None if following.groups is None else following.groups[exposed]
-    some = replace(following, table=following.table[exposed], groups=groups)
+    right = guessed_right(series, linked, model, exposed)
+    groups = None if linked.groups is None else linked.groups[exposed]
+    some = replace(linked, table=linked.table[exposed], groups=groups)
     known = risks(some, model)
     worst = worst_place(some, known.person, known.release, known.largest, limit)
     story = {"case": tell(series, knowledge, some, model, worst, limit)}
@@ -194,19 +194,19 @@ def _staying(series: Series) -> bool:
 )
 def updates(series: Series, knowledge: Knowledge) -> Finding:
     """Find everybody's largest posterior in all releases together."""
-    following = follow(series, knowledge)
-    model = read_updates(series.schema, following.names)
-    several = _several(following)
-    found = _sound(risks(following, model), following, several)
+    linked = link_people(series, knowledge)
+    model = read_updates(series.schema, linked.names)
+    several = _several(linked)
+    found = _sound(risks(linked, model), linked, several)
     if not len(found.person):
         raise CannotRunError(_NOBODY, needs=["members"])
-    told = _known(found, *following.table.shape)
+    told = _known(found, *linked.table.shape)
     _refuse(series, told)
-    limit = _limit(series, _alone(following))
-    worst = worst_place(following, found.person, found.release, found.largest, limit)
-    story: dict[str, object] = {"case": tell(series, knowledge, following, model, worst, limit)}
+    limit = _limit(series, _alone(linked))
+    worst = worst_place(linked, found.person, found.release, found.largest, limit)
+    story: dict[str, object] = {"case": tell(series, knowledge, linked, model, worst, limit)}
     exposed = np.flatnonzero(told.largest > limit + _SLACK)
-    right = guessed_right(series, following, model, exposed) if len(exposed) and knowledge.members is None else None
+    right = guessed_right(series, linked, model, exposed) if len(exposed) and knowledge.members is None else None
     finding = _finding(series, series.numbers, told, limit, story, right)
     number = int(several.sum())
     if not number:
@@ -216,21 +216,21 @@ def updates(series: Series, knowledge: Knowledge) -> Finding:
     return replace(finding, sentence=sentence, details={**finding.details, "several": number})
 
 
-def _several(following: Following) -> Bools:
+def _several(linked: PersonHistories) -> Bools:
     """Who fits several groups of some release, so that it is not known in which the person stands."""
-    if following.groups is None:
-        return np.zeros(len(following.table), np.bool_)
-    return np.asarray(((following.groups < 0) & (following.table >= 0)).any(axis=1))
+    if linked.groups is None:
+        return np.zeros(len(linked.table), np.bool_)
+    return np.asarray(((linked.groups < 0) & (linked.table >= 0)).any(axis=1))
 
 
-def _sound(found: Posteriors, following: Following, several: Bools) -> Posteriors:
+def _sound(found: Posteriors, linked: PersonHistories, several: Bools) -> Posteriors:
     """Of those who fit several groups only what is certain, or what one release tells by itself.
 
     Multiplying what several groups show release after release would count the same evidence again and again: who fits
     every group would seem to have the most frequent value, though nothing was learnt.
     """
-    places = following.places
-    alone = np.maximum.reduceat(places.share, places.starts[:-1])[following.table[found.person, found.release]]
+    places = linked.places
+    alone = np.maximum.reduceat(places.share, places.starts[:-1])[linked.table[found.person, found.release]]
     guessed = several[found.person] & (found.left > 1)
     return replace(found, largest=np.where(guessed, alone, found.largest))
 
@@ -278,16 +278,16 @@ def _finding(
     )
 
 
-def _alone(following: Following) -> float:
+def _alone(linked: PersonHistories) -> float:
     """The largest share of a value, short of certainty, in any group where somebody stands.
 
     That is what a single release tells by itself. A group of one value tells all, which no release may: it sets no
     limit.
     """
-    used = np.unique(following.table[following.table >= 0])
-    inside = np.zeros(len(following.places.widths), np.bool_)
+    used = np.unique(linked.table[linked.table >= 0])
+    inside = np.zeros(len(linked.places.widths), np.bool_)
     inside[used] = True
-    share = following.places.share[np.repeat(inside, following.places.widths)]
+    share = linked.places.share[np.repeat(inside, linked.places.widths)]
     return float(share[share < 1 - _SLACK].max(initial=0.0))
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reissue._arrays import Codes, Floats, Ints
-from reissue.kernels.forward_backward import Places, Stays, stays_blocks
+from reissue.kernels.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.kernels.tracking.incremental import Known, distinct, lasting_values, no_places, paired, renamed, together
-from reissue.people.histories import Following
+from reissue.people.histories import PersonHistories
 from reissue.people.index import PersonIndex, update
 from reissue.people.presence import PresenceIntervals
 from reissue.updates import UpdateModel
@@ -31,23 +31,23 @@ class Beliefs:
     index: PersonIndex = field(default_factory=PersonIndex.none)
     belief: Codes = field(default_factory=lambda: np.empty(0, np.int32))
     """Person to one of the distributions."""
-    places: Places = field(default_factory=no_places)
+    places: ValueDistributions = field(default_factory=no_places)
     """The distributions that somebody has, each once."""
     names: tuple[str | None, ...] = ()
     """Value to its text."""
 
 
-def believe(before: Beliefs, following: Following, person: Ints) -> tuple[Beliefs, Codes]:
+def believe(before: Beliefs, linked: PersonHistories, person: Ints) -> tuple[Beliefs, Codes]:
     """The beliefs after one release more, and the place of each of its people among all.
 
-    `person` is the number of each row of a following of this release alone.
+    `person` is the number of each row of people linked in this release alone.
     """
     index, at = update(before.index, person)
-    names, number = lasting_values(before.names, following.names)
-    both, first = together(before.places, renamed(following.places, number)), len(before.places.widths)
+    names, number = lasting_values(before.names, linked.names)
+    both, first = together(before.places, renamed(linked.places, number)), len(before.places.widths)
     belief = np.full(len(index.people), -1, np.int32)
     belief[: len(before.belief)] = before.belief
-    place, was = following.table[:, 0] + first, belief[at]
+    place, was = linked.table[:, 0] + first, belief[at]
     again = was >= 0
     *pairs, of_pair = paired(was[again].astype(np.int64), place[again])
     products = _products(both, np.stack(pairs), names)
@@ -57,12 +57,12 @@ def believe(before: Beliefs, following: Following, person: Ints) -> tuple[Belief
     return Beliefs(index, of_old.astype(np.int32)[belief], kept, tuple(names)), at
 
 
-def _products(both: Places, pairs: Ints, names: Sequence[str | None]) -> Places:
+def _products(both: ValueDistributions, pairs: Ints, names: Sequence[str | None]) -> ValueDistributions:
     """What two distributions say together: the values that both have, with the products of their weights."""
     starts = 2 * np.arange(pairs.shape[1] + 1)
-    stays = Stays(starts, np.tile([0, 1], pairs.shape[1]), pairs.T.reshape(-1))
+    presence = PresenceHistory(starts, np.tile([0, 1], pairs.shape[1]), pairs.T.reshape(-1))
     row, value, weight = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-    for block in stays_blocks(stays, both, UpdateModel.none(names)):
+    for block in presence_blocks(presence, both, UpdateModel.none(names)):
         last = block.posterior[:, -1]
         where, which = np.nonzero(last)
         row.append(block.rows[where])
@@ -71,15 +71,15 @@ def _products(both: Places, pairs: Ints, names: Sequence[str | None]) -> Places:
     rows, values, weights = np.concatenate(row), np.concatenate(value), np.concatenate(weight)
     order = np.lexsort((values, rows))
     ends = np.append(0, np.cumsum(np.bincount(rows, minlength=pairs.shape[1])))
-    return Places(ends, values[order], weights[order])
+    return ValueDistributions(ends, values[order], weights[order])
 
 
-def _scaled(places: Places) -> Places:
+def _scaled(places: ValueDistributions) -> ValueDistributions:
     """Weights as parts of the largest."""
     some = np.flatnonzero(places.widths)
     most = np.ones(len(places.widths))
     most[some] = np.maximum.reduceat(places.share, places.starts[some]) if len(some) else most[some]
-    return Places(places.starts, places.value, places.share / np.repeat(most, places.widths))
+    return ValueDistributions(places.starts, places.value, places.share / np.repeat(most, places.widths))
 
 
 def contradicted(beliefs: Beliefs) -> bool:
@@ -104,7 +104,7 @@ def largest_beliefs(beliefs: Beliefs) -> tuple[Ints, Floats]:
     return beliefs.index.people, _tops(beliefs.places)[beliefs.belief]
 
 
-def _tops(places: Places) -> Floats:
+def _tops(places: ValueDistributions) -> Floats:
     """The largest posterior of each belief."""
     row = np.repeat(np.arange(len(places.widths)), places.widths)
     sums = np.bincount(row, places.share, len(places.widths))

@@ -15,7 +15,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.cases import Case, Shown, case, listed, percent, plural, standing, value_text
 from reissue.kernels.forward_backward import blocks
-from reissue.people.histories import Following
+from reissue.people.histories import PersonHistories
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.updates import UpdateModel
@@ -31,16 +31,16 @@ _SLACK = 1e-9
 _OTHERS = "others"
 
 
-def worst_place(following: Following, person: Ints, release: Ints, largest: Floats, limit: float) -> tuple[int, int]:
+def worst_place(linked: PersonHistories, person: Ints, release: Ints, largest: Floats, limit: float) -> tuple[int, int]:
     """The person to show, and the release in which most is known: from everybody's largest posterior in each."""
-    places = following.places
-    alone = np.maximum.reduceat(places.share, places.starts[:-1])[following.table[person, release]]
+    places = linked.places
+    alone = np.maximum.reduceat(places.share, places.starts[:-1])[linked.table[person, release]]
     gained = largest > alone + _SLACK
     above = largest > limit + _SLACK
     chosen = gained & above if (gained & above).any() else above if above.any() else gained
     some = np.flatnonzero(chosen) if chosen.any() else np.arange(len(largest))
     some = some[largest[some] >= largest[some].max() - _SLACK]
-    rows = following.table[person[some]]
+    rows = linked.table[person[some]]
     length = (rows >= 0).sum(axis=1)
     values = np.where(rows >= 0, places.widths[rows], 0).sum(axis=1)
     before = np.round(alone[some], 9)
@@ -49,20 +49,25 @@ def worst_place(following: Following, person: Ints, release: Ints, largest: Floa
 
 
 def tell(
-    series: Series, knowledge: Knowledge, following: Following, model: UpdateModel, worst: tuple[int, int], limit: float
+    series: Series,
+    knowledge: Knowledge,
+    linked: PersonHistories,
+    model: UpdateModel,
+    worst: tuple[int, int],
+    limit: float,
 ) -> Case:
     """The case of one person, who is best known in the given release."""
     person, release = worst
-    graph = _graph(following, model, person)
+    graph = _graph(linked, model, person)
     shown = _telling(graph, release)
-    columns = [_published(series, knowledge, following, person, int(graph.releases[at])) for at in shown]
+    columns = [_published(series, knowledge, linked, person, int(graph.releases[at])) for at in shown]
     picture = next(
         found
         for most in _NODES
         for found in [_picture(series, graph, shown, columns, most, limit)]
         if len(json.dumps(found)) < _LARGEST or most == _NODES[-1]
     )
-    several = following.groups is not None and bool((following.groups[person, graph.releases] < 0).any())
+    several = linked.groups is not None and bool((linked.groups[person, graph.releases] < 0).any())
     steps = _steps(series, graph, int(np.flatnonzero(graph.releases == release)[0]), len(shown), limit)
     return case([_known(series, graph, several=several), *steps], picture)
 
@@ -93,15 +98,15 @@ class _Graph:
         return found
 
 
-def _graph(following: Following, model: UpdateModel, person: int) -> _Graph:
-    (block,) = blocks(following.table[[person]], following.places, model)
-    releases, places = block.release[0], following.places
+def _graph(linked: PersonHistories, model: UpdateModel, person: int) -> _Graph:
+    (block,) = blocks(linked.table[[person]], linked.places, model)
+    releases, places = block.release[0], linked.places
     values, shares, chances = [], [], []
-    for at, place in enumerate(following.table[person, releases].tolist()):
+    for at, place in enumerate(linked.table[person, releases].tolist()):
         own = slice(int(places.starts[place]), int(places.starts[place + 1]))
         known = np.zeros(len(model.names))
         np.add.at(known, block.value[0, at], block.posterior[0, at])
-        texts = [value_text(following.names[value]) for value in places.value[own].tolist()]
+        texts = [value_text(linked.names[value]) for value in places.value[own].tolist()]
         order = np.argsort(np.array(texts), kind="stable")
         values.append((places.value[own][order], [texts[place] for place in order.tolist()]))
         shares.append(places.share[own][order])
@@ -121,8 +126,8 @@ def _telling(graph: _Graph, release: int) -> list[int]:
     return sorted(np.argsort(-gain, kind="stable")[:_COLUMNS].tolist())
 
 
-def _published(series: Series, knowledge: Knowledge, following: Following, person: int, release: int) -> Shown:
-    group = -1 if following.groups is None else int(following.groups[person, release])
+def _published(series: Series, knowledge: Knowledge, linked: PersonHistories, person: int, release: int) -> Shown:
+    group = -1 if linked.groups is None else int(linked.groups[person, release])
     return {} if group < 0 else standing(series, knowledge, release, group)
 
 

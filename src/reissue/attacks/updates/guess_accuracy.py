@@ -10,7 +10,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.kernels.forward_backward import blocks
-from reissue.people.histories import Following
+from reissue.people.histories import PersonHistories
 from reissue.published.series import Series
 from reissue.release.release import Release
 from reissue.updates import UpdateModel
@@ -18,18 +18,18 @@ from reissue.updates import UpdateModel
 __all__ = ["guessed_right"]
 
 
-def guessed_right(series: Series, following: Following, model: UpdateModel, people: Ints) -> int | None:
+def guessed_right(series: Series, linked: PersonHistories, model: UpdateModel, people: Ints) -> int | None:
     """Of how many of these people the likeliest value of all, where it is likeliest, is theirs; None if unknown."""
     sources = [release.source for release in series.releases]
     # A ledger keeps of earlier releases who stood where, but not who had which value: such a release has no tables.
     own = [source for source in sources if source is not None and source.tables and source.table.ids is not None]
     if len(own) < len(sources):
         return None
-    truth = _truth(own, following)
-    if len(truth) != len(following.table):
+    truth = _truth(own, linked)
+    if len(truth) != len(linked.table):
         return None
     right = 0
-    for block in blocks(following.table[people], following.places, model):
+    for block in blocks(linked.table[people], linked.places, model):
         number, versions, width = block.posterior.shape
         flat = block.posterior.reshape(number, versions * width).argmax(axis=1)
         value = block.value.reshape(number, versions * width)[np.arange(number), flat]
@@ -38,7 +38,7 @@ def guessed_right(series: Series, following: Following, model: UpdateModel, peop
     return right
 
 
-def _truth(releases: list[Release], following: Following) -> Ints:
+def _truth(releases: list[Release], linked: PersonHistories) -> Ints:
     """People x releases: everybody's value, -1 where the person is absent; people in the order of their names."""
     parts = []
     for number, release in enumerate(releases):
@@ -48,7 +48,7 @@ def _truth(releases: list[Release], following: Following) -> Ints:
         ids = table.frame[table.schema.identifier or ""].cast(pl.String).gather(kept)
         parts.append(pl.DataFrame({"person": ids, "value": text, "release": number}))
     everyone = pl.concat(parts)
-    names = {"\0" if name is None else name: place for place, name in enumerate(following.names)}
+    names = {"\0" if name is None else name: place for place, name in enumerate(linked.names)}
     person = everyone["person"].rank("dense").to_numpy().astype(np.int64) - 1
     found = np.full((int(person.max(initial=-1)) + 1, len(releases)), -1, np.int64)
     values = everyone["value"].replace_strict(names, default=-1, return_dtype=pl.Int64).to_numpy()

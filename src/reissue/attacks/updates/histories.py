@@ -12,7 +12,7 @@ from reissue._arrays import Floats, Ints
 from reissue.errors import CannotCarryError
 from reissue.kernels.tracking.incremental import Known, lasting_values, renamed
 from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, BeliefTracker, TrajectoryTracker, View, begun
-from reissue.people.histories import Following
+from reissue.people.histories import PersonHistories
 from reissue.schema import Schema
 from reissue.updates import mark_of, read_updates
 
@@ -30,16 +30,18 @@ class Histories:
     """A mark of the update model."""
 
 
-def remember(before: Histories | None, following: Following, person: Ints, release: int, schema: Schema) -> Histories:
-    """Everybody's past after one release more: `person` is the number of each row of a following of this release."""
-    names, number = lasting_values(() if before is None else before.names, following.names)
+def remember(
+    before: Histories | None, linked: PersonHistories, person: Ints, release: int, schema: Schema
+) -> Histories:
+    """Everybody's past after one release more: `person` is the number of each row of people linked in this release."""
+    names, number = lasting_values(() if before is None else before.names, linked.names)
     model = read_updates(schema, names)
     mark = mark_of(model)
-    past = begun(schema, model, int(following.places.widths.max(initial=0))) if before is None else before.tracker
+    past = begun(schema, model, int(linked.places.widths.max(initial=0))) if before is None else before.tracker
     if before is not None and isinstance(past, BeliefTracker) and before.model != mark:
         raise CannotCarryError
-    shown, at = past.shown.joined(renamed(following.places, number))
-    where = at[following.table[:, 0]]
+    shown, at = past.shown.joined(renamed(linked.places, number))
+    where = at[linked.table[:, 0]]
     view: View = past.look(person, release)
     judged = past.judged(view, where, shown.places, model)
     return Histories(past.after(person, release, where, shown, judged, model), tuple(names), mark)

@@ -23,7 +23,7 @@ from reissue._arrays import Codes, Ints
 from reissue.counting.cells import pack, rank
 from reissue.counting.pairs import Histograms, common, equal_keys, pieces, ranges
 from reissue.errors import CannotRunError
-from reissue.published.groups import Nodes, View, Views
+from reissue.published.groups import PublishedValues, ReleaseCounts, SeriesCounts
 
 __all__ = [
     "Chains",
@@ -78,7 +78,7 @@ class Targets:
 # --- keys ------------------------------------------------------------------------------------------------------------
 
 
-def _components(column: Nodes, one: Codes, other: Codes) -> Codes:
+def _components(column: PublishedValues, one: Codes, other: Codes) -> Codes:
     """Node to its node on the join of two cuts: intervals that overlap belong together; -1 if it is in neither."""
     used = np.zeros(len(column.lo), bool)
     used[one] = True
@@ -90,7 +90,7 @@ def _components(column: Nodes, one: Codes, other: Codes) -> Codes:
     return number
 
 
-def join_keys(quasi: Sequence[Nodes], one: Codes, other: Codes) -> tuple[Ints, Ints, int]:
+def join_keys(quasi: Sequence[PublishedValues], one: Codes, other: Codes) -> tuple[Ints, Ints, int]:
     """The keys of two sets of boxes on the join of their cuts, densely numbered, and how many there are."""
     columns, sizes = [], []
     for place, column in enumerate(quasi):
@@ -101,7 +101,7 @@ def join_keys(quasi: Sequence[Nodes], one: Codes, other: Codes) -> tuple[Ints, I
     return keys[: one.shape[1]], keys[one.shape[1] :], number
 
 
-def growth(quasi: Sequence[Nodes], earlier: View, later: View, values: int) -> Ints:
+def growth(quasi: Sequence[PublishedValues], earlier: ReleaseCounts, later: ReleaseCounts, values: int) -> Ints:
     """G_l - G_i for every entry of the later release: how many records of its key and value came in between."""
     before, after, number = join_keys(quasi, earlier.nodes, later.nodes)
     was, now = before[earlier.group] * values + earlier.value, after[later.group] * values + later.value
@@ -127,13 +127,13 @@ def lacking_records() -> CannotRunError:
 # --- chains ----------------------------------------------------------------------------------------------------------
 
 
-def smaller(column: Nodes, one: Codes, other: Codes) -> Codes:
+def smaller(column: PublishedValues, one: Codes, other: Codes) -> Codes:
     """Of nodes that lie inside each other the smaller ones."""
     inside = (column.lo[one] >= column.lo[other]) & (column.hi[one] <= column.hi[other])
     return np.asarray(np.where(inside, one, other), np.int32)
 
 
-def extended(quasi: Sequence[Nodes], view: View, rest: Chains, values: int) -> Iterator[Chains]:
+def extended(quasi: Sequence[PublishedValues], view: ReleaseCounts, rest: Chains, values: int) -> Iterator[Chains]:
     """The chains that start at a release, from those that start one later; piece by piece."""
     mine, its, _ = join_keys(quasi, view.nodes, rest.nodes)
     order, start, number = equal_keys(mine, its)
@@ -154,7 +154,7 @@ def extended(quasi: Sequence[Nodes], view: View, rest: Chains, values: int) -> I
         yield Chains(np.stack(nodes), Histograms(starts, view.value[own], values), own, further)
 
 
-def chains_of(views: Views, releases: Sequence[View]) -> list[Chains]:
+def chains_of(views: SeriesCounts, releases: Sequence[ReleaseCounts]) -> list[Chains]:
     """For each of the releases the chains that start there and go on to the last one."""
     values = len(views.values)
     last = releases[-1]
@@ -211,7 +211,7 @@ def _whole(parts: Sequence[Chains]) -> Chains:
 # --- what is left ----------------------------------------------------------------------------------------------------
 
 
-def targets(views: Views) -> Iterator[Targets]:
+def targets(views: SeriesCounts) -> Iterator[Targets]:
     """Every possible target of a series, by arrival time, with what is left of it."""
     releases, values = views.views, len(views.values)
     ceilings = [view.count for view in releases]

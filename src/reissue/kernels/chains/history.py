@@ -24,7 +24,14 @@ from reissue.counting.cells import pack, rank
 from reissue.counting.pairs import Histograms, common, equal_keys, pieces, ranges
 from reissue.errors import CannotRunError
 from reissue.kernels.chains.chains import lacking_records, refuse_endless, smaller, too_many
-from reissue.published.groups import Nodes, View, Views, counted_view, read_nodes, read_values
+from reissue.published.groups import (
+    PublishedValues,
+    ReleaseCounts,
+    SeriesCounts,
+    count_release,
+    read_nodes,
+    read_values,
+)
 from reissue.published.recodings import forest, refuse_other_recodings
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
@@ -61,9 +68,9 @@ class ChainHistory:
 
     VERSION: ClassVar[int] = 1
 
-    quasi: tuple[Nodes, ...]
+    quasi: tuple[PublishedValues, ...]
     values: tuple[tuple[str | None, ...], ...]
-    shown: View
+    shown: ReleaseCounts
     """The groups of all releases, one release after the other."""
     release: Ints
     """Group to its release, from 0."""
@@ -75,16 +82,18 @@ class ChainHistory:
         return int(self.release[-1]) + 1
 
     @property
-    def views(self) -> Views:
+    def views(self) -> SeriesCounts:
         """All releases in common codes."""
-        return Views(self.quasi, tuple(self.view(release) for release in range(self.releases)), self.values)
+        return SeriesCounts(self.quasi, tuple(self.view(release) for release in range(self.releases)), self.values)
 
-    def view(self, release: int) -> View:
+    def view(self, release: int) -> ReleaseCounts:
         """One of the releases, from 0."""
         first, last = np.searchsorted(self.release, [release, release + 1])
         mine = slice(self.shown.starts[first], self.shown.starts[last])
         shown = self.shown
-        return View(shown.nodes[:, first:last], shown.group[mine] - first, shown.value[mine], shown.count[mine])
+        return ReleaseCounts(
+            shown.nodes[:, first:last], shown.group[mine] - first, shown.value[mine], shown.count[mine]
+        )
 
 
 # --- one release more ------------------------------------------------------------------------------------------------
@@ -106,8 +115,8 @@ def add_release(
     ]
     quasi = tuple(column for column, _ in read)
     values, secret = all_values(() if history is None else history.values, frame, schema.sensitive)
-    view = counted_view([codes[1] for _, codes in read], quasi, secret, len(values))
-    refuse_other_recodings(Views(quasi, (view,), values), [1 if history is None else history.releases + 1])
+    view = count_release([codes[1] for _, codes in read], quasi, secret, len(values))
+    refuse_other_recodings(SeriesCounts(quasi, (view,), values), [1 if history is None else history.releases + 1])
     if history is None:
         return _first(quasi, values, view)
     moved = [codes[0] for _, codes in read]
@@ -117,7 +126,7 @@ def add_release(
     return _with(_recoded(history, quasi, values, moved), view)
 
 
-def add_counts(history: ChainHistory | None, views: Views) -> ChainHistory:
+def add_counts(history: ChainHistory | None, views: SeriesCounts) -> ChainHistory:
     """The history with one release more, the only one of `views`; all releases are read in the same codes already."""
     (view,) = views.views
     return _first(views.quasi, views.values, view) if history is None else _with(history, view)
@@ -137,7 +146,9 @@ def replayed(history: ChainHistory, schema: Schema, codings: Sequence[Coding]) -
         yield again
 
 
-def _first(quasi: tuple[Nodes, ...], values: tuple[tuple[str | None, ...], ...], view: View) -> ChainHistory:
+def _first(
+    quasi: tuple[PublishedValues, ...], values: tuple[tuple[str | None, ...], ...], view: ReleaseCounts
+) -> ChainHistory:
     everyone = _arriving(view, view.count.astype(np.int32), 0, len(values))
     return ChainHistory(quasi, values, view, np.zeros(view.groups, np.int64), everyone)
 
@@ -158,7 +169,10 @@ def all_values(
 
 
 def _recoded(
-    history: ChainHistory, quasi: tuple[Nodes, ...], values: tuple[tuple[str | None, ...], ...], moved: list[Codes]
+    history: ChainHistory,
+    quasi: tuple[PublishedValues, ...],
+    values: tuple[tuple[str | None, ...], ...],
+    moved: list[Codes],
 ) -> ChainHistory:
     """The same history with other numbers for its nodes, and perhaps more values."""
 
@@ -179,12 +193,12 @@ def _recoded(
     )
 
 
-def _with(history: ChainHistory, view: View) -> ChainHistory:
+def _with(history: ChainHistory, view: ReleaseCounts) -> ChainHistory:
     """The history with one release more, all in the same codes."""
     values, number = len(history.values), history.releases
     ceilings = _ceilings(history, view)
     parts = [*_extended(history, view, ceilings), _arriving(view, ceilings[-1], number, values)]
-    shown = View(
+    shown = ReleaseCounts(
         np.concatenate([history.shown.nodes, view.nodes], axis=1),
         np.concatenate([history.shown.group, view.group + history.shown.groups]),
         np.concatenate([history.shown.value, view.value]),
@@ -194,7 +208,7 @@ def _with(history: ChainHistory, view: View) -> ChainHistory:
     return ChainHistory(history.quasi, history.values, shown, release, _whole(parts, values))
 
 
-def _arriving(view: View, term: Codes, arrived: int, values: int) -> OpenChains:
+def _arriving(view: ReleaseCounts, term: Codes, arrived: int, values: int) -> OpenChains:
     """The chains of those who arrived with the newest release: its groups."""
     kept = np.flatnonzero(term)
     return _open_chains(
@@ -227,7 +241,9 @@ def _whole(parts: Sequence[OpenChains], values: int) -> OpenChains:
 # --- many releases at once -------------------------------------------------------------------------------------------
 
 
-def _joined(quasi: Sequence[Nodes], nodes: Codes, turn: Ints, turns: int, new: Codes) -> tuple[Ints, Ints, int]:
+def _joined(
+    quasi: Sequence[PublishedValues], nodes: Codes, turn: Ints, turns: int, new: Codes
+) -> tuple[Ints, Ints, int]:
     """The keys of boxes that belong to turns, and turn by turn those of new boxes, on the join of both cuts in each.
 
     Nodes are sorted by their first leaf, so a key begins where a node begins behind all that came before.
@@ -246,7 +262,7 @@ def _joined(quasi: Sequence[Nodes], nodes: Codes, turn: Ints, turns: int, new: C
     return keys[: len(turn)], keys[len(turn) :], total
 
 
-def _ceilings(history: ChainHistory, view: View) -> Codes:
+def _ceilings(history: ChainHistory, view: ReleaseCounts) -> Codes:
     """Arrival times x entries of a new release: what it and all releases before the arrival leave of them."""
     shown, total = history.shown, history.releases
     first = np.searchsorted(history.release, np.arange(total + 1))
@@ -271,7 +287,7 @@ def _ceilings(history: ChainHistory, view: View) -> Codes:
     return np.minimum.accumulate(found, out=found)
 
 
-def _extended(history: ChainHistory, view: View, ceilings: Codes) -> Iterator[OpenChains]:
+def _extended(history: ChainHistory, view: ReleaseCounts, ceilings: Codes) -> Iterator[OpenChains]:
     """The chains gone on to the new release's groups; `ceilings` are what arrival times leave of its entries."""
     chains, values, total = history.chains, len(history.values), history.releases
     its, mine, keys = _joined(history.quasi, chains.nodes, chains.arrived, total, view.nodes)
@@ -300,7 +316,7 @@ def _extended(history: ChainHistory, view: View, ceilings: Codes) -> Iterator[Op
         yield _open_chains(nodes, arrived, pair[kept], view.value[own[kept]], term[kept], own[kept], values)
 
 
-def _in_place(history: ChainHistory, view: View, group: Ints, ceilings: Codes) -> OpenChains:
+def _in_place(history: ChainHistory, view: ReleaseCounts, group: Ints, ceilings: Codes) -> OpenChains:
     """The same where every chain goes on to one group: chains keep their places."""
     chains, values = history.chains, len(history.values)
     chain = np.repeat(np.arange(len(group)), chains.held.lengths)
@@ -313,5 +329,5 @@ def _in_place(history: ChainHistory, view: View, group: Ints, ceilings: Codes) -
     return _open_chains(nodes, chains.arrived, chain[kept], chains.held.value[kept], term[kept], own[kept], values)
 
 
-def _smallest(quasi: Sequence[Nodes], one: Codes, other: Codes) -> Codes:
+def _smallest(quasi: Sequence[PublishedValues], one: Codes, other: Codes) -> Codes:
     return np.stack([smaller(column, *nodes) for column, *nodes in zip(quasi, one, other, strict=True)])

@@ -22,11 +22,11 @@ from reissue.kernels.coalitions.group import Group
 from reissue.kernels.coalitions.values import Holdings, values_stay
 from reissue.requirements import Loss, Requirement
 
-__all__ = ["Given", "answers", "private"]
+__all__ = ["Contributions", "answers", "private"]
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class Contributions:
     """What each provider gave to each group: how many records of which value, sorted by group, provider, value."""
 
     group: Ints
@@ -39,7 +39,9 @@ class Given:
     """Of the sensitive values, in the published table."""
 
     @classmethod
-    def of_rows(cls, groups: Codes | Ints, providers: Codes | Ints, sensitive: Codes | Ints, domain: Domain) -> "Given":
+    def of_rows(
+        cls, groups: Codes | Ints, providers: Codes | Ints, sensitive: Codes | Ints, domain: Domain
+    ) -> "Contributions":
         """Counted from records; those of no group (-1) are left out."""
         inside = groups >= 0
         columns = [column[inside] for column in (groups, providers, sensitive)]
@@ -50,7 +52,7 @@ class Given:
         return cls(group, provider, value, number, total, domain)
 
     @classmethod
-    def of_counts(cls, counts: Counts, domain: Domain) -> "Given":
+    def of_counts(cls, counts: Counts, domain: Domain) -> "Contributions":
         """From counts of joint codes: provider times number of values, plus value."""
         provider, value = np.divmod(counts.value, max(domain.size, 1))
         return cls(counts.group, provider, value, counts.count, counts.total, domain)
@@ -60,12 +62,12 @@ class Given:
         """Records of each group."""
         return np.bincount(self.group, self.count, self.total).astype(np.int64)
 
-    def pick(self, chosen: Bools) -> "Given":
+    def pick(self, chosen: Bools) -> "Contributions":
         """Some of the groups, numbered anew."""
         inside = chosen[self.group]
         group = (np.cumsum(chosen) - 1)[self.group[inside]]
         columns = (self.provider[inside], self.value[inside], self.count[inside])
-        return Given(group, *columns, int(chosen.sum()), self.domain)
+        return Contributions(group, *columns, int(chosen.sum()), self.domain)
 
     @cached_property
     def whole(self) -> Counts:
@@ -133,56 +135,58 @@ class Given:
         return Group(counts, values, self.domain), providers
 
 
-def private(given: Given, requirement: Requirement, m: int) -> Bools:
+def private(contributions: Contributions, requirement: Requirement, m: int) -> Bools:
     """Which groups are m-private: cautiously no where that cannot be told."""
-    fine: Bools = given.contributors > 0
+    fine: Bools = contributions.contributors > 0
     for part in sorted(requirement.parts(), key=lambda part: not part.by_size):
-        fine[fine] = _keeps(given if fine.all() else given.pick(fine), part, m)
-    return np.asarray(fine | (given.contributors == 0), np.bool_)
+        fine[fine] = _keeps(contributions if fine.all() else contributions.pick(fine), part, m)
+    return np.asarray(fine | (contributions.contributors == 0), np.bool_)
 
 
-def _keeps(given: Given, part: Requirement, m: int) -> Bools:
+def _keeps(contributions: Contributions, part: Requirement, m: int) -> Bools:
     """Which groups keep one requirement against every coalition."""
-    largest = given.of_largest(m)
-    taken = np.bincount(given.group[largest], given.count[largest], given.total).astype(np.int64)
+    largest = contributions.of_largest(m)
+    taken = np.bincount(contributions.group[largest], contributions.count[largest], contributions.total).astype(
+        np.int64
+    )
     if part.by_size:
-        return given.sizes - taken >= part.least
-    fine = _surely(given, part, taken, m)
+        return contributions.sizes - taken >= part.least
+    fine = _surely(contributions, part, taken, m)
     open_ = ~fine
     if part.by_values and open_.any():
-        fine, open_ = _values_stay(part.least, given, m, open_)
+        fine, open_ = _values_stay(part.least, contributions, m, open_)
     elif open_.any():
-        open_ &= part.holds(given.without(largest)) & (part.growing | part.holds(given.whole))
+        open_ &= part.holds(contributions.without(largest)) & (part.growing | part.holds(contributions.whole))
     for number in np.flatnonzero(open_).tolist():
-        fine[number] = worst_coalition(given.one(number)[0], part, m).coalition is None
+        fine[number] = worst_coalition(contributions.one(number)[0], part, m).coalition is None
     return fine
 
 
-def _surely(given: Given, part: Requirement, taken: Ints, m: int) -> Bools:
+def _surely(contributions: Contributions, part: Requirement, taken: Ints, m: int) -> Bools:
     """Which groups keep a requirement by a bound; `taken` is what the largest contributors gave."""
     if part.growing:
-        return _staying(part, given, m)
-    return part.surely_kept(given.whole, Loss(taken, lambda: given.owned(m)))
+        return _staying(part, contributions, m)
+    return part.surely_kept(contributions.whole, Loss(taken, lambda: contributions.owned(m)))
 
 
-def _values_stay(least: int, given: Given, m: int, open_: Bools) -> tuple[Bools, Bools]:
+def _values_stay(least: int, contributions: Contributions, m: int, open_: Bools) -> tuple[Bools, Bools]:
     """Which groups keep enough values, given those for which that is open; and for which it still is."""
-    some = given.pick(open_)
+    some = contributions.pick(open_)
     stay, known = values_stay(Holdings(some.group, some.local, some.value, some.contributors, some.members(m)), least)
-    fine, still = ~open_, np.zeros(given.total, np.bool_)
+    fine, still = ~open_, np.zeros(contributions.total, np.bool_)
     fine[open_], still[open_] = stay, ~known
     return fine, still
 
 
-def answers(given: Given, requirement: Requirement, m: int) -> dict[int, Verdict]:
+def answers(contributions: Contributions, requirement: Requirement, m: int) -> dict[int, Verdict]:
     """For the groups that are not m-private a harmful coalition each, its members as bits of the group's providers."""
-    broken = np.flatnonzero(~private(given, requirement, m))
-    return {number: worst_coalition(given.one(number)[0], requirement, m) for number in broken.tolist()}
+    broken = np.flatnonzero(~private(contributions, requirement, m))
+    return {number: worst_coalition(contributions.one(number)[0], requirement, m) for number in broken.tolist()}
 
 
-def _staying(part: Requirement, given: Given, m: int) -> Bools:
+def _staying(part: Requirement, contributions: Contributions, m: int) -> Bools:
     """Whether values that a coalition cannot take away are enough."""
-    providers = Counts(given.group, given.value, given.domain, given.total)
-    stays = providers.count > given.members(m)[providers.group]
-    staying = Counts(providers.group[stays], providers.value[stays], given.domain, given.total)
+    providers = Counts(contributions.group, contributions.value, contributions.domain, contributions.total)
+    stays = providers.count > contributions.members(m)[providers.group]
+    staying = Counts(providers.group[stays], providers.value[stays], contributions.domain, contributions.total)
     return part.holds(staying) & (staying.sizes > 0)

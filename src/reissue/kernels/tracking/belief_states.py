@@ -23,7 +23,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
 from reissue.counting.pairs import ranges
-from reissue.kernels.forward_backward import Places, Powers, rounded
+from reissue.kernels.forward_backward import Powers, ValueDistributions, rounded
 
 __all__ = ["CERTAIN", "IMPOSSIBLE", "BeliefStates", "Step", "moved"]
 
@@ -121,7 +121,7 @@ class Step:
     """Person to where it is now."""
 
 
-def moved(shapes: BeliefStates, step: Step, shown: Places, powers: Powers) -> tuple[BeliefStates, Ints]:
+def moved(shapes: BeliefStates, step: Step, shown: ValueDistributions, powers: Powers) -> tuple[BeliefStates, Ints]:
     """The shapes of some people one release later, each once; and person to its shape."""
     parts, of_row = [BeliefStates.none()], np.empty(len(step.shape), np.int64)
     number = 0
@@ -134,7 +134,9 @@ def moved(shapes: BeliefStates, step: Step, shown: Places, powers: Powers) -> tu
     return found.some(first), again.reshape(-1)[of_row]
 
 
-def _blocks(shapes: BeliefStates, step: Step, shown: Places, powers: Powers) -> Iterator[tuple[Ints, BeliefStates]]:
+def _blocks(
+    shapes: BeliefStates, step: Step, shown: ValueDistributions, powers: Powers
+) -> Iterator[tuple[Ints, BeliefStates]]:
     """People of about one size at a time."""
     known = step.shape >= 0
     new = rounded(shown.widths[step.place])

@@ -9,7 +9,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
-from reissue.kernels.forward_backward import Places, Powers
+from reissue.kernels.forward_backward import Powers, ValueDistributions
 from reissue.kernels.tracking.belief_states import BeliefStates, Step, joined, moved
 from reissue.kernels.tracking.incremental import Distributions, absent, found, narrow
 from reissue.updates import UpdateModel
@@ -94,7 +94,7 @@ class BeliefTracker:
             shape[rows], last[rows], gap[rows] = some.shape[at], some.place[at], release - some.seen[at]
         return Step(shape, last, gap, last)
 
-    def judged(self, view: Step, at: Ints, shown: Places, model: UpdateModel) -> Judged:
+    def judged(self, view: Step, at: Ints, shown: ValueDistributions, model: UpdateModel) -> Judged:
         """What is known of them with their places in the release."""
         shapes, shape = moved(self.shapes, replace(view, place=at), shown, Powers(model))
         return Judged(shapes.largest[shape], shapes.told[shape], shapes, shape)

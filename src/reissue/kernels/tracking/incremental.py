@@ -7,7 +7,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints, State
 from reissue.counting.hashing import mix
-from reissue.kernels.forward_backward import Places
+from reissue.kernels.forward_backward import ValueDistributions
 
 __all__ = [
     "Distributions",
@@ -83,24 +83,24 @@ def lasting_values(known: Sequence[str | None], shown: Sequence[str | None]) -> 
 # --- distributions ---------------------------------------------------------------------------------------------------
 
 
-def renamed(places: Places, number: Ints) -> Places:
+def renamed(places: ValueDistributions, number: Ints) -> ValueDistributions:
     """The same distributions with their values' lasting numbers, in their order."""
     row = np.repeat(np.arange(len(places.widths)), places.widths)
     value = number[places.value]
     order = np.lexsort((value, row))
-    return Places(places.starts, value[order], places.share[order])
+    return ValueDistributions(places.starts, value[order], places.share[order])
 
 
-def together(one: Places, other: Places) -> Places:
+def together(one: ValueDistributions, other: ValueDistributions) -> ValueDistributions:
     """The distributions of both, one after the other."""
-    return Places(
+    return ValueDistributions(
         np.concatenate([one.starts[:-1], other.starts + one.starts[-1]]),
         np.concatenate([one.value, other.value]),
         np.concatenate([one.share, other.share]),
     )
 
 
-def _keys_of(places: Places) -> np.ndarray:
+def _keys_of(places: ValueDistributions) -> np.ndarray:
     """Each distribution to a number that equal ones share."""
     row = np.repeat(np.arange(len(places.widths)), places.widths)
     keys = np.zeros(len(places.widths), np.uint64)
@@ -109,15 +109,15 @@ def _keys_of(places: Places) -> np.ndarray:
     return keys
 
 
-def _some_of(places: Places, kept: Ints) -> Places:
+def _some_of(places: ValueDistributions, kept: Ints) -> ValueDistributions:
     """Some of the distributions, in the given order."""
     widths = places.widths[kept]
     starts = np.append(0, np.cumsum(widths))
     at = np.arange(starts[-1]) + np.repeat(places.starts[kept] - starts[:-1], widths)
-    return Places(starts, places.value[at], places.share[at])
+    return ValueDistributions(starts, places.value[at], places.share[at])
 
 
-def distinct(places: Places, used: Ints) -> tuple[Places, Ints]:
+def distinct(places: ValueDistributions, used: Ints) -> tuple[ValueDistributions, Ints]:
     """Each distribution that is used, once, in the order of their first places; and place to its new one."""
     keys = _keys_of(places)
     wanted = np.zeros(len(keys), np.bool_)
@@ -131,16 +131,16 @@ def distinct(places: Places, used: Ints) -> tuple[Places, Ints]:
     return _some_of(places, chosen[np.sort(first)]), of_place
 
 
-def no_places() -> Places:
+def no_places() -> ValueDistributions:
     """No distributions: before the first release."""
-    return Places(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
+    return ValueDistributions(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
     """All distributions of values that there have been, each once, in the order in which they came."""
 
-    places: Places
+    places: ValueDistributions
     keys: np.ndarray
     """What tells them apart."""
     order: Ints
@@ -151,7 +151,7 @@ class Distributions:
         """From what `arrays` gave; none before the first release."""
         if kept is None:
             return cls(no_places(), np.empty(0, np.uint64), np.empty(0, np.int64))
-        places = Places(kept["starts"], kept["value"].astype(np.int64), kept["share"])
+        places = ValueDistributions(kept["starts"], kept["value"].astype(np.int64), kept["share"])
         return cls(places, kept["keys"], kept["key_order"])
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -164,7 +164,7 @@ class Distributions:
             "key_order": self.order.astype(np.int32),
         }
 
-    def joined(self, shown: Places) -> tuple["Distributions", Ints]:
+    def joined(self, shown: ValueDistributions) -> tuple["Distributions", Ints]:
         """With those of one release more, and where these are."""
         keys, at, order = enrolled(self.keys, _keys_of(shown), self.order)
         new = np.flatnonzero(at >= len(self.keys))

@@ -12,7 +12,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.pairs import ranges
-from reissue.kernels.forward_backward import Stays
+from reissue.kernels.forward_backward import PresenceHistory
 from reissue.kernels.tracking.incremental import absent, found, narrow
 
 __all__ = ["Trajectories", "longer"]
@@ -31,7 +31,7 @@ class Trajectories:
 
     people: Ints
     """Who is in the last release, sorted."""
-    here: Stays
+    here: PresenceHistory
     gone: Ints
     """Who is not, sorted."""
     begin: Ints
@@ -44,12 +44,14 @@ class Trajectories:
     @classmethod
     def none(cls) -> "Trajectories":
         """Before the first release."""
-        return cls(_nothing(), _stays(), _nothing(), _nothing(), _nothing(), _nothing(), _nothing())
+        return cls(_nothing(), _no_presence(), _nothing(), _nothing(), _nothing(), _nothing(), _nothing())
 
     @classmethod
     def read(cls, kept: Mapping[str, Any]) -> "Trajectories":
         """From what `arrays` gave."""
-        here = Stays(kept["stays"], kept["stay_release"].astype(np.int64), kept["stay_place"].astype(np.int64))
+        here = PresenceHistory(
+            kept["stays"], kept["stay_release"].astype(np.int64), kept["stay_place"].astype(np.int64)
+        )
         gone = (kept["gone"], kept["gone_begin"].astype(np.int64), kept["gone_versions"].astype(np.int64))
         return cls(kept["here"], here, *gone, kept["gone_release"], kept["gone_place"])
 
@@ -67,7 +69,7 @@ class Trajectories:
             "gone_place": narrow(self.place),
         }
 
-    def past(self, people: Ints) -> Stays:
+    def past(self, people: Ints) -> PresenceHistory:
         """The stays of some people so far; none of those who are new."""
         stayed, at = found(self.people, people)
         back, of_gone = found(self.gone, people)
@@ -82,7 +84,7 @@ class Trajectories:
         ):
             into, out = ranges(starts[rows], number[rows]), ranges(first, number[rows])
             release[into], place[into] = source.release[out], source.place[out]
-        return Stays(starts, release, place)
+        return PresenceHistory(starts, release, place)
 
     def after(self, people: Ints, release: int, place: Ints) -> "Trajectories":
         """With one release more: who is in it, and where."""
@@ -116,16 +118,16 @@ class Trajectories:
         return replace(more, begin=begin, release=more.release[at], place=more.place[at])
 
 
-def longer(stays: Stays, release: int, place: Ints) -> Stays:
+def longer(presence: PresenceHistory, release: int, place: Ints) -> PresenceHistory:
     """Every history with one more version at its end."""
-    starts = stays.starts + np.arange(len(stays.starts))
+    starts = presence.starts + np.arange(len(presence.starts))
     last = starts[1:] - 1
     earlier = np.ones(starts[-1], np.bool_)
     earlier[last] = False
     when, where = np.full(starts[-1], release), np.empty(starts[-1], np.int64)
-    when[earlier], where[earlier], where[last] = stays.release, stays.place, place
-    return Stays(starts, when, where)
+    when[earlier], where[earlier], where[last] = presence.release, presence.place, place
+    return PresenceHistory(starts, when, where)
 
 
-def _stays() -> Stays:
-    return Stays(np.zeros(1, np.int64), _nothing(), _nothing())
+def _no_presence() -> PresenceHistory:
+    return PresenceHistory(np.zeros(1, np.int64), _nothing(), _nothing())

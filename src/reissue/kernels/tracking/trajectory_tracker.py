@@ -8,7 +8,7 @@ import numpy as np
 
 from reissue._arrays import Floats, Ints
 from reissue.counting.pairs import ranges
-from reissue.kernels.forward_backward import Places, Stays, stays_blocks
+from reissue.kernels.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.kernels.tracking.belief_states import CERTAIN, IMPOSSIBLE
 from reissue.kernels.tracking.belief_tracker import Judged
 from reissue.kernels.tracking.incremental import Distributions, found
@@ -24,7 +24,7 @@ _FOUND = ("mark", "largest", "told", "gone_largest", "gone_told")
 class _View:
     """Some people's places so far, and the release that they come to."""
 
-    stays: Stays
+    presence: PresenceHistory
     release: int
 
 
@@ -60,16 +60,16 @@ class TrajectoryTracker:
         """What is known of some people when they come to a release."""
         return _View(self.trails.past(people), release)
 
-    def judged(self, view: _View, at: Ints, shown: Places, model: UpdateModel) -> Judged:
+    def judged(self, view: _View, at: Ints, shown: ValueDistributions, model: UpdateModel) -> Judged:
         """What is known of them with their places in the release."""
-        return _told(longer(view.stays, view.release, at), shown, model)
+        return _told(longer(view.presence, view.release, at), shown, model)
 
     def picked(self, view: _View, rows: Ints) -> _View:
         """The same of some of them, who may repeat."""
-        versions = view.stays.versions[rows]
-        at = ranges(view.stays.starts[rows], versions)
+        versions = view.presence.versions[rows]
+        at = ranges(view.presence.starts[rows], versions)
         starts = np.append(0, np.cumsum(versions))
-        return _View(Stays(starts, view.stays.release[at], view.stays.place[at]), view.release)
+        return _View(PresenceHistory(starts, view.presence.release[at], view.presence.place[at]), view.release)
 
     def after(
         self, people: Ints, release: int, at: Ints, shown: Distributions, judged: Judged, model: UpdateModel
@@ -103,10 +103,10 @@ class TrajectoryTracker:
         return np.concatenate([self.largest, self.gone_largest]), np.concatenate([self.told, self.gone_told])
 
 
-def _told(stays: Stays, shown: Places, model: UpdateModel) -> Judged:
+def _told(presence: PresenceHistory, shown: ValueDistributions, model: UpdateModel) -> Judged:
     """The largest posterior in any version of each history; and whether one is certain, or none possible."""
-    largest, told = np.zeros(len(stays.versions)), np.zeros(len(stays.versions), np.uint8)
-    for block in stays_blocks(stays, shown, model):
+    largest, told = np.zeros(len(presence.versions)), np.zeros(len(presence.versions), np.uint8)
+    for block in presence_blocks(presence, shown, model):
         left = np.count_nonzero(block.posterior, axis=2)
         largest[block.rows] = block.posterior.max(axis=(1, 2))
         certain, impossible = (left == 1).any(axis=1), (left == 0).any(axis=1)

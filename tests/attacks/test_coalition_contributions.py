@@ -12,7 +12,7 @@ from reissue._arrays import Ints
 from reissue.algorithms.providers.requirement import MPrivate
 from reissue.counting.cells import Counts, Domain
 from reissue.kernels.coalitions import values as values_module
-from reissue.kernels.coalitions.contributions import Given, answers, private
+from reissue.kernels.coalitions.contributions import Contributions, answers, private
 from reissue.kernels.coalitions.exact import worst_coalition
 from reissue.kernels.coalitions.values import Holdings, values_stay
 from reissue.requirements import parse
@@ -35,12 +35,14 @@ def columns(records: Rows) -> tuple[Ints, Ints, Ints]:
 def test_all_groups_at_once_are_one_by_one(text: str, records: Rows, m: int) -> None:
     groups, providers, values = columns(records)
     requirement = parse(text)
-    given = Given.of_rows(groups, providers, values, DOMAIN)
-    expected = np.array([worst_coalition(given.one(g)[0], requirement, m).coalition is None for g in np.unique(groups)])
-    found = private(given, requirement, m)
+    contributions = Contributions.of_rows(groups, providers, values, DOMAIN)
+    expected = np.array(
+        [worst_coalition(contributions.one(g)[0], requirement, m).coalition is None for g in np.unique(groups)]
+    )
+    found = private(contributions, requirement, m)
     assert found[np.unique(groups)].tolist() == expected.tolist()
-    assert set(answers(given, requirement, m)) == set(np.flatnonzero(~found).tolist())
-    joint = Counts(groups, providers * DOMAIN.size + values, Domain(np.ones(25, np.int64)), given.total)
+    assert set(answers(contributions, requirement, m)) == set(np.flatnonzero(~found).tolist())
+    joint = Counts(groups, providers * DOMAIN.size + values, Domain(np.ones(25, np.int64)), contributions.total)
     judged = MPrivate(m, requirement, DOMAIN, 5).holds(joint)
     assert judged[np.unique(groups)].tolist() == expected.tolist()
 
@@ -49,24 +51,30 @@ def test_all_groups_at_once_are_one_by_one(text: str, records: Rows, m: int) -> 
 @settings(deadline=None, max_examples=25)
 @draws(records=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12))
 def test_all_groups_at_once_are_the_definition(text: str, records: Rows) -> None:
-    given = Given.of_rows(*columns(records), DOMAIN)
+    contributions = Contributions.of_rows(*columns(records), DOMAIN)
     for m in range(4):
-        found = private(given, parse(text), m)
+        found = private(contributions, parse(text), m)
         for number in {group for group, _, _ in records}:
-            assert found[number] == one.private(given.one(number)[0], parse(text), m)
+            assert found[number] == one.private(contributions.one(number)[0], parse(text), m)
 
 
 @settings(deadline=None, max_examples=200)
 @draws(records=rows, m=st.integers(0, 4), least=st.integers(1, 4), enumerate_=st.booleans())
 def test_values_that_stay(records: Rows, m: int, least: int, enumerate_: bool) -> None:
-    whole = Given.of_rows(*columns(records), DOMAIN)
-    given = whole.pick(whole.contributors > 0)
-    holdings = Holdings(given.group, given.local, given.value, given.contributors, given.members(m))
+    whole = Contributions.of_rows(*columns(records), DOMAIN)
+    contributions = whole.pick(whole.contributors > 0)
+    holdings = Holdings(
+        contributions.group,
+        contributions.local,
+        contributions.value,
+        contributions.contributors,
+        contributions.members(m),
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(values_module, "_COALITIONS", 2000 if enumerate_ else 0)
         stay, known = values_stay(holdings, least)
-    for number in range(given.total):
-        counts = given.one(number)[0].counts
+    for number in range(contributions.total):
+        counts = contributions.one(number)[0].counts
         size = min(m, len(counts) - 1)
         fewest = min(
             int((np.delete(counts, list(chosen), axis=0).sum(axis=0) > 0).sum())
@@ -78,22 +86,24 @@ def test_values_that_stay(records: Rows, m: int, least: int, enumerate_: bool) -
 
 
 def test_counting_leaves_out_what_is_in_no_group() -> None:
-    given = Given.of_rows(np.array([0, -1, 0, 1]), np.array([1, 1, 0, 1]), np.array([2, 2, 2, 0]), DOMAIN)
-    assert given.group.tolist() == [0, 0, 1]
-    assert given.provider.tolist() == [0, 1, 1]
-    assert given.sizes.tolist() == [2, 1]
-    assert given.contributors.tolist() == [2, 1]
-    assert given.local.tolist() == [0, 1, 0]
+    contributions = Contributions.of_rows(
+        np.array([0, -1, 0, 1]), np.array([1, 1, 0, 1]), np.array([2, 2, 2, 0]), DOMAIN
+    )
+    assert contributions.group.tolist() == [0, 0, 1]
+    assert contributions.provider.tolist() == [0, 1, 1]
+    assert contributions.sizes.tolist() == [2, 1]
+    assert contributions.contributors.tolist() == [2, 1]
+    assert contributions.local.tolist() == [0, 1, 0]
 
 
 @settings(deadline=None, max_examples=150)
 @draws(records=rows, m=st.integers(0, 4))
 def test_no_subset_has_less_entropy_than_the_bound(records: Rows, m: int) -> None:
-    given = Given.of_rows(*columns(records), DOMAIN)
-    taken = given.sizes - given.without(given.of_largest(m)).sizes
-    least = entropy_at_least(given.whole, taken, given.owned(m))
+    contributions = Contributions.of_rows(*columns(records), DOMAIN)
+    taken = contributions.sizes - contributions.without(contributions.of_largest(m)).sizes
+    least = entropy_at_least(contributions.whole, taken, contributions.owned(m))
     for number in {group for group, _, _ in records}:
-        group, _ = given.one(number)
+        group, _ = contributions.one(number)
         for members in combinations(range(group.providers), min(m, group.providers - 1)):
             rest = np.delete(group.counts, list(members), axis=0).sum(axis=0)
             for mask in range(1 << len(rest)):
