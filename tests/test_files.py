@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from reissue.errors import DataError, InputError
 from reissue.files import tables
-from reissue.files.tables import disarm, read_file, refuse_existing, second_path, write_file, write_files, write_text
+from reissue.files.places import refuse_existing, second_path
+from reissue.files.tables import disarm, read_file, write_file, write_files, write_text
 from tests.silence import refused
 
 FRAME = pl.DataFrame({"name": ["zebra", "yak"], "age": [1, 2]})

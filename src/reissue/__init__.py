@@ -4,37 +4,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reissue._version import __version__
-from reissue.attacks.findings import Finding, Findings
-from reissue.data.table import Table
-from reissue.errors import InputError, NotMetError, ReissueError, RiskError
-from reissue.people.knowledge import Knowledge
-from reissue.publishing.anonymize import anonymize
-from reissue.publishing.attack import attack
-from reissue.publishing.publish import publish
-from reissue.release.release import Release
-from reissue.requirements import (
-    KE,
-    AlphaK,
-    CKSafety,
-    Confidence,
-    EntropyLDiversity,
-    KAnonymity,
-    LDiversity,
-    MUnique,
-    Personalized,
-    RecursiveLDiversity,
-    SimpleLDiversity,
-    TCloseness,
-)
-from reissue.schema import Role, Schema
-from reissue.taxonomy.codings import Hierarchy
-from reissue.verify.check import Check, check
 
 if TYPE_CHECKING:
+    from reissue.attacks.findings import Finding, Findings
+    from reissue.data.table import Table
+    from reissue.errors import InputError, NotMetError, ReissueError, RiskError
     from reissue.ledger import Ledger
+    from reissue.people.knowledge import Knowledge
     from reissue.policy import Policy
+    from reissue.publishing.anonymize import anonymize
+    from reissue.publishing.attack import attack
     from reissue.publishing.plan import Plan, plan
+    from reissue.publishing.publish import publish
+    from reissue.release.release import Release
+    from reissue.requirements import (
+        KE,
+        AlphaK,
+        CKSafety,
+        Confidence,
+        EntropyLDiversity,
+        KAnonymity,
+        LDiversity,
+        MUnique,
+        Personalized,
+        RecursiveLDiversity,
+        SimpleLDiversity,
+        TCloseness,
+    )
+    from reissue.schema import Role, Schema
+    from reissue.taxonomy.codings import Hierarchy
     from reissue.utility import Utility, compare, measure
+    from reissue.verify.check import Check, check
 
 __all__ = [
     "KE",
@@ -76,21 +76,38 @@ __all__ = [
     "publish",
 ]
 
-
-_LATER = {
-    "Ledger": "reissue.ledger",
-    "Plan": "reissue.publishing.plan",
-    "Policy": "reissue.policy",
-    "Utility": "reissue.utility",
-    "compare": "reissue.utility",
-    "measure": "reissue.utility",
-    "plan": "reissue.publishing.plan",
+_PLACES = {
+    "reissue.attacks.findings": "Finding Findings",
+    "reissue.data.table": "Table",
+    "reissue.errors": "InputError NotMetError ReissueError RiskError",
+    "reissue.ledger": "Ledger",
+    "reissue.people.knowledge": "Knowledge",
+    "reissue.policy": "Policy",
+    "reissue.publishing.anonymize": "anonymize",
+    "reissue.publishing.attack": "attack",
+    "reissue.publishing.plan": "Plan plan",
+    "reissue.publishing.publish": "publish",
+    "reissue.release.release": "Release",
+    "reissue.requirements": "KE AlphaK CKSafety Confidence EntropyLDiversity KAnonymity LDiversity MUnique "
+    "Personalized RecursiveLDiversity SimpleLDiversity TCloseness",
+    "reissue.schema": "Role Schema",
+    "reissue.taxonomy.codings": "Hierarchy",
+    "reissue.utility": "Utility compare measure",
+    "reissue.verify.check": "Check check",
 }
-"""What brings further libraries with it is imported when it is asked for."""
+"""Where each public name lives. It is imported when it is first asked for: `reissue --help` needs none of them."""
+_HOME = {name: module for module, names in _PLACES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    """The names of `_LATER`."""
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
-    raise AttributeError(f"module 'reissue' has no attribute {name!r}")
+    """The public names."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'reissue' has no attribute {name!r}")
+    found = getattr(import_module(_HOME[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """What is public, and nothing else."""
+    return __all__

@@ -10,7 +10,7 @@ from typing import Any
 import tomlkit
 
 from reissue.errors import SchemaError, TaxonomyError, nearest
-from reissue.files.tables import read_whole
+from reissue.files.places import read_whole
 from reissue.taxonomy.codings import KINDS, Hierarchy
 
 __all__ = ["Role", "Schema"]

@@ -162,7 +162,7 @@ def _make_series(
 
 def _target(data: Path, out: Path | None, inputs: list[Input], *, force: bool) -> Path:
     """Where the release goes, if it can be written there."""
-    from reissue.files.tables import second_path
+    from reissue.files.places import second_path
 
     target = out or Path(second_path(data.with_name(f"{data.name}.csv") if data.is_dir() else data, "release"))
     Outputs((Output("--out", target, table=True),), (*table_inputs("the data", [data]), *inputs), force=force)

@@ -121,7 +121,7 @@ def _plan_outputs(target: Path | None, report: Path | None, inputs: Iterable[Inp
 
 
 def _beside(data: Path, name: str) -> Path:
-    from reissue.files.tables import second_path
+    from reissue.files.places import second_path
 
     return data.with_name(f"{data.name}.{name}.csv") if data.is_dir() else Path(second_path(data, name))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reissue.errors import InputError
-from reissue.files.tables import FORMATS, SECOND_TABLES, refuse_existing, refuse_folder, second_path
+from reissue.files.places import FORMATS, SECOND_TABLES, refuse_existing, refuse_folder, second_path
 
 if TYPE_CHECKING:
     from reissue.schema import Schema

@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from reissue.errors import DataError, SchemaError
-from reissue.files.tables import FORMATS, read_file, refuse_nested
+from reissue.files.places import FORMATS
+from reissue.files.tables import read_file, refuse_nested
 from reissue.schema import Schema
 
 __all__ = ["read_together"]

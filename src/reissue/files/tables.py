@@ -5,7 +5,6 @@ spreadsheet would run as formulas get an apostrophe in front, which reading take
 """
 
 import csv
-import os
 import zlib
 from collections.abc import Sequence
 from functools import partial
@@ -16,35 +15,20 @@ import polars as pl
 
 from reissue.errors import DataError, InputError
 from reissue.files.csv import disarm, read_csv
+from reissue.files.places import format_of, refuse_existing
 from reissue.files.staging import Staging, reason
 
 __all__ = [
-    "FORMATS",
-    "LARGEST",
-    "LEDGER_FILE",
-    "SECOND_TABLES",
     "disarm",
     "nested",
     "read_file",
-    "read_whole",
-    "refuse_existing",
-    "refuse_folder",
     "refuse_nested",
-    "second_path",
     "stage_tables",
     "write_file",
     "write_files",
     "write_private",
     "write_text",
 ]
-
-FORMATS = (".csv", ".csv.gz", ".parquet")
-SECOND_TABLES = ("sensitive", "counterfeits")
-"""Tables that may lie beside the first one of a release; see `second_path`."""
-LARGEST = 2**28
-"""Bytes of a file that is read at once: a schema, a hierarchy, an update model, a key."""
-LEDGER_FILE = "ledger.sqlite"
-"""The database of a ledger that lies in a folder."""
 
 
 def read_file(
@@ -57,7 +41,7 @@ def read_file(
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file '{path}'.")
-    kind = _format(path)
+    kind = format_of(path)
     try:
         if kind == ".parquet":
             frame = _read_parquet(path, only)
@@ -92,13 +76,6 @@ def refuse_nested(frame: pl.DataFrame, names: Sequence[str]) -> None:
         )
 
 
-def _format(path: Path) -> str:
-    for known in FORMATS[::-1]:
-        if path.name.lower().endswith(known):
-            return known
-    raise DataError(f"'{path}' must end in one of {', '.join(FORMATS)}.")
-
-
 def _reason(problem: Exception, kind: str) -> str:
     """Why reading failed, without the library's message: it quotes the data."""
     words = str(problem).lower()
@@ -113,52 +90,6 @@ def _reason(problem: Exception, kind: str) -> str:
     if "more fields" in words or "ragged" in words or "truncate" in words or "found more" in words:
         return "some rows have more cells than the header. Check quotes and the delimiter."
     return "it is not a regular CSV file (quotes, delimiter or compression are wrong)."
-
-
-def read_whole(path: Path, most: int = LARGEST) -> bytes:
-    """The content of a small file; OSError for what is no regular file, such as a device or a pipe, or too large."""
-    if not path.is_file():
-        raise OSError("no regular file") if path.exists() else FileNotFoundError
-    with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise OSError("too large")
-    return content
-
-
-def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> None:
-    """Stop before work starts if the output is already there, or cannot be written."""
-    path = Path(path)
-    if table:
-        _format(path)
-    if path.is_dir():
-        raise InputError(f"'{path}' is a folder. Choose another name.")
-    if _is_of_a_ledger(path):
-        raise InputError(f"'{path}' belongs to a ledger, and is never replaced. Choose another name.")
-    if os.path.lexists(path):
-        if path.is_symlink() or not path.is_file():
-            raise InputError(f"'{path}' is a link or a device, no regular file. Choose another name.")
-        if not force:
-            raise InputError(f"'{path}' exists already. Choose another name, or --force to replace it.")
-    refuse_folder(path.parent)
-
-
-def refuse_folder(folder: Path) -> None:
-    """Stop before work starts if nothing can be written into a folder."""
-    if not folder.is_dir():
-        raise InputError(f"The folder '{folder}' does not exist.")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"The folder '{folder}' cannot be written (permissions?).")
-
-
-def _is_of_a_ledger(path: Path) -> bool:
-    """Whether a file is a ledger's database, one of its files, its key or the key's head."""
-    place = Path(os.path.realpath(path))
-    if place.name.startswith(LEDGER_FILE) and (place.parent / LEDGER_FILE).exists():
-        return True
-    if any(folder.name == "files" and (folder.parent / LEDGER_FILE).exists() for folder in place.parents):
-        return True
-    return place.suffix.lower() in {".key", ".head"} and place.exists()
 
 
 def write_file(frame: pl.DataFrame, path: str | Path, *, force: bool = False) -> None:
@@ -180,7 +111,7 @@ def stage_tables(staging: Staging, tables: Sequence[tuple[pl.DataFrame, str | Pa
     for frame, path in tables:
         place = Path(path)
         try:
-            staging.add(place, partial(_write, frame, kind=_format(place)), replaces=force)
+            staging.add(place, partial(_write, frame, kind=format_of(place)), replaces=force)
         except pl.exceptions.PolarsError as problem:
             if "os error" in str(problem):
                 raise InputError(f"'{place}' cannot be written: {reason(problem)}.") from None
@@ -212,10 +143,3 @@ def _write(frame: pl.DataFrame, path: Path, kind: str) -> None:
     else:
         packing: Literal["gzip", "uncompressed"] = "gzip" if kind == ".csv.gz" else "uncompressed"
         disarm(frame).write_csv(path, compression=packing, check_extension=False)
-
-
-def second_path(path: str | Path, name: str) -> str:
-    """Where a further table of the same release goes: out.csv, out.sensitive.csv."""
-    path = Path(path)
-    ending = _format(path)
-    return str(path.with_name(f"{path.name[: -len(ending)]}.{name}{path.name[-len(ending) :]}"))

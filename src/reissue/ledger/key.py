@@ -19,8 +19,8 @@ import polars as pl
 
 from reissue.data.identifiers import identifier_texts
 from reissue.errors import InputError
+from reissue.files.places import read_whole
 from reissue.files.staging import Staging
-from reissue.files.tables import read_whole
 
 __all__ = ["ENVIRONMENT", "Key", "KeyWarning", "find_key"]
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 from reissue.errors import DataError, InputError, SchemaError
+from reissue.files.places import refuse_existing, second_path
 from reissue.files.staging import Staging
-from reissue.files.tables import disarm, refuse_existing, second_path
+from reissue.files.tables import disarm
 from reissue.ledger.chain import LedgerEntry, broken, content_name
 from reissue.ledger.entry import FORMAT, later_format
 from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head

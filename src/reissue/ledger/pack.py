@@ -20,7 +20,7 @@ from reissue._arrays import Codes
 from reissue.counting.cells import Domain
 from reissue.data.table import Table
 from reissue.errors import SchemaError
-from reissue.files.tables import read_whole
+from reissue.files.places import read_whole
 from reissue.ledger.states import pack_arrays, pack_typed, unpack_arrays, unpack_typed
 from reissue.release.memory import Memory, load_memory
 from reissue.release.release import Boxes, Counterfeits, Draft, Release

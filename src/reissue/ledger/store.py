@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from reissue.errors import DataError, InputError
-from reissue.files.tables import LEDGER_FILE
+from reissue.files.places import LEDGER_FILE
 from reissue.ledger.chain import LedgerEntry, Seal, checked, content_name, is_content, sealed_after
 
 __all__ = ["MissingFileError", "NoLedgerError", "Store", "Writer", "is_url"]

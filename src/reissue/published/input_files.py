@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from reissue.files.tables import SECOND_TABLES, second_path
+from reissue.files.places import SECOND_TABLES, second_path
 
 __all__ = ["order_hint", "releases_among"]
 

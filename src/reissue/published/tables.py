@@ -14,7 +14,8 @@ import polars as pl
 from reissue.data.provider_folder import read_together
 from reissue.data.table import to_polars
 from reissue.errors import DataError
-from reissue.files.tables import read_file, second_path
+from reissue.files.places import second_path
+from reissue.files.tables import read_file
 from reissue.published.input_files import releases_among
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, Release
 from reissue.schema import Schema

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import InputError
-from reissue.files.tables import FORMATS
+from reissue.files.places import FORMATS
 from reissue.ledger.ledger import Ledger, csv_bytes
 from reissue.ledger.pack import ENDINGS, pack_frame, pack_places
 from reissue.ledger.recorded import releases_of, sent_of

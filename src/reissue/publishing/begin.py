@@ -11,8 +11,8 @@ from pathlib import Path
 
 from reissue.data.outputs import ledger_inputs
 from reissue.errors import InputError, InternalError
+from reissue.files.places import LEDGER_FILE
 from reissue.files.staging import scratch_folder
-from reissue.files.tables import LEDGER_FILE
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.recorded import releases_of
 from reissue.ledger.store import NoLedgerError, Store, is_url

@@ -8,8 +8,8 @@ from typing import Any
 from reissue.data.outputs import Input, Output, Outputs, table_inputs
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError
+from reissue.files.places import FORMATS, second_path
 from reissue.files.staging import Staging
-from reissue.files.tables import FORMATS, second_path
 from reissue.publishing.anonymize import anonymize
 from reissue.release.memory import Memory, load_memory, pack_memory
 from reissue.release.release import Release

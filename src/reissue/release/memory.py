@@ -27,7 +27,8 @@ from reissue.counting.siphash import siphash
 from reissue.data.identifiers import identifier_texts, refuse_strangers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError
-from reissue.files.tables import refuse_existing, write_private
+from reissue.files.places import refuse_existing
+from reissue.files.tables import write_private
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare
 

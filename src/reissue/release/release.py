@@ -10,8 +10,9 @@ import polars as pl
 from reissue._arrays import Codes, Ints
 from reissue._notebook import card
 from reissue.data.table import Table
+from reissue.files.places import second_path
 from reissue.files.staging import Staging
-from reissue.files.tables import second_path, stage_tables, write_files
+from reissue.files.tables import stage_tables, write_files
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 

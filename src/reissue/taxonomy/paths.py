@@ -17,7 +17,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Floats
 from reissue.errors import TaxonomyError
-from reissue.files.tables import read_whole
+from reissue.files.places import read_whole
 from reissue.taxonomy.tree import ROOT, Taxonomy, assemble
 
 __all__ = ["Paths", "from_paths", "read_hierarchy", "tree_paths", "with_unlisted"]

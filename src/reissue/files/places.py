@@ -1,0 +1,87 @@
+"""Where files may lie: endings that tables have, and what is never read or replaced."""
+
+import os
+from pathlib import Path
+
+from reissue.errors import DataError, InputError
+
+__all__ = [
+    "FORMATS",
+    "LARGEST",
+    "LEDGER_FILE",
+    "SECOND_TABLES",
+    "format_of",
+    "read_whole",
+    "refuse_existing",
+    "refuse_folder",
+    "second_path",
+]
+
+FORMATS = (".csv", ".csv.gz", ".parquet")
+SECOND_TABLES = ("sensitive", "counterfeits")
+"""Tables that may lie beside the first one of a release; see `second_path`."""
+LARGEST = 2**28
+"""Bytes of a file that is read at once: a schema, a hierarchy, an update model, a key."""
+LEDGER_FILE = "ledger.sqlite"
+"""The database of a ledger that lies in a folder."""
+
+
+def format_of(path: Path) -> str:
+    """The ending that says how a table is written."""
+    for known in FORMATS[::-1]:
+        if path.name.lower().endswith(known):
+            return known
+    raise DataError(f"'{path}' must end in one of {', '.join(FORMATS)}.")
+
+
+def read_whole(path: Path, most: int = LARGEST) -> bytes:
+    """The content of a small file; OSError for what is no regular file, such as a device or a pipe, or too large."""
+    if not path.is_file():
+        raise OSError("no regular file") if path.exists() else FileNotFoundError
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError("too large")
+    return content
+
+
+def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> None:
+    """Stop before work starts if the output is already there, or cannot be written."""
+    path = Path(path)
+    if table:
+        format_of(path)
+    if path.is_dir():
+        raise InputError(f"'{path}' is a folder. Choose another name.")
+    if _is_of_a_ledger(path):
+        raise InputError(f"'{path}' belongs to a ledger, and is never replaced. Choose another name.")
+    if os.path.lexists(path):
+        if path.is_symlink() or not path.is_file():
+            raise InputError(f"'{path}' is a link or a device, no regular file. Choose another name.")
+        if not force:
+            raise InputError(f"'{path}' exists already. Choose another name, or --force to replace it.")
+    refuse_folder(path.parent)
+
+
+def refuse_folder(folder: Path) -> None:
+    """Stop before work starts if nothing can be written into a folder."""
+    if not folder.is_dir():
+        raise InputError(f"The folder '{folder}' does not exist.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"The folder '{folder}' cannot be written (permissions?).")
+
+
+def _is_of_a_ledger(path: Path) -> bool:
+    """Whether a file is a ledger's database, one of its files, its key or the key's head."""
+    place = Path(os.path.realpath(path))
+    if place.name.startswith(LEDGER_FILE) and (place.parent / LEDGER_FILE).exists():
+        return True
+    if any(folder.name == "files" and (folder.parent / LEDGER_FILE).exists() for folder in place.parents):
+        return True
+    return place.suffix.lower() in {".key", ".head"} and place.exists()
+
+
+def second_path(path: str | Path, name: str) -> str:
+    """Where a further table of the same release goes: out.csv, out.sensitive.csv."""
+    path = Path(path)
+    ending = format_of(path)
+    return str(path.with_name(f"{path.name[: -len(ending)]}.{name}{path.name[-len(ending) :]}"))
