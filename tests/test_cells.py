@@ -4,10 +4,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.counting.cells import Counts, Domain, cells_of, distinct_keys, pack, rank
+from tests.effort import examples
 
 
 @st.composite
@@ -22,7 +23,6 @@ def matrices(draw: st.DrawFn) -> tuple[list[list[int]], list[int]]:
     return columns, sizes
 
 
-@settings(deadline=None)
 @given(matrices())
 def test_keys_are_equal_and_ordered_like_tuples(matrix: tuple[list[list[int]], list[int]]) -> None:
     columns, sizes = matrix
@@ -50,7 +50,6 @@ def test_packing_leaves_its_input_alone() -> None:
     assert first.tolist() == [3, 4]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 50), max_size=40), st.sampled_from([51, 10**6]))
 def test_ranks_and_distinct_keys(keys: list[int], bound: int) -> None:
     array = np.array(keys, np.int64)
@@ -63,7 +62,7 @@ def test_ranks_and_distinct_keys(keys: list[int], bound: int) -> None:
     assert number == max(len(expected), 1)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 3)), max_size=30),
     st.booleans(),
@@ -104,7 +103,6 @@ def test_shares_of_a_domain() -> None:
     assert Domain(np.array([1, 3, 0])).positions.tolist() == [0.0, 1.0, 2.0]
 
 
-@settings(deadline=None)
 @given(matrices())
 def test_cells_are_the_distinct_combinations(matrix: tuple[list[list[int]], list[int]]) -> None:
     columns, sizes = matrix

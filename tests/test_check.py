@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -24,6 +24,7 @@ from reissue.requirements import Requirement, parse
 from reissue.schema import Role, Schema
 from reissue.verify.check import Check, check, meets
 from reissue.verify.groups import read_groups
+from tests.effort import examples
 
 SCHEMA = Schema.of_columns(quasi=["age", "zip"], sensitive=["disease"])
 PUBLISHED = pl.DataFrame(
@@ -197,7 +198,7 @@ CELLS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(data=st.data())
 def test_rows_with_equal_cells_are_one_group(data: st.DataObject) -> None:
     kinds = data.draw(st.lists(st.sampled_from(list(CELLS)), min_size=1, max_size=4))
@@ -225,7 +226,7 @@ def test_keys_of_wide_tables_do_not_overflow() -> None:
     assert sorted(groups.size.to_list()) == [2] * 40 + [3] * 10
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc")), min_size=1, max_size=20))
 def test_measures_are_the_worst_over_groups(rows: list[tuple[int, str]]) -> None:
     found = check(pl.DataFrame(rows, schema=["q", "s"], orient="row"), Schema.of_columns(quasi=["q"], sensitive=["s"]))

@@ -7,13 +7,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.errors import DataError, InputError
 from reissue.files import tables
 from reissue.files.places import refuse_existing, second_path
 from reissue.files.tables import disarm, read_file, write_file, write_files, write_text
+from tests.effort import examples
 from tests.silence import refused
 
 FRAME = pl.DataFrame({"name": ["zebra", "yak"], "age": [1, 2]})
@@ -182,7 +183,7 @@ def test_missing_values_of_a_single_column(tmp_path: Path) -> None:
 CELLS = st.text("=+-@'\t\r\n ＝1a,\".\u200b\x1b", max_size=5) | st.none()
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(st.lists(CELLS, min_size=1, max_size=6), st.text("=+-@'1a", min_size=1, max_size=3))
 def test_no_cell_runs_and_every_cell_comes_back(
     tmp_path_factory: pytest.TempPathFactory, cells: list[str | None], name: str

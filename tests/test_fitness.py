@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.counting.cells import Counts
 from reissue.requirements import parse
 from reissue.requirements.fitness import fitness
 from tests.attacks.test_coalition_search import DOMAIN, GROWING, OTHERS
+from tests.effort import examples
 
 MONOTONE = [text for text in OTHERS if not text.startswith(("m-unique", "c-k"))]
 histograms = st.lists(st.integers(0, 4), min_size=5, max_size=5).filter(any)
@@ -33,7 +34,7 @@ def test_equation_one() -> None:
 
 
 @pytest.mark.parametrize("text", GROWING + OTHERS)
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(groups=st.lists(histograms, min_size=1, max_size=4))
 def test_one_exactly_where_it_is_met(text: str, groups: list[list[int]]) -> None:
     met = parse(text).holds(counted(*groups)).tolist()
@@ -41,7 +42,7 @@ def test_one_exactly_where_it_is_met(text: str, groups: list[list[int]]) -> None
 
 
 @pytest.mark.parametrize("text", GROWING)
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(group=histograms, more=histograms)
 def test_records_never_lower_a_growing_score(text: str, group: list[int], more: list[int]) -> None:
     alone, both = score(text, group, (np.array(group) + more).tolist())
@@ -49,7 +50,7 @@ def test_records_never_lower_a_growing_score(text: str, group: list[int], more: 
 
 
 @pytest.mark.parametrize("text", GROWING + MONOTONE)
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(first=histograms, second=histograms)
 def test_a_union_is_no_worse_than_its_worse_part(text: str, first: list[int], second: list[int]) -> None:
     a, b, union = score(text, first, second, (np.array(first) + second).tolist())

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -15,6 +15,7 @@ from reissue.attacks import Series
 from reissue.proposing.guess import ColumnHints, guess
 from reissue.published import read_published
 from reissue.schema import Role, Schema
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 MONTHS = list(synth.Population(seed=3, people=400).months(2))
@@ -45,7 +46,7 @@ def test_the_roles_of_our_own_releases_are_found_back(method: str, tmp_path: Pat
     assert guess([first]).schema is first.schema
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tables(min_rows=6, missing=False), st.sampled_from(["pool", "mondrian", "topdown"]))
 def test_roles_are_found_without_any_help_from_names(case: Case, method: str) -> None:
     release = ri.anonymize(case.frame, case.schema, "k=2", method=method, seed=0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.errors import TaxonomyError
@@ -255,7 +255,6 @@ def test_what_the_list_lacks_may_hang_under_the_root(tmp_path: Path) -> None:
     assert names(flat, 0) == ("a", "b", "c")
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1), st.lists(st.sampled_from(["a", "b", "c", "z", None]))
 )
@@ -265,7 +264,6 @@ def test_codes_of_text(known: list[str | None], column: list[str | None]) -> Non
     assert encode(coding, column, pl.String) == [leaves.index(value) if value in leaves else -1 for value in column]
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(-20, 20) | st.sampled_from([10**6, -(10**12), None]), min_size=1),
     st.lists(st.integers(-25, 25) | st.sampled_from([10**6, 10**15, None])),
@@ -337,7 +335,6 @@ def test_a_width_of_one_is_the_number_itself() -> None:
     assert names(build(Hierarchy(ranges=(1.0, 2.0)), [3, 4]), 1) == ("3", "4")
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-50, 50) | st.integers(2**53, 2**53 + 3), min_size=1),
     st.sampled_from([(2.0,), (5.0, 10.0), (1000.0, 10.0**6)]),
@@ -355,7 +352,6 @@ def test_large_whole_numbers_are_never_merged(values: list[int], widths: tuple[f
     assert (np.diff(coding.taxonomy.positions) >= 0).all()
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.floats(-1e6, 1e6, allow_subnormal=False) | st.integers(-30, 30).map(lambda n: n / 10), min_size=1),
     st.sampled_from([(0.1, 0.5), (0.25,), (0.3, 0.9), (1 / 3, 1.0), (7.5, 15.0)]),
@@ -419,7 +415,6 @@ def test_whole_numbers_beyond_64_bits() -> None:
     assert build(Hierarchy(), small).taxonomy.ordered
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**62), 2**62), min_size=1))
 def test_automatic_widths_always_work(values: list[float]) -> None:
     kind = pl.Int64 if all(isinstance(value, int) for value in values) else pl.Float64

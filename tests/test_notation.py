@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reissue.errors import TaxonomyError
 from reissue.files.tables import read_file, write_file
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare
 from reissue.taxonomy.notation import coding_of, parse_column, span_of
+from tests.effort import examples
 from tests.silence import refused
 from tests.strategies import leaves_of, trees
 
@@ -74,7 +75,7 @@ def read(texts: list[str | None], coding: Coding) -> list[tuple[int, int]]:
     return list(zip(found.lo.tolist(), found.hi.tolist(), strict=True))
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(codings())
 def test_what_is_published_reads_back(coding: Coding) -> None:
     texts, intervals = published(coding)
@@ -84,7 +85,7 @@ def test_what_is_published_reads_back(coding: Coding) -> None:
         assert read([None if text is None else f"  {text} " for text in texts], coding) == intervals
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(codings())
 def test_published_texts_alone_tell_how_they_lie_to_each_other(coding: Coding) -> None:
     texts, intervals = published(coding)
@@ -110,7 +111,6 @@ def test_the_largest_numbers_leave_room_for_the_root() -> None:
     assert root not in (single, run)
 
 
-@settings(deadline=None)
 @given(codings())
 def test_some_published_texts_alone(coding: Coding) -> None:
     """Fewer texts, fewer leaves: the relations of those that are left stay."""
@@ -126,7 +126,7 @@ def test_some_published_texts_alone(coding: Coding) -> None:
         assert (max(a[0], c[0]) <= min(a[1], c[1])) == (max(b[0], d[0]) <= min(b[1], d[1]))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(coding=codings())
 def test_what_is_published_reads_back_from_a_file(coding: Coding, tmp_path_factory: pytest.TempPathFactory) -> None:
     texts, intervals = published(coding)

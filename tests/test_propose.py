@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import synth
@@ -13,6 +13,7 @@ from reissue.data.table import Table
 from reissue.errors import DataError
 from reissue.proposing.propose import Guess, as_toml, describe, propose, propose_file
 from reissue.schema import Role, Schema
+from tests.effort import examples
 
 PATIENTS = next(synth.Population(seed=2, people=800).months(1))
 
@@ -143,7 +144,7 @@ columns = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(name=st.text(max_size=12), values=columns, title=st.text(max_size=20))
 def test_any_column_gives_a_schema_that_loads_and_fits(name: str, values: list[object], title: str) -> None:
     frame = pl.Series(name, values).to_frame()

@@ -9,7 +9,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.data.table import Table
@@ -116,7 +116,6 @@ def test_suppressed_rows_stay_at_home() -> None:
     assert nothing.groups == 0
 
 
-@settings(deadline=None)
 @given(tables(min_rows=1), st.data())
 def test_boxes_are_the_smallest_that_may_be_published(case: Case, data: st.DataObject) -> None:
     table = Table.read(case.frame, case.schema)
@@ -132,7 +131,6 @@ def test_boxes_are_the_smallest_that_may_be_published(case: Case, data: st.DataO
             assert (boxes.lo[place, group], boxes.hi[place, group]) == (low[0], high[0])
 
 
-@settings(deadline=None)
 @given(tables(min_rows=2), st.data())
 def test_published_texts_hold_the_values_behind_them(case: Case, data: st.DataObject) -> None:
     table = Table.read(case.frame.with_row_index("row"), case.schema.with_roles({"row": "keep"}))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.errors import SchemaError, TaxonomyError
@@ -266,7 +266,6 @@ def schemas(draw: st.DrawFn) -> Schema:
     return Schema(roles, taxonomies, draw(extra), draw(extra))
 
 
-@settings(deadline=None)
 @given(schemas())
 def test_a_schema_comes_back_from_its_text(schema: Schema) -> None:
     again = Schema.loads(schema.dumps())

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given as draws
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from reissue.attacks.correspondence.state import Growth
@@ -32,6 +31,7 @@ from tests.attacks.test_carry import PLAIN
 from tests.attacks.test_coalition_contributions import Rows, columns, rows
 from tests.attacks.test_coalition_search import DOMAIN, GROWING
 from tests.attacks.test_equivalence_contract import some_bucket
+from tests.effort import examples
 from tests.ledger.test_after import plan, tables
 
 SEEDS = st.integers(0, 10**6)
@@ -46,7 +46,7 @@ def history_of(seed: int, releases: int, attributes: int) -> ChainHistory:
 
 
 @draws(SEEDS, st.integers(2, 5), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_what_is_left_of_chains_is_what_the_formula_says(seed: int, releases: int, attributes: int) -> None:
     history = history_of(seed, releases, attributes)
     for chain, left in enumerate(history.chains.left.tolist()):
@@ -56,7 +56,7 @@ def test_what_is_left_of_chains_is_what_the_formula_says(seed: int, releases: in
 
 
 @draws(SEEDS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_chains_that_lie_are_noticed(seed: int) -> None:
     """Chains that claim to have more left than there is: nothing of them goes into the second formula."""
     history = history_of(seed, 3, 1)
@@ -78,7 +78,7 @@ def test_chains_that_lie_are_noticed(seed: int) -> None:
 
 
 @draws(SEEDS, st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_buckets_by_the_definition(seed: int, limit: int) -> None:
     bucket = some_bucket(seed)
     assert any_attack(bucket, limit) == bool((cheapest(bucket, limit) > 0).any())
@@ -87,7 +87,7 @@ def test_buckets_by_the_definition(seed: int, limit: int) -> None:
 
 @pytest.mark.parametrize("text", GROWING)
 @draws(records=rows, m=st.integers(0, 3))
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_coalitions_one_by_one(text: str, records: Rows, m: int) -> None:
     contributions, requirement = Contributions.of_rows(*columns(records), DOMAIN), parse(text)
     used = np.unique(contributions.group)
@@ -96,7 +96,7 @@ def test_coalitions_one_by_one(text: str, records: Rows, m: int) -> None:
 
 
 @draws(SEEDS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_posteriors_by_whole_histories(seed: int) -> None:
     plain = replace(PLAIN, updates={"order": ["v0", "v1", "v2"]})
     series = Series.read(random_groups(seed, releases=3, changing=True), plain)

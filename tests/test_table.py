@@ -11,7 +11,7 @@ import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reissue.data.table import Table, to_polars, unlisted_values
 from reissue.errors import DataError, SchemaError, TaxonomyError
@@ -107,7 +107,6 @@ def test_a_zip_code_keeps_its_zero_in_a_file(tmp_path: Path) -> None:
     assert [coding.taxonomy.names for coding in table.codings] == [("01234", "09999"), ("1", "2"), ("5", "6")]
 
 
-@settings(deadline=None)
 @given(tables())
 def test_codes_decode_to_the_table(case: Case) -> None:
     table = Table.read(case.frame, case.schema)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare
@@ -55,7 +55,6 @@ def interval(taxonomy: Taxonomy, leaves: Set) -> tuple[int, int]:
     return codes[0], codes[-1]
 
 
-@settings(deadline=None)
 @given(cases())
 def test_nodes_are_intervals_and_levels_coarsen(case: tuple[Taxonomy, list[Set]]) -> None:
     taxonomy, nodes = case
@@ -73,7 +72,6 @@ def test_nodes_are_intervals_and_levels_coarsen(case: tuple[Taxonomy, list[Set]]
     assert taxonomy.missing == (taxonomy.names[-1] is None)
 
 
-@settings(deadline=None)
 @given(cases(), st.data())
 def test_snap_gives_the_smallest_node(case: tuple[Taxonomy, list[Set]], data: st.DataObject) -> None:
     taxonomy, nodes = case
@@ -88,7 +86,6 @@ def test_snap_gives_the_smallest_node(case: tuple[Taxonomy, list[Set]], data: st
     assert taxonomy.loss(low, high)[0] == pytest.approx(expected)
 
 
-@settings(deadline=None)
 @given(cases())
 def test_children_are_the_largest_nodes_below(case: tuple[Taxonomy, list[Set]]) -> None:
     taxonomy, nodes = case
@@ -99,7 +96,6 @@ def test_children_are_the_largest_nodes_below(case: tuple[Taxonomy, list[Set]]) 
         assert taxonomy.children(lo, hi) == sorted(largest)
 
 
-@settings(deadline=None)
 @given(cases(), st.data())
 def test_the_join_of_cuts_takes_the_larger_node_on_every_path(
     case: tuple[Taxonomy, list[Set]], data: st.DataObject
@@ -121,7 +117,6 @@ def test_the_join_of_cuts_takes_the_larger_node_on_every_path(
         assert (joined[leaf], Taxonomy.ends(joined)[leaf]) == widest
 
 
-@settings(deadline=None)
 @given(cases())
 def test_a_level_is_a_cut(case: tuple[Taxonomy, list[Set]]) -> None:
     taxonomy, _ = case

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize, attack
@@ -49,7 +49,6 @@ def test_ranges_of_fractions_and_a_range_of_everything() -> None:
     assert len(built.taxonomy.levels) == 3, "a range of everything would be the root"
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.one_of(st.none(), st.integers(-50, 150)), min_size=1, max_size=15),
     st.sampled_from([None, -10, 0, 18]),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -145,7 +145,6 @@ def by_definition(table: Table, groups: np.ndarray) -> tuple[dict[str, float], i
     return {name: value / table.rows for name, value in lost.items()}, cost, len(sizes)
 
 
-@settings(deadline=None)
 @given(tables(), st.data())
 def test_measures_are_their_definitions(case: Case, data: st.DataObject) -> None:
     table = Table.read(case.frame, case.schema)

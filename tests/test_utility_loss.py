@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.data.table import Table
@@ -19,6 +19,7 @@ from reissue.utility.loss import record_losses, shares_of, value_losses
 from reissue.utility.margins import column_margin, margins_of
 from reissue.utility.published import Published, from_boxes, from_tables
 from reissue.verify.recheck import make_release
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 FRAME = pl.DataFrame({"age": [20, 21, 30, 31, 40, 41, 50, 60], "s": list("aabbccdd")})
@@ -93,7 +94,6 @@ def by_definition(table: Table, groups: np.ndarray, apart: bool) -> list[float]:
     return found
 
 
-@settings(deadline=None)
 @given(
     tables(max_rows=10), st.sampled_from([{}, {"numbered": True}, {"permuted": True}, {"bucketized": True}]), st.data()
 )
@@ -116,7 +116,6 @@ def test_a_record_loses_what_its_definition_says(case: Case, form: dict[str, boo
         assert max(first.values()) == pytest.approx(0, abs=1e-9), "every column by itself is as it was"
 
 
-@settings(deadline=None)
 @given(tables(max_rows=10), st.data())
 def test_who_publishes_more_loses_no_more(case: Case, data: st.DataObject) -> None:
     """The same groups with exact rows and permuted values, instead of boxes."""
@@ -161,7 +160,7 @@ def margin_by_hand(table: Table, groups: np.ndarray) -> float:
     return float(max(np.abs(np.cumsum(error[: last + 1])).max(initial=0), beside))
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(
     st.lists(st.one_of(st.none(), st.integers(-3, 40)), min_size=1, max_size=12),
     st.sampled_from([Hierarchy("flat"), Hierarchy(ranges=(5.0, 20.0)), Hierarchy("auto"), "halves"]),

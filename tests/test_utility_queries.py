@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.data.table import Table
@@ -55,7 +55,6 @@ def inside(predicates: Predicates, query: int, taxonomy: Taxonomy, lo: int, hi: 
     return share * (last / taxonomy.size if hi > last else 1)
 
 
-@settings(deadline=None)
 @given(tables(max_rows=12), WORDS, st.integers(0, 5), st.booleans(), st.data())
 def test_counts_and_estimates_are_those_by_hand(
     case: Case, name: str, seed: int, apart: bool, data: st.DataObject
@@ -152,7 +151,6 @@ def taxonomies(sizes: list[int]) -> tuple[Taxonomy, ...]:
     return Table.read(frame, Schema.of_columns(quasi=frame.columns, taxonomies=kinds)).taxonomies
 
 
-@settings(deadline=None)
 @given(WORDS, st.integers(0, 9), st.lists(st.integers(1, 40), min_size=1, max_size=7))
 def test_queries_are_the_seeds(name: str, seed: int, sizes: list[int]) -> None:
     workload = Workload(**{**WORKLOADS[name].__dict__, "queries": 20, "seed": seed})

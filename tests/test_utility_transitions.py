@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -16,6 +16,7 @@ from reissue.requirements import KAnonymity
 from reissue.schema import Schema
 from reissue.utility import transitions
 from reissue.verify.recheck import make_release
+from tests.effort import examples
 from tests.silence import refused
 
 PLAIN = Schema.of_columns(identifier="id", quasi=["age"], sensitive=["s"])
@@ -83,7 +84,7 @@ def published(draw: st.DrawFn) -> tuple[pl.DataFrame, Release]:
     return frame, release
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(published(), published())
 def test_bounds_hold(first: tuple[pl.DataFrame, Release], second: tuple[pl.DataFrame, Release]) -> None:
     if not set(first[0]["id"]) & set(second[0]["id"]):

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -18,11 +18,12 @@ from reissue.requirements import KAnonymity, parse
 from reissue.schema import Schema
 from reissue.testing.meanings import meets
 from reissue.testing.releases import check_release, samples
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 
 @pytest.mark.parametrize("requirement", samples())
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(case=tables(), suppress=st.sampled_from([0.0, 0.25]))
 def test_contract(requirement: str, case: Case, suppress: float) -> None:
     check_release("anatomy", case.frame, case.schema, requirement, suppress, may_refuse=True)
@@ -39,7 +40,7 @@ def run(values: list[str], requirement: str, suppress: float = 0.0, seed: int = 
     return [[values[row] for row in np.flatnonzero(groups == group)] for group in range(int(groups.max()) + 1)]
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(values=st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=40), l=st.integers(1, 5))
 def test_buckets_of_l_different_values_wherever_they_exist(values: list[str], l: int) -> None:  # noqa: E741
     """Exactly the eligible tables work, and then buckets have l rows or hardly more, all different."""
@@ -53,7 +54,7 @@ def test_buckets_of_l_different_values_wherever_they_exist(values: list[str], l:
     assert len(buckets) == len(values) // l
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(case=tables(), requirement=st.sampled_from(samples()))
 def test_refuses_only_tables_that_are_not_eligible(case: Case, requirement: str) -> None:
     table, asked = Table.read(case.frame, case.schema), parse(requirement)

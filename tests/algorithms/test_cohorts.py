@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
@@ -25,6 +25,7 @@ from reissue.people.knowledge import Knowledge
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.schema import Schema
+from tests.effort import examples
 
 VALUES = [f"v{number}" for number in range(5)]
 SCHEMA = Schema.of_columns(identifier="id", quasi=["q", "r"], sensitive=["s"])
@@ -78,7 +79,7 @@ def slots_of(release: Release) -> dict[int, tuple[int, int, int | None]]:
     return {slot: (cohort[slot], value, person) for slot, value, person in every if slot >= 0}
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10_000))
 def test_people_keep_their_slot_and_groups_hold_whole_cohorts(seed: int) -> None:
     releases = published(stream(seed))
@@ -100,7 +101,7 @@ def test_people_keep_their_slot_and_groups_hold_whole_cohorts(seed: int) -> None
                 assert homes.setdefault(person, slot) == slot, "someone has another slot than before"
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 10_000), st.sampled_from([0.5, 0.6]))
 def test_slots_go_several_at_once_and_no_value_has_too_many(seed: int, share: float) -> None:
     releases = published(stream(seed, change=0.0), share=share)

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import Codes
@@ -15,6 +15,7 @@ from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.meanings import lies_under
 from reissue.testing.releases import SAMPLES, check_release, samples
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 
@@ -48,7 +49,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(registry._REGISTRY, run.__name__, Algorithm(run.__name__, run, "For tests."))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(tables(), st.sampled_from([text for text in samples() if parse(text).monotone]))
 @pytest.mark.parametrize("method", ["one_group", "buckets"])
 def test_the_simplest_methods_keep_the_contract(method: str, case: Case, requirement: str) -> None:

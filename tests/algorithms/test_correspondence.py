@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reissue.algorithms.correspondence.history import recheck
 from reissue.attacks.findings import Verdict
@@ -34,11 +34,12 @@ from tests.attacks.brute import (
     seeded,
     views_of,
 )
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 
 @pytest.mark.parametrize("requirement", samples())
-@settings(deadline=None, max_examples=8)
+@examples(8)
 @given(case=tables())
 def test_contract(requirement: str, case: Case) -> None:
     check_release("correspondence", case.frame, case.schema, requirement)

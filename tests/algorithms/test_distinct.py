@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -29,6 +29,7 @@ from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 from reissue.utility import measure
 from reissue.verify.series import check_series, legal
+from tests.effort import examples
 from tests.papers.test_updates import SCHEMA as HOSPITAL
 from tests.papers.test_updates import TABLE_3
 
@@ -90,7 +91,7 @@ def publish(
 
 
 @given(st.integers(0, 10**6), st.sampled_from(list(MODELS)), st.integers(2, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_series_is_m_distinct(tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str, m: int) -> None:
     plan = schema(kind, tmp_path_factory.mktemp("updates"))
     frames = stream(seed, read_updates(plan, VALUES))
@@ -104,7 +105,7 @@ def test_every_series_is_m_distinct(tmp_path_factory: pytest.TempPathFactory, se
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["none", "branches", "nested"]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_star_begins_with_disjoint_sets(tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str) -> None:
     plan = schema(kind, tmp_path_factory.mktemp("updates"))
     releases = publish(stream(seed, read_updates(plan, VALUES)), plan, 2, star=True)
@@ -115,7 +116,7 @@ def test_star_begins_with_disjoint_sets(tmp_path_factory: pytest.TempPathFactory
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["branches", "nested", "order"]), st.sampled_from([0.5, 0.6, 0.75]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_nobody_is_above_the_limit(tmp_path_factory: pytest.TempPathFactory, seed: int, kind: str, risk: float) -> None:
     plan = schema(kind, tmp_path_factory.mktemp("updates"))
     frames = stream(seed, read_updates(plan, VALUES), releases=3)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -21,6 +21,7 @@ from reissue.published.series import Series
 from reissue.release.release import Release
 from reissue.taxonomy.notation import parse_column
 from tests.algorithms.streams import SCHEMA, drafted, publish, published, stream
+from tests.effort import examples
 
 
 def smallest_cut(edges: dict[tuple[int, int], int]) -> int | None:
@@ -80,7 +81,7 @@ def check_release(release: Release, frame: pl.DataFrame, m: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 3), st.booleans(), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_stream_has_an_attack_below_e(seed: int, m: int, e: int, exact: bool, returns: bool) -> None:
     frames = stream(seed, releases=4, returns=returns)
     form = "two tables" if seed % 2 else "permuted"
@@ -96,7 +97,7 @@ def test_no_stream_has_an_attack_below_e(seed: int, m: int, e: int, exact: bool,
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(2, 4))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_cut_rule_keeps_all_cuts_of_the_full_history_above_2_e_minus_2(seed: int, m: int, e: int) -> None:
     releases = publish(stream(seed, releases=4), "equivalence", f"simple-l={m}", e=e, exact=False)
     for bucket in whole_buckets(releases):
@@ -107,7 +108,7 @@ def test_the_cut_rule_keeps_all_cuts_of_the_full_history_above_2_e_minus_2(seed:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_the_exact_program_never_spends_more_than_the_cut(seed: int) -> None:
     # Not release by release (what one saves changes what follows), but where both see the same past: the first.
     frames = stream(seed, releases=1, size=9)
@@ -139,14 +140,14 @@ def walk(steps: Steps, limit: int | None = None, *, thorough: bool = True, balan
 
 
 @given(steps)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_minimum_cuts_against_all_partitions(given_steps: Steps) -> None:
     history = walk(given_steps)
     assert history.minimum_cut() == smallest_cut(dict(history.edges))
 
 
 @given(steps)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_cut_between_the_last_release_and_the_end(given_steps: Steps) -> None:
     history, last = walk(given_steps), len(given_steps)
     nodes = sorted({node for ends in history.edges for node in ends} - {last, END})
@@ -161,7 +162,7 @@ def test_the_cut_between_the_last_release_and_the_end(given_steps: Steps) -> Non
 
 
 @given(steps, st.integers(1, 7), st.booleans())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_contracting_on_the_way_changes_no_cut_and_no_attack_below_the_limit(
     given_steps: Steps, limit: int, thorough: bool
 ) -> None:
@@ -183,7 +184,7 @@ def joined(edges: dict[tuple[int, int], int], release: int) -> bool:
 
 
 @given(steps, st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_exact_attack_against_all_potentials_that_can_be_below_the_limit(given_steps: Steps, limit: int) -> None:
     history, last = walk(given_steps[:4]), min(len(given_steps), 4)
     nodes = sorted({node for ends in history.edges for node in ends})

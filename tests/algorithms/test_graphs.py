@@ -1,12 +1,13 @@
 """The histories of many buckets in one table, against one full history for each."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.algorithms.equivalence.graphs import Graphs
 from reissue.kernels.history_graph import END, History, _cheapest
 from reissue.kernels.indistinguishable import tied_nodes
+from tests.effort import examples
 
 SIZE = 3
 
@@ -52,7 +53,7 @@ cases = st.tuples(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4), s
 
 
 @given(cases)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_table_asks_for_what_the_full_histories_ask_for(case: tuple[int, int, int, float]) -> None:
     seed, number, e, rate = case
     limit = 2 * (e - 1) + 1
@@ -69,7 +70,7 @@ def test_the_table_asks_for_what_the_full_histories_ask_for(case: tuple[int, int
 
 
 @given(cases)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_what_the_table_lets_pass_has_no_attack(case: tuple[int, int, int, float]) -> None:
     seed, number, e, rate = case
     limit = 2 * (e - 1) + 1
@@ -87,7 +88,7 @@ def test_what_the_table_lets_pass_has_no_attack(case: tuple[int, int, int, float
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.05, 0.2, 0.5]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_cut_below_the_size_of_a_bucket_is_an_attack(seed: int, rate: float) -> None:
     buckets = Buckets(seed, 1, SIZE, exact=False)
     for release in range(1, 9):
@@ -108,7 +109,7 @@ links = st.dictionaries(
 
 
 @given(links, st.integers(1, 9))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_nodes_that_are_tied_change_no_attack(edges: Links, limit: int) -> None:
     """The same with one node for all that nothing below the limit tells apart as with all of them."""
     edges[5, END] = edges.get((5, END), 1)
@@ -116,7 +117,7 @@ def test_nodes_that_are_tied_change_no_attack(edges: Links, limit: int) -> None:
 
 
 @given(links, st.integers(1, 9))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_no_attack_parts_nodes_that_are_tied(edges: Links, limit: int) -> None:
     between = np.zeros((6, 6), np.int64)
     for (came, gone), number in edges.items():

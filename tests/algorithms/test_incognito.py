@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.algorithms import Job, find
@@ -20,13 +20,14 @@ from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.meanings import meets
 from reissue.testing.releases import check_release, samples
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 LOSSES = ("cells", "discernibility", "groups")
 
 
 @pytest.mark.parametrize("requirement", samples())
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(case=tables(), suppress=st.sampled_from([0.0, 0.2]), loss=st.sampled_from(LOSSES))
 def test_contract(requirement: str, case: Case, suppress: float, loss: str) -> None:
     check_release("incognito", case.frame, case.schema, requirement, suppress, loss=loss)
@@ -58,7 +59,7 @@ def node_loss(table: Table, levels: tuple[int, ...], requirement: Requirement, s
     return total / (table.rows * len(levels))
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(
     case=tables(max_rows=16),
     requirement=st.sampled_from(samples()),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -24,6 +24,7 @@ from reissue.taxonomy.codings import Hierarchy
 from reissue.taxonomy.tree import assemble
 from reissue.testing.meanings import lies_under
 from tests.algorithms.streams import SCHEMA, drafted, publish, published, stream
+from tests.effort import examples
 
 
 def check_release(release: Release, frame: pl.DataFrame, m: int, signatures: dict[int, frozenset[str]]) -> None:
@@ -46,7 +47,7 @@ def check_release(release: Release, frame: pl.DataFrame, m: int, signatures: dic
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_every_release_of_a_random_stream(seed: int, m: int, returns: bool) -> None:
     frames = stream(seed, releases=4, returns=returns)
     signatures: dict[int, frozenset[str]] = {}
@@ -66,7 +67,7 @@ def eligible(rest: tuple[int, ...], m: int) -> bool:
 
 
 @given(counts, st.data(), st.integers(2, 4))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_drawable_draws_as_many_as_can_be(new: list[int], data: st.DataObject, m: int) -> None:
     wanted = data.draw(st.lists(st.integers(0, 6), min_size=len(new), max_size=len(new)))
     choices = product(*(range(min(n, w) + 1) for n, w in zip(new, wanted, strict=True)))
@@ -82,7 +83,7 @@ def test_drawable_draws_as_many_as_can_be(new: list[int], data: st.DataObject, m
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=7), st.integers(2, 5), st.integers(0, 9))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_assign_places_everybody(rest: list[int], m: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     known = Signatures(np.unique(rng.random((3, len(rest))) < 0.6, axis=0))
@@ -120,7 +121,7 @@ def totals(number: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_release_could_do_with_fewer_counterfeits(seed: int, m: int, returns: bool) -> None:
     # Buckets keep their deepest value, the others are filled up; all else must be m-eligible, wherever it then goes.
     frames = stream(seed, releases=4, returns=returns)
@@ -147,7 +148,7 @@ def test_fill_serves_in_order() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 3))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_split_makes_groups_of_one_record_of_each_value(seed: int, buckets: int, attributes: int) -> None:
     rng = np.random.default_rng(seed)
     bucket, value = [], []

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.algorithms.leaving_out import edges
@@ -21,6 +21,7 @@ from reissue.schema import Role, Schema
 from reissue.testing.releases import check_release, samples
 from reissue.utility import measure
 from tests.attacks.brute import LEAVES, NODES, Record, brute_left, schema, seeded
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 SCHEMA = Schema.of_columns(quasi=["year", "zip"], sensitive=["s"])
@@ -59,7 +60,7 @@ def test_a_value_that_too_many_have_is_left_out_as_often_as_needed(method: str) 
 
 @pytest.mark.parametrize("method", ["pool", "correspondence", "mask"])
 @pytest.mark.parametrize("requirement", samples())
-@settings(deadline=None, max_examples=8)
+@examples(8)
 @given(case=tables(), suppress=st.sampled_from([0.1, 0.3, 0.6]))
 def test_contract(method: str, requirement: str, case: Case, suppress: float) -> None:
     if method != "mask":
@@ -72,7 +73,7 @@ def test_contract(method: str, requirement: str, case: Case, suppress: float) ->
     assert release.suppressed <= suppress * case.frame.height
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(case=tables(min_rows=6, max_rows=20), suppress=st.sampled_from([0.1, 0.3]))
 @pytest.mark.parametrize("method", ["pool", "correspondence"])
 def test_nothing_is_left_out_at_a_loss(method: str, case: Case, suppress: float) -> None:
@@ -81,7 +82,7 @@ def test_nothing_is_left_out_at_a_loss(method: str, case: Case, suppress: float)
     assert measure(fewer).loss <= measure(whole).loss + 1e-9
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(case=tables(min_rows=4, max_rows=12))
 def test_edges_promise_what_trimming_a_group_saves(case: Case) -> None:
     """The twin: every group, attribute and end, and every number of rows that go, by hand."""

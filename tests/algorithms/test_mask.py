@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -17,6 +17,7 @@ from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 TREE = {"A": ["a1", "a2", "a3"], "B": ["b1", "b2", "b3"]}
@@ -165,7 +166,6 @@ def test_it_withstands_the_minimality_attack_that_its_rivals_do_not() -> None:
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=6), st.integers(1, 12), st.integers(0, 99))
-@settings(deadline=None)
 def test_rounding_keeps_the_sum_and_moves_less_than_one(parts: list[int], total: int, seed: int) -> None:
     expected = (np.array(parts) + 0.25) * total / sum(part + 0.25 for part in parts)
     rounded = _rounded(expected, np.random.default_rng(seed))
@@ -174,7 +174,7 @@ def test_rounding_keeps_the_sum_and_moves_less_than_one(parts: list[int], total:
 
 
 @given(tables(min_rows=4, sensitive="flat"), st.sampled_from(["k=2 & simple-l=2", "k=3 & simple-l=2", "k=2 & l=2"]))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_small_tables_are_masked_or_refused(case: Case, requirement: str) -> None:
     try:
         release = ri.anonymize(case.frame, case.schema, requirement, method="mask", seed=3)

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -20,6 +20,7 @@ from reissue.release.recode import boxes_of
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
 from reissue.testing.releases import check_release, samples
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 METHODS = [("pool", {}), ("mondrian", {}), ("mondrian", {"strict": False})]
@@ -27,7 +28,7 @@ METHODS = [("pool", {}), ("mondrian", {}), ("mondrian", {"strict": False})]
 
 @pytest.mark.parametrize("requirement", samples())
 @pytest.mark.parametrize(("method", "options"), METHODS)
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(case=tables())
 def test_contract(method: str, options: dict[str, bool], requirement: str, case: Case) -> None:
     check_release(method, case.frame, case.schema, requirement, **options)
@@ -77,7 +78,7 @@ def median_split_twin(table: Table, requirement: Requirement) -> set[frozenset[i
     return {frozenset(group) for group in divide(list(range(table.rows)))}
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(
     case=tables(max_rows=30),
     requirement=st.sampled_from(["k=1", "k=2", "k=3", "l=2", "k=3 & l=2"]),
@@ -92,7 +93,7 @@ def test_mondrian_is_the_recursive_one(case: Case, requirement: str, tight: bool
     assert partition(draft.groups) == median_split_twin(table, wanted)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(case=tables(min_rows=8, max_rows=40), chunk=st.integers(1, 9), requirement=st.sampled_from(["k=2", "l=2"]))
 @pytest.mark.parametrize("method", [pool, mondrian])
 def test_working_in_chunks_changes_nothing(method: object, case: Case, chunk: int, requirement: str) -> None:
@@ -107,7 +108,7 @@ def test_working_in_chunks_changes_nothing(method: object, case: Case, chunk: in
         assert partition(run(job_for(table, wanted)).groups) == partition(whole.groups)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(st.lists(st.lists(st.integers(0, 50), min_size=1, max_size=8), min_size=1, max_size=6), st.booleans())
 def test_ranks_are_those_of_sorting(groups: list[list[int]], stretched: bool) -> None:
     """`stretched` puts the codes so far apart that the histogram would be too long."""
@@ -135,7 +136,7 @@ def test_compact_is_unique(keys: list[int], bound: int) -> None:
     assert distinct[locate()].tolist() == keys
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(case=tables(max_rows=6), requirement=st.sampled_from(samples()))
 def test_no_group_of_fewer_rows_than_the_least_holds(case: Case, requirement: str) -> None:
     table = Table.read(case.frame, case.schema)

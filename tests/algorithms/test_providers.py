@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -21,6 +21,7 @@ from reissue.requirements import parse
 from reissue.schema import Role, Schema
 from reissue.testing.releases import ROW, check_release, published_groups, samples
 from tests.attacks import test_coalition_search as definition
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 WAYS = [{"choose": "best"}, {"choose": "last"}, {"choose": "first"}, {"choose": "fitness"}, {"aware": False}]
@@ -34,7 +35,7 @@ def with_providers(case: Case, seed: int, number: int = 3) -> tuple[pl.DataFrame
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(case=tables(), requirement=st.sampled_from(samples()), seed=st.integers(0, 99))
 def test_contract(way: dict[str, Any], requirement: str, case: Case, seed: int) -> None:
     frame, schema = with_providers(case, seed)
@@ -64,7 +65,7 @@ RULES = [
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     case=tables(max_rows=14, max_quasi=2, sensitive="flat"),
     rule=st.sampled_from(RULES),
@@ -99,7 +100,7 @@ def draft_of(table: Table, rule: str, **options: Any) -> Draft:
     return providers(Job(table, parse(rule), np.random.default_rng(0), options=options))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     case=tables(min_rows=6, max_rows=60), rule=st.sampled_from(RULES[:6]), m=st.integers(0, 3), seed=st.integers(0, 99)
 )

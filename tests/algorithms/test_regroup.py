@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.algorithms.invariance.regroup import Kinds, regroup
 from reissue.data.table import Table
 from reissue.schema import Schema
+from tests.effort import examples
 
 
 def lost(table: Table, codes: np.ndarray, groups: np.ndarray, real: int) -> float:
@@ -53,7 +54,7 @@ def settings_of(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(settings_of())
 def test_groups_stay_what_they_are_and_lose_no_more(case: dict[str, Any]) -> None:
     table, bucket, value, groups, real = (case[name] for name in ("table", "bucket", "value", "groups", "real"))
@@ -69,7 +70,7 @@ def test_groups_stay_what_they_are_and_lose_no_more(case: dict[str, Any]) -> Non
         assert not moved or record in new, "only new people change buckets"
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.sampled_from("abc")), min_size=4, max_size=10).filter(
         lambda x: len(x) % 2 == 0

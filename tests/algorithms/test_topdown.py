@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import Codes
@@ -21,13 +21,14 @@ from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.meanings import meets
 from reissue.testing.releases import check_release, samples
+from tests.effort import examples
 from tests.strategies import Case, tables
 
 SCORES = ("balanced", "loss", "squares")
 
 
 @pytest.mark.parametrize("requirement", samples())
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(case=tables(), suppress=st.sampled_from([0.0, 0.2]), score=st.sampled_from(SCORES))
 def test_contract(requirement: str, case: Case, suppress: float, score: str) -> None:
     check_release("topdown", case.frame, case.schema, requirement, suppress, score=score)
@@ -79,7 +80,7 @@ def score_of(table: Table, cuts: Cut, place: int, lo: int, hi: int, finer: Cut, 
     return saved * (min(map(len, pieces)) if score == "balanced" else 1)
 
 
-@settings(deadline=None, max_examples=120)
+@examples(120)
 @given(
     case=tables(max_rows=16),
     requirement=st.sampled_from(["k=1", "k=2", "k=3", "l=2", "entropy-l=1.8", "t=0.4"]),
@@ -114,7 +115,7 @@ def test_every_step_is_the_best_that_is_valid(case: Case, requirement: str, scor
     assert steps == search.taken
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(case=tables(max_rows=16), requirement=st.sampled_from(samples()), score=st.sampled_from(SCORES))
 def test_nothing_is_left_to_specialize(case: Case, requirement: str, score: str) -> None:
     table, asked = Table.read(case.frame, case.schema), parse(requirement)
@@ -129,7 +130,7 @@ def test_nothing_is_left_to_specialize(case: Case, requirement: str, score: str)
     assert {frozenset(np.flatnonzero(draft.groups == g).tolist()) for g in np.unique(draft.groups)} == expected
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(case=tables(min_rows=10), requirement=st.sampled_from(samples()), suppress=st.sampled_from([0.1, 0.3]))
 def test_leaving_rows_out_pays(case: Case, requirement: str, suppress: float) -> None:
     """The loss it keeps is the loss there is, and never more than with all rows in one group."""

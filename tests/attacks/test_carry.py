@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.people.membership import named_membership
@@ -14,6 +14,7 @@ from reissue.published.series import Series
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
 from tests.attacks.carrying import assert_at_hand, assert_carries, random_groups
+from tests.effort import examples
 
 PLAIN = Schema.of_columns(quasi=["q", "r"], sensitive=["s"], identifier="id")
 SEEDS = st.integers(0, 10**6)
@@ -23,13 +24,13 @@ SEEDS = st.integers(0, 10**6)
 
 
 @given(SEEDS, st.sampled_from([{}, {"updates": 0.4}]), st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_values_that_stay(seed: int, limits: dict[str, float], strangers: bool) -> None:
     assert_carries("updates", random_groups(seed, names=strangers), PLAIN, limits)
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_values_that_are_said_to_stay_and_do_not(seed: int) -> None:
     frames = random_groups(seed, changing=True)
     assert_carries("updates", frames, PLAIN, {})
@@ -37,14 +38,14 @@ def test_values_that_are_said_to_stay_and_do_not(seed: int) -> None:
 
 
 @given(SEEDS, st.sampled_from([["v0", "v1", "v2"], ["v2", "v1"]]), st.sampled_from([{}, {"updates": 0.6}]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_values_that_change(seed: int, order: list[str], limits: dict[str, float]) -> None:
     frames = random_groups(seed, changing=True)
     assert_carries("updates", frames, replace(PLAIN, updates={"order": order}), limits)
 
 
 @given(SEEDS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_value_more_makes_another_model(seed: int) -> None:
     """In branches of a taxonomy updates are equally likely over the values there are: a new value changes them all."""
     frames = random_groups(seed, values=2, changing=True) + random_groups(seed, values=4, changing=True)
@@ -58,7 +59,7 @@ def test_a_value_more_makes_another_model(seed: int) -> None:
 
 @pytest.mark.parametrize(("method", "requirement"), [("invariance", "m-unique=2"), ("equivalence", "simple-l=2")])
 @given(SEEDS)
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_our_own_releases(method: str, requirement: str, seed: int) -> None:
     assert_carries("updates", publish(stream(seed, releases=6, returns=True), method, requirement), SCHEMA, {})
 
@@ -69,14 +70,14 @@ LIMITS = st.sampled_from([{}, {"equivalence": 1}, {"equivalence": 2}, {"equivale
 
 
 @given(SEEDS, LIMITS, st.booleans())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_groups_as_chance_has_them(seed: int, limits: dict[str, float], changing: bool) -> None:
     frames = random_groups(seed, people=int(6 + seed % 12), values=2, changing=changing and seed % 4 == 0)
     assert_carries("equivalence", frames, PLAIN, limits)
 
 
 @given(SEEDS, LIMITS, st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_groups_of_all_values(seed: int, limits: dict[str, float], tidy: bool) -> None:
     """Every group shows the same values: whatever two groups share cancels out."""
     assert_carries("equivalence", _even_groups(seed, tidy=tidy), PLAIN, limits)
@@ -91,7 +92,7 @@ def test_groups_of_all_values(seed: int, limits: dict[str, float], tidy: bool) -
     ],
 )
 @given(SEEDS, LIMITS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_equivalences_of_our_own_releases(
     method: str, requirement: str, options: dict[str, Any], seed: int, limits: dict[str, float]
 ) -> None:
@@ -100,7 +101,7 @@ def test_equivalences_of_our_own_releases(
 
 
 @given(SEEDS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_a_promise_that_comes_later_and_buckets_that_end(seed: int) -> None:
     """Limits rise and fall, and whole buckets are followed by fine groups."""
     frames = stream(seed, releases=6, size=18, values=3)
@@ -111,7 +112,7 @@ def test_a_promise_that_comes_later_and_buckets_that_end(seed: int) -> None:
 
 
 @given(SEEDS, LIMITS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_identifiers_that_are_no_numbers_and_people_nobody_knows(seed: int, limits: dict[str, float]) -> None:
     """At hand people are numbered first: what is found is what the twin finds, which knows no numbers."""
     frames = [

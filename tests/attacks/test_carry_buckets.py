@@ -2,7 +2,7 @@
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.attacks import Knowledge, Series
@@ -11,13 +11,14 @@ from reissue.attacks.equivalence.buckets import BucketPresence, Found, kinds_of,
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
 from tests.attacks.carrying import assert_carries
+from tests.effort import examples
 
 PLAIN = Schema.of_columns(quasi=["q", "r"], sensitive=["s"], identifier="id")
 SEEDS = st.integers(0, 10**6)
 
 
 @given(SEEDS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_all_groups_can_be_made_again(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shapes = rng.integers(-(2**62), 2**62, 4)
@@ -49,7 +50,7 @@ def test_all_groups_can_be_made_again(seed: int) -> None:
 
 
 @given(SEEDS, st.integers(2, 4), st.integers(1, 4))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_limit_that_falls_or_rises(seed: int, first: int, then: int) -> None:
     frames = stream(seed, releases=6, size=18, values=3, returns=seed % 2 == 0)
     releases = [
@@ -60,7 +61,7 @@ def test_a_limit_that_falls_or_rises(seed: int, first: int, then: int) -> None:
 
 
 @given(SEEDS, st.sampled_from([{"equivalence": 1}, {"equivalence": 3}, {}]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_people_who_change_their_bucket(seed: int, limits: dict[str, float]) -> None:
     """Without a limit given it falls from 3 to 2 when buckets of two values come."""
     assert_carries("equivalence", _moving(seed), PLAIN, limits)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.attacks import CannotCarryError, CannotRunError, Knowledge, Series, find, run_attack
@@ -21,6 +21,7 @@ from reissue.publishing.anonymize import anonymize
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import brute_left, random_history, schema, seeded
+from tests.effort import examples
 
 SEEDS = st.integers(0, 10**6)
 LIMITS = st.sampled_from([{}, {"correspondence": 2}, {"correspondence": 4}])
@@ -65,7 +66,7 @@ def carried(
 
 
 @given(SEEDS, st.integers(2, 7), st.integers(1, 3), LIMITS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_releases_as_chance_has_them(seed: int, releases: int, attributes: int, limits: dict[str, float]) -> None:
     history = random_history(seeded(seed), releases, attributes, 14, 3)
     found = carried(history.frames(), schema(attributes), limits)
@@ -73,7 +74,7 @@ def test_releases_as_chance_has_them(seed: int, releases: int, attributes: int, 
 
 
 @given(SEEDS)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_two_releases_against_the_definition(seed: int) -> None:
     """What every chain keeps is what is left of it in the best of all histories."""
     history = random_history(seeded(seed), 2, 2, 6, 2)
@@ -104,7 +105,7 @@ def tables(seed: int, number: int) -> list[pl.DataFrame]:
 
 
 @given(SEEDS, LIMITS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_ranges_prefixes_and_missing_values(seed: int, limits: dict[str, float]) -> None:
     """Each release by a method that knows nothing of the others: cuts cross, and texts that are new come in."""
     ks = seeded(seed).choices([2, 3, 5, 8], k=5)

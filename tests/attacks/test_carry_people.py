@@ -1,16 +1,17 @@
 """People found again release after release, and what is known of them in each, against plain dictionaries."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.attacks.updates.beliefs import _risks
 from reissue.people.index import PersonIndex, update
 from reissue.people.presence import PresenceIntervals
+from tests.effort import examples
 
 
 @given(st.lists(st.lists(st.integers(-9, 30), unique=True), max_size=7))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_everybody_keeps_a_place(releases: list[list[int]]) -> None:
     places: dict[int, int] = {}
     index = PersonIndex.none()
@@ -38,7 +39,7 @@ def appearing(seed: int, releases: int, people: int) -> tuple[np.ndarray, Presen
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([1, 30, 300]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_who_was_in_which_release(seed: int, releases: int, people: int) -> None:
     inside, present = appearing(seed, releases, people)
     some = np.random.default_rng(seed).permutation(len(inside))[: people // 2]
@@ -49,7 +50,7 @@ def test_who_was_in_which_release(seed: int, releases: int, people: int) -> None
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12), st.sampled_from([1, 30, 9000]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_largest_posterior_of_each_release(seed: int, releases: int, people: int) -> None:
     inside, present = appearing(seed, releases, people)
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
@@ -17,6 +17,7 @@ from tests.attacks import test_coalition_search as definition
 from tests.attacks.cases import sound
 from tests.attacks.test_coalition import SCHEMA as SMALL
 from tests.attacks.test_coalition import frame_of, rows, run
+from tests.effort import examples
 from tests.papers.test_coalition import PATIENTS, RELEASE_A, RELEASE_B, find
 
 NAMES = [name for name in PATIENTS["name"] if len(name) > 3]
@@ -76,7 +77,7 @@ def test_nobody_can_and_nobody_has_to() -> None:
     assert "nobody else to expose" in sound(everyone)["steps"][1]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(records=rows, rule=st.sampled_from(["k=2", "k=3 & l=2", "confidence=0.7", "entropy-l=1.5", "t=0.5"]))
 def test_the_matrix_is_that_of_the_definition(records: list[tuple[str, int, str]], rule: str) -> None:
     picture = sound(run(frame_of(records), rule))["picture"]

@@ -1,13 +1,14 @@
 """The worst case of a correspondence attack: a target's groups, and what is left of them."""
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
 from reissue.attacks.findings import Status
 from reissue.publishing.attack import attack
 from tests.attacks.cases import sound
+from tests.effort import examples
 from tests.papers.test_correspondence import R1, R2, SCHEMA
 
 
@@ -61,7 +62,7 @@ def test_nothing_ruled_out() -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["topdown", "mondrian"]))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_case_is_the_finding(seed: int, method: str) -> None:
     frame = next(synth.Population(seed=seed, people=120).months(1))
     frame = frame.with_columns(pl.lit("patient-") + pl.col("patient").cast(pl.String))

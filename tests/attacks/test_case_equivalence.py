@@ -4,7 +4,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
@@ -19,6 +19,7 @@ from tests.algorithms.streams import SCHEMA as STREAM
 from tests.algorithms.streams import publish, stream
 from tests.attacks.cases import sound
 from tests.attacks.test_equivalence import groups_of, random_series
+from tests.effort import examples
 from tests.hospital import SCHEMA, T1, T2, T3
 from tests.papers.test_invariance import series
 
@@ -82,7 +83,7 @@ def test_nothing_found_nothing_told() -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_two_groups_differ_in_that_many_classes(seed: int) -> None:
     members = random_series(seed)
     found = propagate(members, 4)
@@ -101,7 +102,7 @@ def test_the_two_groups_differ_in_that_many_classes(seed: int) -> None:
 
 @pytest.mark.parametrize("method", ["invariance", "equivalence"])
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_cases_agree_with_the_finding(method: str, seed: int) -> None:
     frames = stream(seed, returns=bool(seed % 2))
     if method == "equivalence":

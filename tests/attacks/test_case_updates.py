@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
@@ -17,6 +17,7 @@ from reissue.attacks.findings import Status
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from tests.attacks.cases import sound
+from tests.effort import examples
 from tests.papers.test_updates import NAMES, SCHEMA, TABLE_3, TABLE_4, TABLE_5, TREE, published
 
 DISEASES = [disease for branch in TREE.values() for disease in branch]
@@ -106,7 +107,7 @@ def paths_of(columns: list[list[str]], updates: bool) -> list[tuple[str, ...]]:
 
 
 @given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_the_picture_against_all_paths(seed: int, updates: bool) -> None:
     schema = SCHEMA if updates else Schema(SCHEMA.columns, SCHEMA.hierarchies)
     finding = attack(tables(seed), schema, only="updates")["updates"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -24,6 +24,7 @@ from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.testing.releases import ROW
 from tests.attacks import test_coalition_search as definition
+from tests.effort import examples
 
 SCHEMA = Schema.of_columns(quasi=["q"], sensitive=["s"], provider="from", taxonomies={"q": Hierarchy("flat")})
 rows = st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 2), st.sampled_from("ABC")), min_size=1, max_size=12)
@@ -38,7 +39,7 @@ def run(frame: object, rule: str, **more: object) -> Finding:
     return attack([frame], SCHEMA, only="coalition", knowledge=knowledge)["coalition"]
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(records=rows, rule=st.sampled_from(["k=2", "l=2", "k=3 & l=2", "confidence=0.7", "entropy-l=1.5", "t=0.5"]))
 def test_largest_m_and_smallest_coalition_are_those_of_the_definition(
     records: list[tuple[str, int, str]], rule: str

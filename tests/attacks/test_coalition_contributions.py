@@ -5,7 +5,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from hypothesis import given as draws
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from reissue._arrays import Ints
@@ -19,6 +18,7 @@ from reissue.requirements import parse
 from reissue.requirements.diversity import entropy_at_least
 from tests.attacks import test_coalition_search as one
 from tests.attacks.test_coalition_search import DOMAIN, GROWING, OTHERS
+from tests.effort import examples
 
 Rows = list[tuple[int, int, int]]
 rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=40)
@@ -30,7 +30,7 @@ def columns(records: Rows) -> tuple[Ints, Ints, Ints]:
 
 
 @pytest.mark.parametrize("text", GROWING + OTHERS)
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @draws(records=rows, m=st.integers(0, 4))
 def test_all_groups_at_once_are_one_by_one(text: str, records: Rows, m: int) -> None:
     groups, providers, values = columns(records)
@@ -48,7 +48,7 @@ def test_all_groups_at_once_are_one_by_one(text: str, records: Rows, m: int) -> 
 
 
 @pytest.mark.parametrize("text", ["k=2", "l=2", "entropy-l=1.5", "confidence=0.7"])
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @draws(records=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12))
 def test_all_groups_at_once_are_the_definition(text: str, records: Rows) -> None:
     contributions = Contributions.of_rows(*columns(records), DOMAIN)
@@ -58,7 +58,7 @@ def test_all_groups_at_once_are_the_definition(text: str, records: Rows) -> None
             assert found[number] == one.private(contributions.one(number)[0], parse(text), m)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @draws(records=rows, m=st.integers(0, 4), least=st.integers(1, 4), enumerate_=st.booleans())
 def test_values_that_stay(records: Rows, m: int, least: int, enumerate_: bool) -> None:
     whole = Contributions.of_rows(*columns(records), DOMAIN)
@@ -96,7 +96,7 @@ def test_counting_leaves_out_what_is_in_no_group() -> None:
     assert contributions.local.tolist() == [0, 1, 0]
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @draws(records=rows, m=st.integers(0, 4))
 def test_no_subset_has_less_entropy_than_the_bound(records: Rows, m: int) -> None:
     contributions = Contributions.of_rows(*columns(records), DOMAIN)

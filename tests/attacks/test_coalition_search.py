@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.counting.cells import Domain
@@ -15,6 +15,7 @@ from reissue.kernels.coalitions.group import Group, Oracle
 from reissue.kernels.coalitions.search import STRATEGIES
 from reissue.requirements import Requirement, _subsets, closeness, parse
 from reissue.taxonomy.codings import Coding, Hierarchy
+from tests.effort import examples
 
 GROWING = ["k=3", "k=1", "l=2", "l=3", "k=3 & l=2", "k-e=2,3", "k-e=1,2"]
 OTHERS = [
@@ -72,7 +73,7 @@ small = st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1
 
 
 @pytest.mark.parametrize("text", GROWING + OTHERS)
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(counts=small, m=st.integers(0, 4))
 def test_every_strategy_gives_the_definition(text: str, counts: list[list[int]], m: int) -> None:
     group, requirement = make(counts), parse(text)
@@ -102,7 +103,7 @@ wide = st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=3,
 )
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(counts=wide, m=st.integers(0, 7), text=st.sampled_from(GROWING + OTHERS[:11]))
 def test_strategies_agree_on_larger_groups(counts: list[list[int]], m: int, text: str) -> None:
     group, requirement = make(counts), parse(text)
@@ -112,7 +113,7 @@ def test_strategies_agree_on_larger_groups(counts: list[list[int]], m: int, text
     assert len(set(answers.values())) == 1, answers
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     counts=wide, text=st.sampled_from(["entropy-l=2", "entropy-l=3", "t=0.2", "t=0.4"]), coalition=st.integers(0, 63)
 )
@@ -146,7 +147,7 @@ def test_a_search_that_is_given_up_counts_as_broken(monkeypatch: pytest.MonkeyPa
     assert not verdict.exact
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     counts=st.lists(st.lists(st.integers(0, 1), min_size=8, max_size=8), min_size=3, max_size=8).filter(
         lambda counts: sum(map(sum, counts)) > 0

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -117,7 +117,6 @@ def groups(draw: st.DrawFn) -> People:
 
 
 @given(groups(), st.integers(0, 9))
-@settings(deadline=None)
 def test_fitted_chances_give_everyone_one_value_and_groups_their_own(people: People, seed: int) -> None:
     pairs = _Pairs.of(people)
     number = len(people.groups)

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -21,6 +21,7 @@ from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
+from tests.effort import examples
 from tests.hospital import SCHEMA as HOSPITAL
 from tests.hospital import T1, T2, T3
 
@@ -37,7 +38,7 @@ def random_bucket(seed: int) -> Bucket:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_cheapest_attack_against_definition_10(seed: int, limit: int) -> None:
     bucket = random_bucket(seed)
     halves = np.arange(-12, 13) / 2
@@ -117,7 +118,7 @@ def by_definition(members: Membership, limit: int) -> tuple[list[int], list[int]
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4))
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_propagation_against_all_pairs(seed: int, limit: int) -> None:
     members = random_series(seed)
     label, least = by_definition(members, limit)
@@ -199,7 +200,7 @@ def test_one_release_is_not_attacked() -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_a_release_more_never_exposes_fewer(seed: int) -> None:
     releases = publish(stream(seed, releases=3), "invariance", "m-unique=2")
     finding = attack(releases, SCHEMA, only="equivalence", limits={"equivalence": 3})["equivalence"]

@@ -3,11 +3,12 @@
 import itertools
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.attacks.equivalence.exact import Bucket, _patterns, cheapest, tells_newest
 from reissue.attacks.equivalence.merge import coefficients, tied
+from tests.effort import examples
 
 
 def some_bucket(seed: int) -> Bucket:
@@ -22,7 +23,7 @@ def some_bucket(seed: int) -> Bucket:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4))
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_the_same_with_and_without(seed: int, limit: int) -> None:
     bucket = some_bucket(seed)
     plain = _patterns(bucket.patterns.astype(np.int64), bucket.weights, limit)
@@ -30,7 +31,7 @@ def test_the_same_with_and_without(seed: int, limit: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_attack_tells_tied_releases_apart(seed: int, limit: int) -> None:
     """Of all potentials that balance and cost less than the limit, none differs within a class."""
     bucket = some_bucket(seed % 1000)
@@ -48,7 +49,7 @@ def test_no_attack_tells_tied_releases_apart(seed: int, limit: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_what_does_not_tell_the_newest_release_from_the_end_was_there_before(seed: int, limit: int) -> None:
     """Then everybody's smallest e is that of the release before, and nobody new has one."""
     bucket = some_bucket(seed)

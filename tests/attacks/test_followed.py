@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
@@ -15,6 +15,7 @@ from reissue.kernels.tracking.trajectories import Trajectories
 from reissue.kernels.tracking.trajectory_tracker import TrajectoryTracker
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, mark_of, read_updates
+from tests.effort import examples
 
 SEEDS = st.integers(0, 10**6)
 
@@ -73,7 +74,7 @@ def carried(first: Any, table: Ints, shown: ValueDistributions, model: UpdateMod
     st.integers(1, 7),
     st.sampled_from([BeliefTracker, TrajectoryTracker]),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_followed_tell_what_whole_histories_tell(seed: int, kind: str, releases: int, sort: Any) -> None:
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 7))

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
@@ -17,6 +17,7 @@ from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from reissue.updates import UpdateModel
+from tests.effort import examples
 
 
 def by_paths(history: Ints, shares: Floats, model: UpdateModel) -> dict[int, Floats]:
@@ -51,7 +52,7 @@ def compared(shares: Floats, table: Ints, model: UpdateModel) -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["none", "branches", "order", "random"]), st.integers(2, 4))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_forward_backward_is_path_enumeration(seed: int, kind: str, releases: int) -> None:
     rng = np.random.default_rng(seed)
     size = 4

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -25,6 +25,7 @@ from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
+from tests.effort import examples
 
 TREE = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
 ILL = Hierarchy("tree", tree={"HIV": {}, "flu": {}})
@@ -75,7 +76,7 @@ def by_hand(release: Release, method: str) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("method", ["mondrian", "pool", "topdown"])
 @given(table=tables())
-@settings(deadline=None, max_examples=12)
+@examples(12)
 def test_running_equals_the_definition(method: str, table: pl.DataFrame) -> None:
     release = released(table, method)
     if release is not None:
@@ -85,7 +86,7 @@ def test_running_equals_the_definition(method: str, table: pl.DataFrame) -> None
 
 
 @given(tables(9))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_what_mondrian_refused_says_as_much_as_running_it(table: pl.DataFrame) -> None:
     release = released(table, "mondrian")
     if release is None:
@@ -146,7 +147,7 @@ def test_a_method_that_looks_at_no_values_is_not_run_again(method: str) -> None:
 
 
 @given(tables())
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_worlds_are_counted_up_to_a_number(table: pl.DataFrame) -> None:
     release = released(table, "mondrian")
     if release is None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -26,6 +26,7 @@ from reissue.publishing.attack import attack
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
+from tests.effort import examples
 
 TREE = {"A": ["a1", "a2", "a3"], "B": ["b1", "b2"]}
 LEAVES = ["a1", "a2", "a3", "b1", "b2"]
@@ -92,7 +93,7 @@ def _fine(world: tuple[str, ...], classes: list[str], rule: Any, coded: Table, n
 
 
 @given(tables(), st.sampled_from(["A", "B", "AB"]), st.sampled_from(REQUIREMENTS))
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_credibility_equals_the_enumeration_of_worlds(table: pl.DataFrame, general: str, requirement: str) -> None:
     recoded = [text[0].upper() if text[0].upper() in general else text for text in table["q"]]
     published = table.with_columns(q=pl.Series(recoded)).sample(fraction=1, shuffle=True, seed=3)
@@ -109,7 +110,7 @@ def test_credibility_equals_the_enumeration_of_worlds(table: pl.DataFrame, gener
 
 
 @given(tables())
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_the_holder_sees_what_an_adversary_with_the_whole_external_table_finds(table: pl.DataFrame) -> None:
     try:
         release = ri.anonymize(table, SCHEMA, "simple-l=2:x", method="mondrian", seed=0)
@@ -196,7 +197,6 @@ def test_bucketized_releases_say_themselves_who_stands_where() -> None:
 
 
 @given(st.integers(1, 3), st.integers(1, 12), st.integers(1, 6), st.integers(0, 1000))
-@settings(deadline=None)
 def test_containment_equals_the_definition(attributes: int, points: int, boxes: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 4, (attributes, points)).astype(np.int32)

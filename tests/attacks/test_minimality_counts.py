@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.attacks.minimality.binomials import Block, error_bound, exact, fast
+from tests.effort import examples
 
 
 def block(size: int, limit: int, copies: int = 1, known: int = 0, more: int = 0) -> Block:
@@ -55,7 +56,7 @@ def cases(draw: st.DrawFn) -> tuple[list[Block], int]:
 
 
 @given(cases())
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_closed_form_and_floats_equal_enumeration(case: tuple[list[Block], int]) -> None:
     blocks, sensitive = case
     worlds, total, shares = enumerated(blocks, sensitive)

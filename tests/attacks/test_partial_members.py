@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -15,6 +15,7 @@ from reissue.people.histories import link_people
 from reissue.schema import Schema
 from reissue.taxonomy.notation import parse_column
 from reissue.updates import UpdateModel
+from tests.effort import examples
 
 SCHEMA = Schema.of_columns(
     identifier="patient",
@@ -40,7 +41,7 @@ def surest(who: list[pl.DataFrame]) -> dict[tuple[str, int], tuple[float, int]]:
 EVERYONE = surest(WHO)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.sets(st.integers(1, 300), min_size=1, max_size=12))
 def test_what_is_learned_about_somebody_does_not_depend_on_the_others(known: set[int]) -> None:
     who = [one.filter(pl.col("patient").is_in(list(known))) for one in WHO]

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -18,6 +18,7 @@ from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
+from tests.effort import examples
 
 VALUES = 3
 
@@ -65,7 +66,7 @@ def all_paths(members: Membership, person: int, steps: Floats) -> Floats:
 
 
 @given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_posteriors_against_all_paths(seed: int, changing: bool) -> None:
     members = random_membership(seed)
     steps = np.random.default_rng(seed).random((VALUES, VALUES)) if changing else np.eye(VALUES)
@@ -80,7 +81,7 @@ def test_posteriors_against_all_paths(seed: int, changing: bool) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3), st.booleans())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_invariant_series_withstand_the_intersection(seed: int, m: int, returns: bool) -> None:
     frames = stream(seed, releases=4, returns=returns)
     for method, requirement in (("invariance", f"m-unique={m}"), ("equivalence", f"simple-l={m}")):

@@ -4,13 +4,14 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.kernels.everyone.permanents import others
+from tests.effort import examples
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=3), st.integers(0, 2**32 - 1))
 def test_others_are_the_permanents_of_the_rest(multiplicities: list[int], seed: int) -> None:
     counts = np.array(sorted(multiplicities, reverse=True))

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.kernels.everyone.iterative_scaling import Chains, messages_of, posterior, scale
@@ -12,11 +12,12 @@ from reissue.kernels.everyone.observations import layer_of
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.slot_counts import count_messages, without_one
 from reissue.kernels.everyone.transitions import Model
+from tests.effort import examples
 from tests.kernels import worlds
 from tests.kernels.worlds import observed
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(1, 4), st.integers(5, 7), st.integers(0, 2**32 - 1))
 def test_without_one_is_all_ways_of_the_others(count: int, members: int, seed: int) -> None:
     odds = np.random.default_rng(seed).random((2, members)) * 9

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.errors import DataError, NotMetError
@@ -20,6 +20,7 @@ from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import seeded
+from tests.effort import examples
 
 POLICY = {"method": "correspondence", "require": "k=3", "attacks": ["correspondence"], "limit": 1}
 PLAN = Schema.of_columns(
@@ -76,7 +77,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_ledger_makes_what_the_method_makes_of_all_releases(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:

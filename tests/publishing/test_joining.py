@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.ledger import Ledger
@@ -20,6 +20,7 @@ from reissue.schema import Schema
 from reissue.utility import measure
 from reissue.verify.check import meets
 from reissue.verify.recheck import make_release
+from tests.effort import examples
 
 SCHEMA = Schema.of_columns(quasi=["age", "zip"], sensitive=["ill"], identifier="p")
 
@@ -41,7 +42,7 @@ def released(rows: int = 200, seed: int = 0, require: str = "k=4 & l=2", method:
 
 
 @pytest.mark.parametrize("method", ["pool", "mondrian"])
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 1000), rows=st.integers(20, 120), share=st.floats(0.01, 0.5))
 def test_only_groups_of_broken_rows_and_their_neighbours_change(
     method: str, seed: int, rows: int, share: float
@@ -65,7 +66,7 @@ def test_only_groups_of_broken_rows_and_their_neighbours_change(
     assert joined.groups >= len(np.unique(before[broken]))
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 1000))
 def test_a_single_group_is_joined_with_the_neighbour_that_costs_least(seed: int) -> None:
     """By brute force: no other pair with the broken group has a smaller loss."""

@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.requirements import TCloseness, parse, registered
 from reissue.verify.measures import distance, judge
+from tests.effort import examples
 from tests.requirements.definitions import emd, holds
 from tests.requirements.strategies import Sample, requirements, samples
 
@@ -16,7 +17,7 @@ NAMES = [name for name in registered() if name != "c-k"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_holds_and_the_check_agree_with_the_definition(name: str, data: Any) -> None:
     kind = "number" if name in NUMERIC else data.draw(st.sampled_from(["tree", "number"]))
@@ -31,7 +32,7 @@ def test_holds_and_the_check_agree_with_the_definition(name: str, data: Any) -> 
 
 
 @pytest.mark.parametrize("kind", ["equal", "ordered", "hierarchical"])
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(sample=samples())
 def test_distances_are_those_of_the_linear_program(kind: str, sample: Sample) -> None:
     expected = [emd(group, sample.everyone, sample.tree, kind) for group in sample.groups]
@@ -41,7 +42,7 @@ def test_distances_are_those_of_the_linear_program(kind: str, sample: Sample) ->
         assert value < 1e-6 or not TCloseness(value - 1e-6, kind).holds(sample.counts)[place]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(sample=samples())
 def test_counted_again_from_the_published_columns(sample: Sample) -> None:
     assert sample.published.size.to_list() == [len(group) for group in sample.groups]

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.counting.cells import Counts
 from reissue.requirements import All, Requirement, parse, registered
+from tests.effort import examples
 from tests.requirements.strategies import Sample, requirements, samples
 
 
@@ -25,7 +26,7 @@ def drawn(data: Any, name: str) -> tuple[Sample, Requirement]:
 
 
 @pytest.mark.parametrize("name", list(registered()))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=st.data())
 def test_a_monotone_requirement_survives_unions(name: str, data: Any) -> None:
     sample, requirement = drawn(data, name)
@@ -36,7 +37,7 @@ def test_a_monotone_requirement_survives_unions(name: str, data: Any) -> None:
 
 
 @pytest.mark.parametrize("name", list(registered()))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_a_growing_requirement_survives_additions(name: str, data: Any) -> None:
     sample, requirement = drawn(data, name)

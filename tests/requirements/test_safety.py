@@ -5,7 +5,7 @@ from itertools import permutations, product
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.counting.cells import Counts, Domain
@@ -15,6 +15,7 @@ from reissue.schema import Schema
 from reissue.verify.disclosure import worst_odds
 from reissue.verify.groups import Groups, read_groups
 from reissue.verify.measures import judge
+from tests.effort import examples
 from tests.requirements.definitions import disclosure
 
 GROUPS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), min_size=1, max_size=2)
@@ -36,14 +37,14 @@ def published(groups: list[list[int]]) -> Groups:
     return read_groups(read_published(frame, SCHEMA))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(groups=st.one_of(GROUPS, MORE_GROUPS), k=st.integers(0, 2))
 def test_the_check_finds_the_true_maximum_over_all_groups(groups: list[list[int]], k: int) -> None:
     odds = worst_odds(published(groups), k)
     assert np.allclose(1 / (1 + odds), [float(worst) for worst in disclosure(groups, k)], atol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(groups=st.one_of(GROUPS, MORE_GROUPS), k=st.integers(0, 2), c=LIMITS)
 def test_what_holds_group_by_group_is_safe_as_a_whole(groups: list[list[int]], k: int, c: float) -> None:
     safe = max(disclosure(groups, k)) < Fraction(repr(c))
@@ -54,7 +55,7 @@ def test_what_holds_group_by_group_is_safe_as_a_whole(groups: list[list[int]], k
     assert bool(judge(CKSafety(c, k), published(groups)).all()) == safe
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     groups=st.lists(st.lists(st.integers(0, 5), min_size=2, max_size=30), min_size=1, max_size=4),
     k=st.integers(0, 5),
@@ -80,7 +81,7 @@ def test_groups_that_are_safe_alone_need_not_be_safe_together() -> None:
     assert not CKSafety(0.81, 2).holds(counted([one, other])).all()
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.lists(st.integers(0, 1), min_size=2, max_size=3))
 def test_no_implication_says_more_than_one_atom_implying_the_target(group: list[int]) -> None:
     """All implications "some atoms imply one of some atoms" on a tiny group, against the simple ones."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -13,6 +13,7 @@ from reissue.counting.cells import Counts, Domain
 from reissue.errors import InputError, RequirementError
 from reissue.requirements import Confidence, Personalized, SimpleLDiversity, parse, registered
 from reissue.requirements._values import read_sets, split, write_sets
+from tests.effort import examples
 from tests.requirements.strategies import Sample, requirements
 
 SAMPLE = Sample(((0, "flu"), (0, "cold"), (1, "ulcer"), (1, "flu"), (1, "none")))
@@ -20,7 +21,7 @@ FLAT = ri.Schema.of_columns(quasi=["g"], sensitive=["s"])
 
 
 @pytest.mark.parametrize("name", list(registered()))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_text_reads_back(name: str, data: Any) -> None:
     requirement = parse(data.draw(requirements(name, "tree")))
