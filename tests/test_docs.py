@@ -1,11 +1,7 @@
 """The docs are tested: their commands run, their links lead somewhere, the reference is complete."""
 
-import os
 import re
 import runpy
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,47 +10,16 @@ import reissue
 from reissue import synth
 from reissue.algorithms import registered
 from reissue.cli._app import COMMANDS
+from tests.pages import ROOT, blocks, script, shell, words
 
-ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 HOW_TOS = [page for page in sorted((ROOT / "docs" / "how-to").glob("*.md")) if "```sh" in page.read_text()]
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    """The code blocks of a page in one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-
-
-def script(page: Path) -> str:
-    """All commands of a page, with its Python among them, in their order."""
-    found = re.findall(r"^```(sh|python)\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    return "\n".join(code if kind == "sh" else f"python - <<'PYTHON'\n{code}PYTHON" for kind, code in found)
 
 
 def anchors(page: Path) -> set[str]:
     """What links can point to on a page: its headings, as Markdown writes them in addresses."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
-
-
-def words(text: str) -> str:
-    """The text without regard to line breaks."""
-    return " ".join(text.split())
-
-
-def shell(commands: str, folder: Path) -> str:
-    """Run lines as a reader would, with `reissue` on the path; what they print."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(  # noqa: S603
-        ["bash", "-euo", "pipefail", "-c", commands],  # noqa: S607
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
 
 
 def test_the_readme_opens_with_the_two_commands() -> None:
@@ -85,23 +50,6 @@ def test_the_readmes_commands_run(tmp_path: Path) -> None:
     for block in blocks(ROOT / "README.md", "sh")[1:]:
         shell(block, tmp_path)
     assert all((tmp_path / name).is_file() for name in ("release.csv", "out.html", "first.csv", "plan.html"))
-
-
-def test_the_tutorials_commands_run_and_print_what_the_pages_show(tmp_path: Path) -> None:
-    """Every tutorial begins with the demo; it is played once for all."""
-    demo = "reissue demo --out demo-out\n"
-    shell(demo, tmp_path)
-    for page in sorted((ROOT / "docs" / "tutorial").glob("*.md")):
-        commands = "\n".join(blocks(page, "sh"))
-        assert commands.startswith(demo)
-        folder = tmp_path / page.stem
-        folder.mkdir()
-        shutil.copytree(tmp_path / "demo-out", folder / "demo-out")
-        printed = words(shell(commands.removeprefix(demo), folder))
-        for line in "".join(blocks(page, "text")).splitlines():
-            assert words(line) in printed, line
-    assert (tmp_path / "first-release" / "release.csv").is_file()
-    assert (tmp_path / "first-audit" / "audit.html").is_file()
 
 
 @pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)

@@ -1,5 +1,6 @@
 """The demo, played once: what it finds, what it writes, what it refuses, how it is told."""
 
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,7 @@ from reissue import demo
 from reissue.ledger import Ledger
 from reissue.schema import Schema
 from tests.cli.conftest import Reissue, files
+from tests.pages import ROOT, blocks, shell, words
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +117,21 @@ def test_the_readme_s_command_finds_the_same_with_the_files_alone(
     assert found["population"] == story.people
     assert found["people"] > 500
     assert 100 < max(found["details"]["certains"]) <= story.one.findings["updates"].details["certain"]
+
+
+def test_the_tutorials_commands_run_and_print_what_the_pages_show(story: demo.Story, tmp_path: Path) -> None:
+    """Every tutorial begins with the demo, which was played."""
+    for page in sorted((ROOT / "docs" / "tutorial").glob("*.md")):
+        commands = "\n".join(blocks(page, "sh"))
+        assert commands.startswith("reissue demo --out demo-out\n")
+        folder = tmp_path / page.stem
+        folder.mkdir()
+        shutil.copytree(story.out, folder / "demo-out")
+        printed = words(shell(commands.partition("\n")[2], folder))
+        for line in "".join(blocks(page, "text")).splitlines():
+            assert words(line) in printed, line
+    assert (tmp_path / "first-release" / "release.csv").is_file()
+    assert (tmp_path / "first-audit" / "audit.html").is_file()
 
 
 def test_it_replaces_nothing_that_is_not_its_own(reissue: Reissue, tmp_path: Path) -> None:
