@@ -68,9 +68,8 @@ def histogram(values: Floats, people: Ints, limit: float, unit: str) -> Case:
 def standing(series: Series, knowledge: Knowledge, release: int, group: int) -> Shown:
     """What was published of the quasi-identifiers of a group; both are numbered as `membership` does."""
     published = series.releases[release]
-    source = published.source
-    if knowledge.members is None and source is not None and source.table.ids is not None:
-        return box_text(source, group)
+    if knowledge.members is None and published.roster is not None:
+        return {} if published.source is None else box_text(published.source, group)
     # A group whose records look different was not generalized.
     return shown(published.box(group))
 

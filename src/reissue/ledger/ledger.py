@@ -8,6 +8,7 @@ import gzip
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,8 @@ from reissue.ledger.pack import pack_frame, pack_schema, plain, unpack_frame, un
 from reissue.ledger.recorded import Recorded, releases_of, replaced_files
 from reissue.policy import Policy
 from reissue.release.memory import Memory, fingerprint
+from reissue.release.roster import Roster
+from reissue.requirements import parse
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -201,21 +204,23 @@ class Ledger:
         """A release for attacks: what went out, and who stands where in it, if that is known."""
         from reissue.published import Tables, read_published
 
-        source = self.followed(release, schema).source if "standing" in release.files and schema.identifier else None
-        return read_published(Tables(self.tables(release), source=source), schema)
+        return read_published(Tables(self.tables(release), kept=self._roster(release, schema)), schema)
 
     def followed(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> "PublishedRelease":
         """A release for attacks that only follow people: who stands where, of all or of some people."""
         from reissue.published import Tables, read_published
-        from reissue.requirements import parse
 
+        roster = self._roster(release, schema, people)
+        return read_published(Tables({} if roster else self.tables(release), kept=roster), schema)
+
+    def _roster(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> Roster | None:
         if "standing" not in release.files or schema.identifier is None:
-            return read_published(self.tables(release), schema)
-        content = release.content
-        packed = self.store.read(release.files["standing"])
-        requirement, method = parse(content["requirement"]), content["method"]
-        source = unpack_standing(packed, schema, requirement, method, content["promises"], people)
-        return read_published(Tables({}, source=source), schema)
+            return None
+        promised = release.content["promises"].get("e")
+        roster = unpack_standing(
+            self.store.read(release.files["standing"]), parse(release.content["requirement"]), people
+        )
+        return replace(roster, e=None if promised is None else int(promised))
 
     def memory(self, releases: Sequence[Recorded], schema: Schema, method: str) -> Memory:
         """What a method remembers after some releases; for a first one only the key of its own.

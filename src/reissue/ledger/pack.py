@@ -7,8 +7,8 @@ what was published: who stands in which group is kept apart from the values of t
 import io
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Callable
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,13 @@ import numpy as np
 import polars as pl
 import tomlkit
 
-from reissue._arrays import Codes
-from reissue.counting.cells import Domain
-from reissue.data.table import Table
+from reissue.counting.histogram import count_values, joined_texts
 from reissue.errors import SchemaError
 from reissue.files.places import read_whole
 from reissue.ledger.states import pack_arrays, pack_typed, unpack_arrays, unpack_typed
 from reissue.release.memory import Memory, load_memory
-from reissue.release.release import Boxes, Counterfeits, Draft, Release
+from reissue.release.release import Release
+from reissue.release.roster import Roster
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.updates import read_updates
@@ -45,7 +44,7 @@ __all__ = [
 
 ENDINGS = {"memory": ".arrays", "standing": ".parquet", "state": ".arrays"}
 _ZIPPED = b"PK"
-_PERSON, _FAKE, _GROUP, _SLOT = "\0person", "\0fake", "\0group", "\0slot"
+_PERSON, _FAKE, _GROUP, _SLOT = _OWN = "\0person", "\0fake", "\0group", "\0slot"
 Keep = Callable[[bytes, str], str]
 
 
@@ -158,15 +157,6 @@ def unpack_state(content: bytes, kind: type | None = None) -> Any:
 # --- who stands where ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Remembered(Table):
-    """The people of an earlier release with the values of their groups; a row's value is not its person's own."""
-
-    def decode(self, sensitive: Codes) -> pl.DataFrame:
-        """Every row's value is a code of its own."""
-        return self.frame.select(self.schema.sensitive)[sensitive]
-
-
 def pack_standing(release: Release) -> bytes:
     """Who stands in which group, and the groups' values in an order of their own: what attacks over a series need."""
     draft, table = release.draft, release.table
@@ -176,7 +166,7 @@ def pack_standing(release: Release) -> bytes:
     fake = pl.Series(_FAKE, [None] * len(kept), dtype=pl.Int64)
     if draft.counterfeits is not None:
         fakes = draft.counterfeits
-        lasting = draft.memory.get("state", {}).get("fake_name", -1 - np.arange(len(fakes.groups)))
+        lasting = -1 - np.arange(len(fakes.groups)) if fakes.names is None else fakes.names
         groups, codes = np.concatenate([groups, fakes.groups]), np.concatenate([codes, fakes.sensitive])
         person = person.extend_constant(None, len(fakes.groups))
         fake = fake.append(pl.Series(_FAKE, lasting, dtype=pl.Int64))
@@ -206,15 +196,8 @@ def unpack_people(content: bytes) -> pl.Series:
     return unpack_frame(content)[_PERSON].drop_nulls()
 
 
-def unpack_standing(
-    content: bytes,
-    schema: Schema,
-    requirement: Requirement,
-    method: str,
-    state: Mapping[str, Any],
-    people: pl.Series | None = None,
-) -> Release:
-    """An earlier release as far as attacks that follow people need it; its tables are empty.
+def unpack_standing(content: bytes, requirement: Requirement, people: pl.Series | None = None) -> Roster:
+    """Who is in which group of an earlier release, which was made to meet a requirement.
 
     With `people` given, only these are known, and only the groups in which one of them stands are there.
     """
@@ -225,23 +208,17 @@ def unpack_standing(
         shared = pl.col(_GROUP).is_in(frame[_GROUP].filter(known).unique().implode())
         strangers = pl.DataFrame({_FAKE: -1 - pl.int_range(frame.height, eager=True)})
         frame = frame.with_columns(frame[_PERSON].set(~known, None), strangers[_FAKE].set(known, None)).filter(shared)
-    real = frame[_PERSON].is_not_null()
-    fakes = frame.filter(~real)
-    ordered = pl.concat([frame.filter(real), fakes])
-    number = ordered.height - fakes.height
-    rows = np.arange(ordered.height, dtype=np.int32)
-    groups = ordered[_GROUP].to_numpy().astype(np.int32)
-    nothing = np.empty((0, number), np.int32)
-    kept = ordered.rename({_PERSON: schema.identifier or _PERSON}).drop(_FAKE, _GROUP, _SLOT, strict=False)
-    table = _Remembered(
-        schema, (), nothing, rows[:number], Domain(np.ones(len(rows), np.int64)), (), nothing, kept, lambda out: out
+    group = frame[_GROUP].to_numpy().astype(np.int64)
+    real = frame[_PERSON].is_not_null().to_numpy()
+    lasting = frame[_FAKE].filter(~real).to_numpy()
+    order = np.argsort(~real, kind="stable")
+    texts = joined_texts(frame, [name for name in frame.columns if name not in _OWN])
+    return Roster(
+        frame[_PERSON].filter(real),
+        group[real],
+        group[~real],
+        lasting if (lasting >= 0).all() else None,
+        count_values(group, texts, np.ones(len(group), np.int64)),
+        requirement,
+        frame[_SLOT].to_numpy().astype(np.int64)[order] if _SLOT in frame.columns else None,
     )
-    added = None
-    if fakes.height:
-        added = Counterfeits(groups[number:], np.empty((0, fakes.height), np.int32), rows[number:])
-        names = fakes[_FAKE].to_numpy()
-        state = {**state, "fake_name": names} if (names >= 0).all() else state
-    slots = ordered[_SLOT].to_numpy().astype(np.int64) if _SLOT in ordered.columns else None
-    draft = Draft(groups[:number], counterfeits=added, slots=slots, memory={"state": dict(state)})
-    boxes = Boxes(nothing, nothing, np.bincount(groups).astype(np.int64))
-    return Release({}, table, draft, boxes, requirement, method)

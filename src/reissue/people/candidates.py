@@ -13,13 +13,14 @@ import polars as pl
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import cells_of
-from reissue.counting.histogram import count_values, joined_texts
+from reissue.counting.histogram import joined_texts
 from reissue.data.table import Table, to_polars
-from reissue.errors import InputError, InternalError
+from reissue.errors import InputError
 from reissue.kernels.everyone.observations import ranges
 from reissue.people.containment import containment
 from reissue.published import Histogram, PublishedRelease
 from reissue.release.release import Form, Release
+from reissue.release.roster import Roster
 from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import parse_column
 
@@ -64,53 +65,38 @@ class Sighting:
         return len(self.row) / max(len(self.ids), 1)
 
 
-def by_groups(release: Release) -> Sighting:
-    """The holder's own release, everyone's group known."""
-    table, draft = release.table, release.draft
-    kept = np.flatnonzero(draft.groups >= 0)
-    groups = draft.groups[kept].astype(np.int64)
-    shown = table.sensitive if draft.sensitive is None else draft.sensitive
-    codes, where = shown[kept], groups
-    fakes = draft.counterfeits
-    if fakes is not None:
-        codes, where = np.concatenate([codes, fakes.sensitive]), np.concatenate([groups, fakes.groups])
-    total = int(where.max(initial=-1)) + 1
-    whole = bool(release.tables)  # what a ledger remembers of a release has neither its tables nor true values
+def by_groups(roster: Roster, source: Release | None = None) -> Sighting:
+    """The holder's own release, everyone's group known; with its source also everyone's true value."""
+    table = None if source is None else source.table.some(np.flatnonzero(source.draft.groups >= 0))
     return Sighting(
-        _names(table, kept),
-        np.arange(len(kept)),
-        groups,
-        _histogram(table, codes, where.astype(np.int64)),
-        total,
-        np.zeros(total, np.int64) if fakes is None else np.bincount(fakes.groups, minlength=total),
+        roster.ids.cast(pl.String),
+        np.arange(len(roster.ids)),
+        roster.group,
+        roster.histogram,
+        roster.groups,
+        np.bincount(roster.nobody, minlength=roster.groups),
         knows_groups=True,
-        truth=_texts(table, table.sensitive[kept]) if whole else None,
-        table=table.some(kept) if whole else None,
+        truth=None if table is None else joined_texts(table.decode(table.sensitive), table.schema.sensitive),
+        table=table,
     )
 
 
-def by_slots(release: Release) -> Sighting:
+def by_slots(roster: Roster, slots: Ints, source: Release | None = None) -> Sighting:
     """The holder's own release made by cohorts: the slots are what is followed, and who is in them is known."""
-    known, draft = by_groups(release), release.draft
-    if draft.slots is None:
-        raise InternalError("A release without slots was looked at by slots. Please report this.")
-    kept = np.append(draft.groups >= 0, np.ones(len(draft.slots) - len(draft.groups), np.bool_))
-    number, nobody = int(kept.sum()), int(kept.sum()) - len(known.ids)
-    fakes = draft.counterfeits
-    group = known.group if fakes is None else np.concatenate([known.group, fakes.groups])
+    known = by_groups(roster, source)
     return replace(
         known,
-        ids=pl.Series(_FIRST_SLOT - draft.slots[kept]).cast(pl.String),
-        row=np.arange(number),
-        group=group.astype(np.int64),
+        ids=pl.Series(_FIRST_SLOT - slots).cast(pl.String),
+        row=np.arange(len(slots)),
+        group=roster.records,
         counterfeits=np.zeros_like(known.counterfeits),
-        occupant=known.ids.extend_constant(None, nobody),
+        occupant=known.ids.extend_constant(None, len(roster.nobody)),
     )
 
 
-def own_register(release: Release) -> Sighting:
+def own_register(roster: Roster, release: Release) -> Sighting:
     """The holder's own generalized release, seen by someone whose register is the original table."""
-    known = by_groups(release)
+    known = by_groups(roster, release)
     lo, hi = release.boxes.lo.astype(np.int64), release.boxes.hi.astype(np.int64)
     keys = np.concatenate([lo, hi])
     if release.draft.form == Form.NUMBERED:
@@ -216,26 +202,6 @@ def _containing(table: Table, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
     starts = np.searchsorted(cell, np.arange(len(cells.sizes) + 1))
     widths = np.diff(starts)[cells.of_row]
     return np.repeat(np.arange(table.rows), widths), box[ranges(starts[:-1][cells.of_row], widths)]
-
-
-def _names(table: Table, rows: Ints) -> pl.Series:
-    ids = table.ids
-    whole = pl.Series(range(table.rows)) if ids is None else ids
-    return whole.cast(pl.String).gather(rows)
-
-
-def _texts(table: Table, codes: Codes) -> pl.Series:
-    """Sensitive codes as the texts that histograms use."""
-    return joined_texts(table.decode(codes), table.schema.sensitive)
-
-
-def _histogram(table: Table, codes: Codes, groups: Ints) -> Histogram:
-    """Codes are counted first, so that each text is made once."""
-    distinct, of_row = np.unique(codes, return_inverse=True)
-    size = max(len(distinct), 1)
-    keys, count = np.unique(groups * size + of_row.reshape(-1), return_counts=True)
-    texts = _texts(table, distinct).gather(keys % size)
-    return count_values(keys // size, texts, count.astype(np.int64))
 
 
 def _merged(group: Ints, value: Ints, count: Ints, names: tuple[str, ...]) -> Histogram:

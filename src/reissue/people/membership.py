@@ -26,7 +26,7 @@ from reissue.people.containment import containment
 from reissue.people.knowledge import Knowledge
 from reissue.published import Histogram, PublishedRelease, joined_texts
 from reissue.published.series import Series
-from reissue.release.release import Release
+from reissue.release.roster import Roster
 from reissue.schema import Role
 from reissue.taxonomy.notation import parse_column
 
@@ -234,8 +234,8 @@ def _numbered(presences: pl.DataFrame, values: pl.DataFrame) -> Membership:
 
 def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
     """One release: person, group and whether it is known; and the values of each group with their counts."""
-    if members is None and release.source is not None and release.source.table.ids is not None:
-        return _own(release.source)
+    if members is None and release.roster is not None:
+        return _own(release.roster)
     if not release.main.height:
         raise CannotRunError("a release has no rows.")
     values, identifier = counted_texts(release.histogram), release.schema.identifier
@@ -258,30 +258,19 @@ def counted_texts(histogram: Histogram) -> pl.DataFrame:
     return pl.DataFrame([pl.Series(_GROUP, histogram.group), names, pl.Series(_COUNT, histogram.count)])
 
 
-def _own(release: Release) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _own(roster: Roster) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The holder's own release: everybody's group, and the counterfeits as people nobody knows."""
-    table, draft = release.table, release.draft
-    kept = np.flatnonzero(draft.groups >= 0)
-    ids = identifier_texts(table.frame[table.schema.identifier or ""].gather(kept))
-    groups = draft.groups[kept]
-    codes = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
-    names = pl.Series(_PERSON, [], dtype=pl.String)
-    if draft.counterfeits is not None:
-        fakes = draft.counterfeits
-        lasting = draft.memory.get("state", {}).get("fake_name")
-        mark, numbers = (_ALONE, np.arange(len(fakes.groups))) if lasting is None else (_STRANGER, lasting)
-        names = pl.select(pl.lit(mark) + pl.Series(numbers).cast(pl.String)).to_series().alias(_PERSON)
-        groups, codes = np.concatenate([groups, fakes.groups]), np.concatenate([codes, fakes.sensitive])
+    lasting, alone = roster.lasting, np.arange(len(roster.nobody))
+    mark, numbers = (_ALONE, alone) if lasting is None else (_STRANGER, lasting)
+    names = pl.select(pl.lit(mark) + pl.Series(numbers).cast(pl.String)).to_series()
     presences = pl.DataFrame(
         {
-            _PERSON: pl.concat([ids.alias(_PERSON), names]),
-            _GROUP: groups.astype(np.int64),
-            _REAL: np.arange(len(groups)) < len(kept),
+            _PERSON: pl.concat([identifier_texts(roster.ids).alias(_PERSON), names.alias(_PERSON)]),
+            _GROUP: roster.records,
+            _REAL: np.arange(len(roster.records)) < len(roster.ids),
         }
     )
-    texts = joined_texts(table.decode(codes.astype(np.int32)), table.schema.sensitive).alias(_VALUE)
-    values = pl.DataFrame([pl.Series(_GROUP, groups, dtype=pl.Int64), texts])
-    return presences, values.group_by(_GROUP, _VALUE).agg(pl.len().cast(pl.Int64).alias(_COUNT))
+    return presences, counted_texts(roster.histogram)
 
 
 def _with_strangers(known: pl.DataFrame, release: PublishedRelease) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from reissue.counting.histogram import Histogram, count_values, joined_texts
 from reissue.errors import DataError, SchemaError, nearest_column
 from reissue.published.tables import Tables, read_tables, whole_numbers
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, Form, Release
+from reissue.release.roster import Roster, roster_of
 from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import coding_of, parse_column
 
@@ -57,6 +58,11 @@ class PublishedRelease:
     def source(self) -> Release | None:
         """Of our own release: what stays with the holder, who attacks with all that an adversary could know."""
         return self.tables.source
+
+    @cached_property
+    def roster(self) -> Roster | None:
+        """Of our own release: who is in which group, where people have identifiers."""
+        return self.tables.kept if self.source is None else roster_of(self.source)
 
     @property
     def main(self) -> pl.DataFrame:
@@ -233,9 +239,8 @@ def read_published(data: Any, schema: Schema, *, delimiter: str = ",", as_text: 
 
 
 def _form(tables: Tables, schema: Schema) -> Form:
-    source = tables.source
-    if source is not None and (not tables.frames or source.tables):
-        return source.draft.form
+    if tables.source is not None:
+        return tables.source.draft.form
     if tables.apart:
         if not all(GROUP in frame.columns for frame in (tables.main, tables.values)):
             raise SchemaError(f"Both tables of a release in two need the column '{GROUP}', which joins them.")

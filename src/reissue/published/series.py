@@ -75,6 +75,6 @@ class Series:
         require = self.schema.policy.get("require")
         if require:
             return parse(str(require)).least
-        sources = [release.source for release in self.releases]
-        own = [source.requirement.least for source in sources if source is not None]
-        return min(own) if own and len(own) == len(sources) else None
+        known = [release.source or release.roster for release in self.releases]
+        own = [one.requirement.least for one in known if one is not None]
+        return min(own) if own and len(own) == len(known) else None

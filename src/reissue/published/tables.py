@@ -18,6 +18,7 @@ from reissue.files.places import second_path
 from reissue.files.tables import read_file
 from reissue.published.input_files import releases_among
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, Release
+from reissue.release.roster import Roster
 from reissue.schema import Schema
 
 __all__ = ["Tables", "read_tables", "whole_numbers"]
@@ -36,11 +37,12 @@ class Tables:
     """Where the first one was read from."""
     source: Release | None = None
     """Of our own release: what stays with the holder."""
+    kept: Roster | None = None
+    """Of our own release as a ledger keeps it: who is in which group. Attacks that follow people need no tables."""
 
     def __post_init__(self) -> None:
-        # What a ledger remembers of a release may be its source alone.
-        remembered = not self.frames and self.source is not None
-        if not remembered and WHOLE not in self.frames and not {QUASI, VALUES} <= set(self.frames):
+        only_people = not self.frames and self.kept is not None
+        if not only_people and WHOLE not in self.frames and not {QUASI, VALUES} <= set(self.frames):
             raise DataError(_WRONG)
 
     @property

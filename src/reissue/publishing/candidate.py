@@ -187,7 +187,6 @@ class Candidate(Attempt):
             files["past"] = writer.keep(pack_state(release.draft.memory["chains"]), ENDINGS["state"])
         for name, carried in together.states.items():
             files[f"state.{name}"] = writer.keep(pack_state(carried), ENDINGS["state"])
-        state = release.draft.memory.get("state", {})
         return {
             "adopted": False,
             "carried": state_mark(release.schema.dumps(), self.withdrawn),
@@ -200,7 +199,7 @@ class Candidate(Attempt):
             "identifiers": self.identifiers,
             "kinds": _kinds(self.table),
             "method": release.method,
-            "promises": {"e": int(state["e"])} if "e" in state else {},
+            "promises": {} if release.draft.e is None else {"e": release.draft.e},
             "recipients": list(self.request.recipients),
             "reissue": __version__,
             "request": self.mark,

@@ -73,6 +73,8 @@ class Draft:
     counterfeits: "Counterfeits | None" = None
     slots: Ints | None = None
     """Row, then counterfeit, to the slot that it fills, whose number lasts; for cohorts. -1 for a suppressed row."""
+    e: int | None = None
+    """Fewer people than this are never shown to have the same values as as many others, if the method promises it."""
     memory: Mapping[str, Any] = field(default_factory=dict)
     """Private: what the method must remember for the next release."""
     notes: Mapping[str, Any] = field(default_factory=dict)
@@ -102,6 +104,8 @@ class Counterfeits:
     codes: Codes
     """Quasi-identifiers x counterfeits: leaf codes inside the group's box."""
     sensitive: Codes
+    names: Ints | None = None
+    """The number that each keeps from release to release; None if they are in this one only."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -198,13 +198,15 @@ class _Work:
         fakes = self.old.pick(self.kept).join(added_fakes)
         used, groups = np.unique(np.concatenate([signature, fakes.signature]), return_inverse=True)
         numbers: Codes = groups.astype(np.int32)
-        added_records = Counterfeits(numbers[len(signature) :], fakes.codes, codes_of(self.job, fakes.value))
+        meaning = codes_of(self.job, fakes.value)
+        added_records = Counterfeits(numbers[len(signature) :], fakes.codes, meaning, fakes.name)
         return Draft(
             numbers[: len(signature)],
             bucketized=self.job.options["form"] == "two tables",
             permuted=self.job.options["form"] != "two tables",
             looks=self._looks(fakes) if self.job.options["form"] == "generalized" else None,
             counterfeits=added_records if len(fakes.value) else None,
+            e=self.e,
             memory=self._memory(signature, fakes),
             notes={"signatures": len(used), "new": len(situation.new), "left": len(situation.recall.left.people)},
         )

@@ -197,8 +197,7 @@ class _Found:
 
 def _promise(release: PublishedRelease) -> int | None:
     """The e that our own release promises."""
-    state = release.source.draft.memory.get("state", {}) if release.source else {}
-    return int(state["e"]) if "e" in state else None
+    return None if release.roster is None else release.roster.e
 
 
 def _limit(series: Series, promised: int | None, distinct: int) -> int:

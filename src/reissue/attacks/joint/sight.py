@@ -11,6 +11,7 @@ from reissue.people.crowd import Crowd, crowd_of
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
+from reissue.release.roster import Roster
 
 __all__ = ["published_as", "see"]
 
@@ -41,19 +42,14 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
 
 
 def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Sighting:
-    source = release.source
+    roster = release.roster
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
-    if source is not None and source.draft.slots is not None and knowledge.members is None:
-        return by_slots(source)
-    if source is not None and not release.tables.frames:
-        return by_groups(source)
+    if roster is not None and (knowledge.members is None or not release.tables.frames):
+        return _own(release, roster, strong=knowledge.groups or series.schema.policy.get("knowledge") == "groups")
     release = release.of_its_columns()
     if knowledge.members is not None:
         return by_register(release, knowledge.members[place], presence=True)
-    if source is not None and source.table.ids is not None:
-        shown = _strong(series, knowledge) or not release.form.boxes
-        return by_groups(source) if shown else own_register(source)
     if knowledge.population is not None:
         return by_register(release, knowledge.population, presence=False)
     if series.schema.identifier is not None and series.schema.identifier in release.main.columns:
@@ -61,19 +57,22 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
     raise CannotRunError(_NOBODY, needs=["members", "people"])
 
 
+def _own(release: PublishedRelease, roster: Roster, *, strong: bool) -> Sighting:
+    """Our own release; `strong`: groups are taken to be known although the form does not show them."""
+    source = release.source
+    if roster.slots is not None:
+        return by_slots(roster, roster.slots, source)
+    if source is None or strong or not release.form.boxes:
+        return by_groups(roster, source)
+    return own_register(roster, source)
+
+
 def published_as(release: PublishedRelease, sighting: Sighting, group: int) -> Shown:
     """The quasi-identifiers of a group as published; nothing where it shows none, or exact ones."""
-    if not release.tables.frames:
-        return {}
-    release = release.of_its_columns()
-    if sighting.as_published or release.source is None:
-        return shown(release.box(group))
-    return box_text(release.source, group if sighting.of_group is None else int(sighting.of_group[group]))
-
-
-def _strong(series: Series, knowledge: Knowledge) -> bool:
-    """Whether groups are taken to be known although the form does not show them."""
-    return knowledge.groups or series.schema.policy.get("knowledge") == "groups"
+    if sighting.as_published:
+        return shown(release.of_its_columns().box(group))
+    own = group if sighting.of_group is None else int(sighting.of_group[group])
+    return {} if release.source is None else box_text(release.source, own)
 
 
 def _insiders(known: Sighting, knowledge: Knowledge) -> Sighting:

@@ -21,8 +21,7 @@ __all__ = ["guessed_right"]
 def guessed_right(series: Series, linked: PersonHistories, model: UpdateModel, people: Ints) -> int | None:
     """Of how many of these people the likeliest value of all, where it is likeliest, is theirs; None if unknown."""
     sources = [release.source for release in series.releases]
-    # A ledger keeps of earlier releases who stood where, but not who had which value: such a release has no tables.
-    own = [source for source in sources if source is not None and source.tables and source.table.ids is not None]
+    own = [source for source in sources if source is not None and source.table.ids is not None]
     if len(own) < len(sources):
         return None
     truth = _truth(own, linked)

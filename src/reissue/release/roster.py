@@ -1,0 +1,82 @@
+"""Roster: who is in which group of one of our own releases, and what the groups show; all that following people takes.
+
+It is made from a Release, or from what a ledger kept of one, which holds no quasi-identifiers and does not say which
+person of a group has which of its values.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Codes, Ints
+from reissue.counting.histogram import Histogram, count_values, joined_texts
+from reissue.data.table import Table
+from reissue.release.release import Release
+from reissue.requirements import Requirement
+
+__all__ = ["Roster", "roster_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Roster:
+    """The people of a release, then the counterfeits and others whom nobody knows."""
+
+    ids: pl.Series
+    """Person to the identifier."""
+    group: Ints
+    """Person to the group."""
+    nobody: Ints
+    """The groups of records that are no known person's."""
+    lasting: Ints | None
+    """Of these records the number that each keeps from release to release; None: they are in this one only."""
+    histogram: Histogram
+    """How often each value occurs in each group, whoever has it."""
+    requirement: Requirement
+    """What the release was made to meet."""
+    slots: Ints | None = None
+    """Person, then other record, to the slot that it fills, for cohorts."""
+    e: int | None = None
+    """How few people at least may be shown to have the same values, where the method promises it."""
+
+    @property
+    def records(self) -> Ints:
+        """Record to its group: of people, then of the others."""
+        return np.concatenate([self.group, self.nobody])
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(self.records.max(initial=-1)) + 1
+
+
+def roster_of(release: Release) -> Roster | None:
+    """Of our own release; None if its schema names no identifier."""
+    table, draft = release.table, release.draft
+    if table.ids is None:
+        return None
+    kept = np.flatnonzero(draft.groups >= 0)
+    codes = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
+    group, fakes = draft.groups[kept].astype(np.int64), draft.counterfeits
+    nobody = np.empty(0, np.int64) if fakes is None else fakes.groups.astype(np.int64)
+    if fakes is not None:
+        codes = np.concatenate([codes, fakes.sensitive])
+    return Roster(
+        table.ids.gather(kept),
+        group,
+        nobody,
+        None if fakes is None else fakes.names,
+        _histogram(table, codes, np.concatenate([group, nobody])),
+        release.requirement,
+        None if draft.slots is None else np.delete(draft.slots, np.flatnonzero(draft.groups < 0)),
+        draft.e,
+    )
+
+
+def _histogram(table: Table, codes: Codes, groups: Ints) -> Histogram:
+    """Codes are counted first, so that each text is made once."""
+    distinct, of_row = np.unique(codes, return_inverse=True)
+    size = max(len(distinct), 1)
+    keys, count = np.unique(groups * size + of_row.reshape(-1), return_counts=True)
+    texts = joined_texts(table.decode(distinct), table.schema.sensitive).gather(keys % size)
+    return count_values(keys // size, texts, count.astype(np.int64))

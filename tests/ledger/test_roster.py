@@ -1,0 +1,59 @@
+"""What a ledger keeps of who is in which group is the release's own roster, without who has which value."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from reissue.ledger.pack import pack_standing, unpack_standing
+from reissue.publishing.anonymize import anonymize
+from reissue.release.release import Release
+from reissue.release.roster import Roster, roster_of
+from tests.ledger.series import INVARIANCE, MONTHS, schema
+
+PLAN = schema(INVARIANCE)
+
+
+def released(method: str, **options: Any) -> Release:
+    asked = {"equivalence": "simple-l=2", "pool": "k=2", "cohorts": "k=2"}[method]
+    return anonymize(MONTHS[0], PLAN, asked, method=method, seed=1, **options)
+
+
+def told(roster: Roster) -> tuple[object, ...]:
+    """Everything that it says, in an order that does not depend on the order of its records."""
+    people = sorted(zip(roster.ids.to_list(), roster.group.tolist(), strict=True))
+    others = [] if roster.lasting is None else sorted(zip(roster.lasting.tolist(), roster.nobody.tolist(), strict=True))
+    shown = [part.tolist() for part in (roster.histogram.group, roster.histogram.value, roster.histogram.count)]
+    slots = None if roster.slots is None else sorted(zip(roster.records.tolist(), roster.slots.tolist(), strict=True))
+    return people, others, sorted(roster.nobody.tolist()), shown, roster.histogram.names, slots
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("pool", {}), ("equivalence", {"e": 5, "k": 2, "ineligible": "counterfeits"}), ("cohorts", {"size": 2})],
+)
+def test_a_roster_is_kept_as_it_was(method: str, options: dict[str, Any]) -> None:
+    release = released(method, **options)
+    own = roster_of(release)
+    assert own is not None
+    assert told(unpack_standing(pack_standing(release), release.requirement)) == told(own)
+
+
+def test_of_some_people_only_their_groups_are_known() -> None:
+    release = released("equivalence", e=5, k=2, ineligible="counterfeits")
+    whole, some = roster_of(release), MONTHS[0]["patient"].head(3)
+    assert whole is not None
+    part = unpack_standing(pack_standing(release), release.requirement, some)
+    assert set(part.ids.to_list()) == set(some.to_list())
+    mine = np.unique(whole.group[whole.ids.is_in(some.implode()).to_numpy()])
+    assert np.array_equal(np.unique(part.records), mine)
+    assert len(part.records) == np.isin(whole.records, mine).sum()
+    assert part.histogram.count.sum() == len(part.records)
+    assert part.lasting is None
+
+
+def test_without_identifiers_there_is_none() -> None:
+    nameless = MONTHS[0].drop("patient")
+    plan = schema({}).with_roles({"patient": "drop"})
+    assert roster_of(anonymize(nameless.with_columns(pl.lit(0).alias("patient")), plan, "k=2", seed=1)) is None
