@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reissue import anonymize
@@ -81,6 +81,7 @@ def check_release(release: Release, frame: pl.DataFrame, m: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 3), st.booleans(), st.booleans())
+@example(69870, 2, 2, True, True)  # a bucket of nobody but people who came back
 @examples(40)
 def test_no_stream_has_an_attack_below_e(seed: int, m: int, e: int, exact: bool, returns: bool) -> None:
     frames = stream(seed, releases=4, returns=returns)

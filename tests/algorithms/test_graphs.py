@@ -149,3 +149,8 @@ def test_histories_of_small_buckets_stay_small_over_hundreds_of_releases() -> No
             rows.append(len(graphs.edges) + len(graphs.nodes))
         assert max(rows) < 6 * 250
         assert max(rows[200:]) <= max(rows[:100])
+
+
+def test_a_program_that_presolving_spoils_is_solved_without() -> None:
+    edges = {(1, END): 2, (1, 2): 5, (3, END): 3}
+    assert _least(edges, 1, 4, 3) is None

@@ -19,6 +19,7 @@ what it counts against, is such a multiple. So a cut below `size` balances: it i
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import rustworkx as rx
@@ -36,6 +37,8 @@ END = 0
 OLD = -1
 """The node of all releases that are not named: what was before a bucket's history had more than one node."""
 Edges = Mapping[tuple[int, int], int]
+_FAILED = 4
+"""What the solver says where its presolving made a mess of a small program, which it solves without."""
 
 
 @dataclass(frozen=True)
@@ -294,7 +297,8 @@ def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
         low[first] = high[first] = 0
     low[place[new]] = max(low[place[new]], 1)
     each = np.eye(links)
-    found = milp(
+    solve = partial(
+        milp,
         np.concatenate([np.zeros(count), weight]),
         constraints=[
             LinearConstraint(np.hstack([weight @ drops, np.zeros(links)]), 0, 0),
@@ -304,6 +308,9 @@ def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
         integrality=np.concatenate([np.ones(count), np.zeros(links)]),
         bounds=Bounds(np.concatenate([low, np.zeros(links)]), np.concatenate([high, np.full(links, 2.0 * limit)])),
     )
+    found = solve()
+    if found.status == _FAILED:
+        found = solve(options={"presolve": False})
     if found.status == 2:
         return None
     return _recheck(found.x, weight, came, gone, limit) if found.status == 0 else 1

@@ -93,9 +93,9 @@ class Graphs:
         least, most = came + self.parallel, came + np.minimum(self.left, stay)
         back = list(self.returned)
         least[back] = most[back] = came[back]
-        changed = (came > 0) | (self.left > 0)
-        changed[list(self._touched)] = True
-        for bucket in np.flatnonzero(changed & (stay + came > 0) & (least < self.limit)).tolist():
+        changed = ((came > 0) | (self.left > 0)) & (stay + came > 0)
+        changed[list(self._touched)] = True  # all who are in it may have come back, and are neither of these
+        for bucket in np.flatnonzero(changed & (least < self.limit)).tolist():
             if bucket in self._fine:
                 continue
             cut = int(least[bucket])
