@@ -32,11 +32,36 @@ def test_json_has_measures_and_verdicts(reissue: Reissue) -> None:
     outcome = reissue("check", "patients.csv", *CHECK, "--require", "k=5", "--json")
     assert outcome.code == 1
     answer = outcome.json
-    assert set(answer) == {"rows", "groups", "measures", "verdicts", "form", "met", "warnings"}
+    assert set(answer) == {"rows", "groups", "measures", "verdicts", "form", "risk", "met", "warnings"}
     assert answer["met"] is False
     assert answer["rows"] == 600
     assert answer["verdicts"][0]["requirement"] == "k=5"
     assert {"name", "value", "sentence"} == set(answer["measures"][0])
+
+
+def test_what_was_asked_is_answered_and_the_rest_offered(reissue: Reissue) -> None:
+    asked = reissue("check", "patients.csv", *CHECK, "--require", "k=1").out
+    assert asked.splitlines()[1].startswith("met      k=1")
+    assert "prosecutor: largest 1" in asked
+    assert "Also measured: k 1" in asked
+    assert "anonymity holds for" not in asked
+    assert "anonymity holds for" in reissue("check", "patients.csv", *CHECK, "--require", "k=1", "--all").out
+
+
+def test_risk_by_register_sampling_and_preset(reissue: Reissue) -> None:
+    reissue("anonymize", "patients.csv", *CHECK, "--require", "k=5", "--out", "out.csv")
+    by_register = reissue("check", "out.csv", *CHECK, "--population", "patients.csv", "--preset", "0.2", "--json")
+    assert by_register.code == 0, by_register.err
+    risk = by_register.json["risk"]
+    assert risk["register"]["k_map"] >= 5
+    assert [one["name"] for one in risk["attackers"]] == ["prosecutor", "journalist", "marketer"]
+    assert reissue("check", "out.csv", *CHECK, "--preset", "cell-11").code == 1
+    sampled = reissue("check", "out.csv", *CHECK, "--preset", "cell-11", "--sampling", "0.05", "--known", "3")
+    assert sampled.code == 0
+    assert "any 3 quasi-identifiers" in sampled.out
+    for wrong in (["--sampling", "2"], ["--preset", "cell"], ["--weights", "w"], ["--series", "--preset", "0.2"]):
+        outcome = reissue("check", "out.csv", *CHECK, *wrong)
+        assert (outcome.code, outcome.out) == (2, ""), wrong
 
 
 def test_the_two_tables_of_a_release_belong_together(reissue: Reissue, tmp_path: Path) -> None:

@@ -66,16 +66,18 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: st
     console.print(table)
 
 
-def show_check(outcome: "Check") -> None:
-    """What a published table satisfies, and the verdicts on what was asked for."""
+def show_check(outcome: "Check", *, everything: bool = False) -> None:
+    """The verdicts on what was asked for and the risk; every measure in words, if nothing was asked or all is."""
     say(outcome.first)
-    rows = [
-        [measure.name, "-" if measure.value is None else f"{measure.value:.4g}", measure.sentence]
-        for measure in outcome.measures
-    ]
-    show_table(["measure", "value", "in words"], rows)
     for verdict in outcome.verdicts:
         say(f"{'met    ' if verdict.met else 'NOT MET'}  {verdict.sentence}", style="green" if verdict.met else "red")
+    values = [(one.name, "-" if one.value is None else f"{one.value:.4g}", one.sentence) for one in outcome.measures]
+    if everything or not outcome.verdicts:
+        show_table(["measure", "value", "in words"], values)
+    if outcome.risk is not None:
+        say("Risk that a record is linked to its person:", *(f"  {sentence}" for sentence in outcome.risk.sentences))
+    if outcome.verdicts and not everything:
+        say(f"Also measured: {', '.join(f'{name} {value}' for name, value, _ in values)} (--all says it in words).")
 
 
 def show_json(answer: Mapping[str, Any]) -> None:

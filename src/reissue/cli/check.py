@@ -1,7 +1,7 @@
 """`reissue check`: what published columns satisfy."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -36,26 +36,57 @@ def check(
             "whether they are m-Distinct together, and what the re-publication risk is.",
         ),
     ] = False,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A threshold to keep to, as regulators write it: 0.09, cell-11, cell-5 ..."),
+    ] = None,
+    population: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A register of the population: exact quasi-identifiers, a row a person."),
+    ] = None,
+    sampling: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="The share of the population that is in the table, at random.")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column that says how many people each record stands for.")
+    ] = None,
+    household: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column that names each record's household.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(metavar="RISK", help="Count records whose risk is above this. Default: 0.2.")
+    ] = None,
+    known: Annotated[
+        int | None,
+        typer.Option(metavar="M", help="How many quasi-identifiers someone knows, any of them. Default: 2."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", metavar="", help="Show every measure in words, also beside what was asked for.")
+    ] = False,
     delimiter: DelimiterOption = ",",
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a published table satisfies: k, l of every kind, t and more. Anyone's file will do."""
+    """Say what a published table satisfies: k, l of every kind, t, risk of re-identification. Anyone's file will do."""
     from reissue.published import read_published
     from reissue.release.release import EXACT
     from reissue.schema import Schema
     from reissue.verify.check import check as judge
 
+    risk: dict[str, Any] = {"preset": preset, "population": population, "sampling": sampling, "weights": weights}
+    risk |= {"household": household, "threshold": threshold, "known": known}
     if series:
+        if any(value is not None for value in risk.values()):
+            raise InputError("Risk is measured one release at a time: leave out --series.")
         _check_series(published, Schema.load(schema), require, delimiter_of(delimiter), as_json=as_json)
         return
     plan = Schema.load(schema)
-    outcome = judge(published, plan, require, delimiter=delimiter_of(delimiter))
+    outcome = judge(published, plan, require, delimiter=delimiter_of(delimiter), **risk)
     exact = read_published(published, plan, delimiter=delimiter_of(delimiter)).exact
     warnings = [EXACT] if exact else []
     if as_json:
         _render.show_json({**outcome.as_dict(), "warnings": warnings})
     else:
-        _render.show_check(outcome)
+        _render.show_check(outcome, everything=everything)
         _render.warn(*warnings)
     if not outcome.met:
         raise typer.Exit(NOT_MET)

@@ -22,6 +22,7 @@ from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
 from reissue.verify.groups import Groups, read_groups
 from reissue.verify.measures import distance, effective, judge, largest_share, spread, tail_ratio, worst_odds
+from reissue.verify.risk import GroupRisk, Preset, Risk, RiskInputs, find_preset, measure_risk
 from reissue.words import number
 
 __all__ = ["Check", "CheckResult", "Measure", "check", "meets"]
@@ -78,6 +79,8 @@ class Check:
     verdicts: tuple[CheckResult, ...] = ()
     form: Form = Form.GENERALIZED
     """How the table was taken to be published."""
+    risk: Risk | None = None
+    """How likely records are linked to their people."""
 
     @property
     def first(self) -> str:
@@ -98,13 +101,16 @@ class Check:
 
     def __str__(self) -> str:
         """Everything in words, one sentence a line."""
-        return "\n".join([self.first, *(m.sentence for m in self.measures), *(v.sentence for v in self.verdicts)])
+        risk = () if self.risk is None else self.risk.sentences
+        parts = (m.sentence for m in self.measures), risk, (v.sentence for v in self.verdicts)
+        return "\n".join([self.first, *(sentence for part in parts for sentence in part)])
 
     def _repr_html_(self) -> str:
         """For a notebook."""
         verdicts = [["met" if one.met else "NOT MET", "", one.sentence] for one in self.verdicts]
         measures = [[one.name, number(one.value), one.sentence] for one in self.measures]
-        return card(self.first, ["measure", "value", "in words"], verdicts + measures)
+        risks = [["risk", "", sentence] for sentence in (() if self.risk is None else self.risk.sentences)]
+        return card(self.first, ["measure", "value", "in words"], verdicts + risks + measures)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -137,6 +143,13 @@ def check(
     *,
     by: str | None = None,
     delimiter: str = ",",
+    population: Any = None,
+    sampling: float | None = None,
+    weights: str | None = None,
+    household: str | None = None,
+    threshold: float | None = None,
+    known: int | None = None,
+    preset: str | None = None,
 ) -> Check:
     """What published columns satisfy: k, every kind of l, t, shares; and whether they meet a requirement.
 
@@ -145,7 +158,16 @@ def check(
     as ours do (the column `group`), rows with the same number; `by` names another column that does. The schema needs
     only name the columns (`Schema.of_columns`); with a taxonomy of the sensitive column, distances that use it are
     measured too.
+
+    `.risk` has the risk of re-identification. The journalist's needs to know of the population: a register of it
+    (`population`, a table or file with exact quasi-identifiers), the share of it that is in the release (`sampling`),
+    or the column that says how many people a record stands for (`weights`). `household` names the column of each
+    record's household, `threshold` the risk above which records are counted (1 in 5 unless said otherwise), `known`
+    how many quasi-identifiers someone knows, any of them (2). `preset` is a threshold by name, judged as well.
     """
+    asked = None if preset is None else find_preset(preset)
+    largest = threshold if threshold is not None or asked is None else asked.largest
+    inputs = RiskInputs(population, sampling, weights, household, largest, known, delimiter)
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     if not schema.quasi:
         raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
@@ -161,8 +183,9 @@ def check(
     parts = () if requirement is None else requirement.parts()
     form = release.form if by is None else Form.PERMUTED
     measures = _measures(groups, schema, form) if schema.sensitive else (_k(groups, form),)
-    rows = int(groups.size.sum())
-    return Check(rows, groups.total, measures, tuple(_verdict(part, groups) for part in parts), form)
+    risk, of_groups = measure_risk(release, by, groups.size.cast(pl.Int64).to_numpy(), inputs)
+    verdicts = [_verdict(part, groups) for part in parts] + ([] if asked is None else [_kept(asked, of_groups)])
+    return Check(int(groups.size.sum()), groups.total, measures, tuple(verdicts), form, risk)
 
 
 def _refuse(release: PublishedRelease, by: str | None) -> None:
@@ -186,6 +209,13 @@ def _verdict(requirement: Requirement, groups: Groups) -> CheckResult:
     failed = ~judge(requirement, groups)
     rows = int(groups.size.filter(failed).sum())
     return CheckResult(str(requirement), not failed.any(), int(failed.sum()), rows)
+
+
+def _kept(preset: Preset, groups: GroupRisk) -> CheckResult:
+    """Whether no record's risk is above a preset's."""
+    failed = groups.risk > preset.largest
+    words = f"preset {preset.name}: the {groups.attacker}'s risk at most 1 in {preset.people}"
+    return CheckResult(words, not failed.any(), int(failed.sum()), int(groups.records[failed].sum()))
 
 
 # --- measures in words -----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Groups", "read_groups"]
+__all__ = ["Groups", "number_column", "read_groups"]
 
 _LIMIT = 2**62
 
@@ -109,7 +109,7 @@ def read_groups(
     return Groups(_runs(key * domain.size + values, domain.size, weights), domain)
 
 
-def _number(column: pl.Series) -> tuple[pl.Series, int]:
+def number_column(column: pl.Series) -> tuple[pl.Series, int]:
     """A column as numbers 0, 1, ..., equal where the values are equal, and how many numbers there are at most."""
     if column.dtype.is_float():
         column = column.fill_nan(None)
@@ -134,7 +134,7 @@ def _key(frame: pl.DataFrame, columns: list[str]) -> tuple[pl.Series, int]:
     """One integer per row, equal where all columns are equal, and a bound above all of them."""
     key, bound = pl.repeat(0, frame.height, dtype=pl.Int64, eager=True), 1
     for name in columns:
-        codes, size = _number(frame[name])
+        codes, size = number_column(frame[name])
         if bound * size > _LIMIT:
             key = key.rank("dense").cast(pl.Int64)
             bound = frame.height + 1
@@ -177,7 +177,7 @@ def _values(
 
 def _leaves(column: pl.Series, hierarchy: Hierarchy, secret: Sequence[Coding]) -> tuple[pl.Series, Taxonomy]:
     """A sensitive column as leaf codes, looked up once per distinct value."""
-    codes, size = _number(column)
+    codes, size = number_column(column)
     first = codes.is_first_distinct()
     hierarchy = secret[0].hierarchy if secret else unrounded(hierarchy, column)
     values = prepare(column.filter(first), hierarchy)

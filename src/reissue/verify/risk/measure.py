@@ -1,0 +1,247 @@
+"""All risk numbers of one release, from its groups and whatever is known of the population."""
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Floats, Ints
+from reissue.errors import DataError, InputError, SchemaError, nearest_column
+from reissue.published import PublishedRelease
+from reissue.verify.groups import number_column
+from reissue.verify.risk.attackers import Attacker, journalist, marketer, of_records, prosecutor
+from reissue.verify.risk.individual import Households, households_of, individual_risk
+from reissue.verify.risk.register import Register, match_register
+from reissue.verify.risk.some_columns import SomeColumns, some_columns
+from reissue.verify.risk.uniqueness import Uniqueness, estimate_uniqueness
+
+__all__ = ["GroupRisk", "Risk", "RiskInputs", "measure_risk"]
+
+_THRESHOLD = 0.2
+_KNOWN = 2
+_QUICK = 2 * 10**8
+"""Rows times sets of columns that are looked at without being asked."""
+_ESTIMATED = "expected 1 / people of the population, estimated from the sampling (Benedetti and Franconi)"
+
+
+@dataclass(frozen=True)
+class RiskInputs:
+    """What is known beside the release; nothing of it need be."""
+
+    population: Any = None
+    """A table of the population with exact quasi-identifiers: a register."""
+    sampling: float | None = None
+    """The share of the population that is in the release, at random."""
+    weights: str | None = None
+    """The column that says how many people of the population each record stands for."""
+    household: str | None = None
+    """The column that names each record's household."""
+    threshold: float | None = None
+    """The risk above which records are counted."""
+    known: int | None = None
+    """How many quasi-identifiers someone knows, any of them."""
+    delimiter: str = ","
+
+    def __post_init__(self) -> None:
+        for name in ("sampling", "threshold"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value <= 1:
+                raise InputError(f"`{name}` must be a number above 0 and at most 1.")
+        if self.known is not None and self.known < 1:
+            raise InputError("`known` must be at least 1: how many quasi-identifiers someone knows.")
+        if self.sampling is not None and self.weights is not None:
+            raise InputError("Give the sampling fraction or the weights, not both: the weights say it.")
+
+    @property
+    def by_record(self) -> bool:
+        """Whether each record's group must be known."""
+        return self.population is not None or self.weights is not None or self.household is not None
+
+
+@dataclass(frozen=True)
+class Risk:
+    """How likely records are linked to their people, as regulators ask for it."""
+
+    threshold: float
+    records: int
+    alone: int
+    """Records that are alone in their group."""
+    attackers: tuple[Attacker, ...]
+    register: Register | None = None
+    uniqueness: Uniqueness | None = None
+    some_columns: SomeColumns | None = None
+    households: Households | None = None
+
+    def __getitem__(self, name: str) -> Attacker:
+        """The attacker of this name: `prosecutor`, `journalist` or `marketer`."""
+        for one in self.attackers:
+            if one.name == name:
+                return one
+        raise KeyError(f"'{name}' was not measured: it needs a register, a sampling fraction or weights.")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All of it in words, a sentence each."""
+        words = [_attacker_words(one, self.threshold) for one in self.attackers]
+        words += [] if self.register is None else _register_words(self.register)
+        words += [] if self.uniqueness is None else [_uniqueness_words(self.uniqueness)]
+        words += [] if self.some_columns is None else [_columns_words(self.some_columns)]
+        words += [] if self.households is None else [_household_words(self.households, self.threshold)]
+        return tuple(words)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupRisk:
+    """The risk that a preset is asked of: by group, of the journalist if there is one, else of the prosecutor."""
+
+    attacker: str
+    risk: Floats
+    records: Ints
+
+
+def measure_risk(release: PublishedRelease, by: str | None, sizes: Ints, inputs: RiskInputs) -> tuple[Risk, GroupRisk]:
+    """The risk of a release whose groups have these sizes; `by` numbers them, if not the release itself."""
+    threshold = inputs.threshold or _THRESHOLD
+    group = _group(release, by) if inputs.by_record else None
+    sizes = sizes if group is None else np.bincount(group)
+    register, people = _register(release, inputs, by)
+    estimated = None if people is not None else _estimated(release, group, sizes, inputs)
+    attackers = _attackers(sizes, people, estimated, threshold)
+    mine = 1 / people if people is not None else 1 / sizes if estimated is None else estimated
+    found = Risk(
+        threshold,
+        int(sizes.sum()),
+        int((sizes == 1).sum()),
+        attackers,
+        register,
+        _uniqueness(release, sizes, inputs),
+        _some_columns(release, inputs.known) if release.form.boxes and by is None else None,
+        None if group is None or inputs.household is None else _households(release, inputs, mine[group], threshold),
+    )
+    return found, GroupRisk(attackers[-2].name, np.asarray(mine, np.float64), sizes)
+
+
+def _attackers(sizes: Ints, people: Ints | None, estimated: Floats | None, threshold: float) -> tuple[Attacker, ...]:
+    """Prosecutor, journalist if anything is known of the population, marketer."""
+    first = prosecutor(sizes, threshold)
+    if people is not None:
+        return first, journalist(sizes, people, threshold), marketer(sizes, people)
+    if estimated is not None:
+        guess = of_records("journalist", estimated, sizes, threshold, _ESTIMATED)
+        return first, guess, marketer(sizes, risk=estimated)
+    return first, marketer(sizes)
+
+
+# --- what is given ---------------------------------------------------------------------------------------------------
+
+
+def _group(release: PublishedRelease, by: str | None) -> Ints:
+    """Record to its group."""
+    if by is None:
+        return release.group
+    return np.unique(number_column(release.main[by])[0].to_numpy(), return_inverse=True)[1].reshape(-1)
+
+
+def _register(release: PublishedRelease, inputs: RiskInputs, by: str | None) -> tuple[Register | None, Ints | None]:
+    if inputs.population is None:
+        return None, None
+    if by is not None or not release.form.boxes:
+        raise InputError("A register can be matched only with a release whose groups show their quasi-identifiers.")
+    return match_register(release, inputs.population, inputs.delimiter)
+
+
+def _estimated(release: PublishedRelease, group: Ints | None, sizes: Ints, inputs: RiskInputs) -> Floats | None:
+    """Group to its estimated risk, from weights or the sampling fraction."""
+    if inputs.weights is not None and group is not None:
+        return individual_risk(sizes, np.bincount(group, _weights(release, inputs.weights)).astype(np.float64))
+    return None if inputs.sampling is None else individual_risk(sizes, sizes / inputs.sampling)
+
+
+def _uniqueness(release: PublishedRelease, sizes: Ints, inputs: RiskInputs) -> Uniqueness | None:
+    fraction = inputs.sampling
+    if inputs.weights is not None:
+        fraction = float(sizes.sum() / _weights(release, inputs.weights).sum())
+    return None if fraction is None else estimate_uniqueness(sizes, fraction)
+
+
+def _column(release: PublishedRelease, name: str) -> pl.Series:
+    if name not in release.main.columns:
+        raise SchemaError(
+            f"The published table lacks the column '{name}'." + nearest_column(name, release.main.columns)
+        )
+    return release.main[name]
+
+
+def _weights(release: PublishedRelease, name: str) -> Floats:
+    column = _column(release, name).cast(pl.Float64, strict=False).fill_nan(None)
+    if column.null_count() or not bool(((column > 0) & column.is_finite()).all()):
+        raise DataError(f"The weights in '{name}' must be numbers above 0, one for each record.")
+    if float(column.sum()) <= len(column):
+        raise DataError(
+            f"The weights in '{name}' sum to no more than there are records. Give weights that say how many people "
+            "of the population each record stands for, not shares or weights around 1."
+        )
+    return column.to_numpy()
+
+
+def _households(release: PublishedRelease, inputs: RiskInputs, risk: Floats, threshold: float) -> Households:
+    column = _column(release, inputs.household or "")
+    if column.null_count():
+        raise DataError(f"The household '{column.name}' is missing in {column.null_count():,} records.")
+    place = np.unique(number_column(column)[0].to_numpy(), return_inverse=True)[1].reshape(-1)
+    return households_of(place, risk, threshold)
+
+
+def _some_columns(release: PublishedRelease, known: int | None) -> SomeColumns | None:
+    names = release.schema.quasi
+    some = min(known or _KNOWN, len(names))
+    if known is None and comb(len(names), some) * release.main.height > _QUICK:
+        return None
+    columns = [(codes.to_numpy(), size) for codes, size in (number_column(release.main[name]) for name in names)]
+    return some_columns(columns, names, some)[0]
+
+
+# --- in words --------------------------------------------------------------------------------------------------------
+
+
+def _attacker_words(one: Attacker, threshold: float) -> str:
+    if one.largest is None or one.above is None:
+        return f"{one.name}: {one.average:.3g} of the records on average; {one.method}."
+    return (
+        f"{one.name}: largest {one.largest:.3g}, average {one.average:.3g}, {one.above:.1%} of the records above "
+        f"{threshold:.3g}; {one.method}."
+    )
+
+
+def _register_words(one: Register) -> list[str]:
+    fit = f"k-map: at least {one.k_map:,} of the register's {one.people:,} people fit every group (k = {one.k_map:,})."
+    if one.presence is None:
+        return [fit, "delta-presence: not told, for people of the register fit several groups."]
+    low, high = one.presence
+    return [fit, f"delta-presence: someone of the register is in the release with {low:.3g} to {high:.3g}."]
+
+
+def _uniqueness_words(one: Uniqueness) -> str:
+    if one.model == "sample":
+        whole = f"Population uniqueness: {one.sample:,} people, for the release holds everyone."
+        return whole if one.fraction >= 1 else "Population uniqueness: nobody, for no record is alone in the sample."
+    return (
+        f"Population uniqueness: about {one.people:,.0f} people are alone in the population ({one.share:.2%}; "
+        f"{one.model}, from {one.sample:,} who are alone in a sample of {one.fraction:.3g})."
+    )
+
+
+def _columns_words(one: SomeColumns) -> str:
+    return (
+        f"Whoever knows any {one.columns} quasi-identifiers is left with at least {one.smallest:,} records "
+        f"(k^m, m = {one.columns}; worst: {', '.join(one.worst)}); {one.alone:,} records are alone."
+    )
+
+
+def _household_words(one: Households, threshold: float) -> str:
+    return (
+        f"households: a member is found with {one.largest:.3g} at most, {one.average:.3g} on average; {one.above:.1%} "
+        f"of {one.households:,} households above {threshold:.3g}."
+    )
