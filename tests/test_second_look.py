@@ -49,7 +49,7 @@ def history_of(seed: int, releases: int, attributes: int) -> ChainHistory:
 @examples(60)
 def test_what_is_left_of_chains_is_what_the_formula_says(seed: int, releases: int, attributes: int) -> None:
     history = history_of(seed, releases, attributes)
-    for chain, left in enumerate(history.chains.left.tolist()):
+    for chain, left in enumerate(history.chains.sizes.tolist()):
         nodes = history.chains.nodes[:, chain].tolist()
         point = np.array([column.lo[node] for column, node in zip(history.quasi, nodes, strict=True)])
         assert _left(history, point, int(history.chains.arrived[chain])) == left
@@ -60,8 +60,8 @@ def test_what_is_left_of_chains_is_what_the_formula_says(seed: int, releases: in
 def test_chains_that_lie_are_noticed(seed: int) -> None:
     """Chains that claim to have more left than there is: nothing of them goes into the second formula."""
     history = history_of(seed, 3, 1)
-    least = int(history.chains.left.min())
-    lying = replace(history, chains=replace(history.chains, term=history.chains.term + 100))
+    least = int(history.chains.sizes.min())
+    lying = replace(history, chains=replace(history.chains, count=history.chains.count + 100))
     state = Growth((1, 2, 3), None, apart=False, history=lying)
     rng = np.random.default_rng(seed)
     said = Finding("correspondence", Status.WITHSTOOD, "", (1, 2, 3), limit=least)

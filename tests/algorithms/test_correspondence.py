@@ -190,9 +190,9 @@ def test_what_is_left_meets_other_requirements_too(requirement: str) -> None:
         totals = Counter(s for _, s in rows)
         domain = Domain(np.array([totals[str(s)] for (s,) in views.values]))
         for part in targets(views):
-            for chain in range(len(part.left)):
+            for chain in range(part.groups):
                 entries = slice(part.starts[chain], part.starts[chain + 1])
-                term, value = part.term[entries], part.value[entries]
+                term, value = part.count[entries], part.value[entries]
                 if term.sum():
                     counts = Counts(value[term > 0] * 0, value[term > 0], domain, 1, term[term > 0])
                     assert needed.holds(counts)[0]

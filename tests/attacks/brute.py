@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
+from reissue.counting.histogram import starts_of
 from reissue.kernels.chains.chains import Targets
 from reissue.published.groups import PublishedValues, ReleaseCounts, SeriesCounts
 from reissue.schema import Schema
@@ -123,10 +124,11 @@ def views_of(releases: Sequence[Sequence[Record]]) -> SeriesCounts:
         group = np.array([boxes.index(box) for box, _, _ in counted])
         views.append(
             ReleaseCounts(
-                np.array(boxes, np.int32).T,
-                group,
+                starts_of(group, len(boxes)),
                 np.array([s for _, s, _ in counted]),
                 np.array([c for _, _, c in counted]),
+                len(values),
+                np.array(boxes, np.int32).T,
             )
         )
     return SeriesCounts(tuple(nodes), tuple(views), tuple((s,) for s in values))
@@ -136,7 +138,7 @@ def left_of(some: Iterable[Targets], views: SeriesCounts) -> dict[tuple[int, Cha
     """What the attack leaves, by arrival time and chain of groups."""
     answer: dict[tuple[int, Chain], int] = {}
     for part in some:
-        for chain, left in enumerate(part.left.tolist()):
+        for chain, left in enumerate(part.sizes.tolist()):
             entry = part.starts[chain]
             boxes = []
             for release, entries in enumerate(part.entries, start=part.arrived):

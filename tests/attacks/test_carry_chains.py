@@ -82,7 +82,7 @@ def test_two_releases_against_the_definition(seed: int) -> None:
     for frame in history.frames():
         past = add_release(past, frame, schema(2))
     assert past is not None
-    left = Counter(int(left) for left in past.chains.left)
+    left = Counter(int(left) for left in past.chains.sizes)
     assert left == Counter(left for left in brute_left(history.releases).values() if left)
 
 

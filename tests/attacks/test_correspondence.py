@@ -13,7 +13,7 @@ from reissue.attacks.correspondence import exact as exact_module
 from reissue.attacks.correspondence.attack import crack_sizes
 from reissue.attacks.correspondence.exact import solve
 from reissue.attacks.findings import Finding, Status, Verdict
-from reissue.counting import pairs as pairs_module
+from reissue.counting import segments as segments_module
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.kernels.chains import chains as chains_module
 from reissue.kernels.chains import history as history_module
@@ -166,7 +166,7 @@ def test_what_is_left_of_a_person_only_shrinks_when_cuts_become_finer() -> None:
 
 
 def test_frames_give_what_their_codes_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs_module, "_PIECE", 3)
+    monkeypatch.setattr(segments_module, "_PIECE", 3)
     rng = seeded(8)
     for _ in range(60):
         history = random_history(rng, rng.choice([2, 3, 4]), 2, 12, 3)
@@ -347,7 +347,7 @@ def test_releases_that_no_history_explains_are_not_run() -> None:
     views = views_of([[(("a",), "x")], [(("*",), "x")]])
     some = list(targets(views))
     view = views.views[1]
-    broken = [views.views[0], type(view)(view.nodes, view.group, view.value, np.array([3]))]
+    broken = [views.views[0], replace(view, count=np.array([3]))]
     with pytest.raises(CannotRunError, match="no history"):
         solve(some[:1], broken)
 

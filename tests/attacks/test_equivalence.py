@@ -14,6 +14,7 @@ from reissue.attacks import Knowledge
 from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
 from reissue.attacks.equivalence.propagation import domino, propagate
 from reissue.attacks.findings import Status
+from reissue.counting.histogram import Histogram
 from reissue.errors import InputError
 from reissue.people.membership import Membership, membership
 from reissue.published.series import Series
@@ -73,9 +74,7 @@ def random_series(seed: int) -> Membership:
         again.astype(np.int64),
         np.array(group, np.int64),
         np.repeat(np.arange(releases), number),
-        np.repeat(np.arange(total), size),
-        values,
-        np.ones(total * size, np.int64),
+        Histogram(np.arange(total + 1) * size, values, np.ones(total * size, np.int64), size),
         np.ones(len(everyone), np.bool_),
     )
 
@@ -137,9 +136,7 @@ def test_domino_falls_through_groups() -> None:
         np.array([0, 1, 0, 2, 2, 3]),
         np.array([0, 0, 1, 1, 2, 2]),
         np.array([0, 1, 2]),
-        np.repeat([0, 1, 2], 2),
-        np.tile([0, 1], 3),
-        np.ones(6, np.int64),
+        Histogram(np.arange(4) * 2, np.tile([0, 1], 3), np.ones(6, np.int64), 2),
         np.ones(4, np.bool_),
     )
     found = propagate(members, 2)

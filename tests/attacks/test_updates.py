@@ -13,6 +13,7 @@ from reissue._arrays import Floats
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.attacks.updates.attack import posteriors
+from reissue.counting.histogram import Histogram, starts_of
 from reissue.people.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
@@ -41,9 +42,7 @@ def random_membership(seed: int) -> Membership:
         np.array(person)[order],
         np.array(group)[order],
         np.repeat(np.arange(releases), 2),
-        at,
-        value,
-        counts[at, value],
+        Histogram(starts_of(at, 2 * releases), value, counts[at, value], VALUES),
         np.ones(people, np.bool_),
     )
 
@@ -53,8 +52,8 @@ def all_paths(members: Membership, person: int, steps: Floats) -> Floats:
     shares = np.ones((3, VALUES))
     for group in members.group[members.person == person]:
         counts = np.zeros(VALUES)
-        mine = members.value_group == group
-        counts[members.value[mine]] = members.count[mine]
+        for value, count in members.histogram.counts_of(int(group)).items():
+            counts[value] = count
         shares[members.release[group]] = counts / counts.sum()
     through = np.zeros((3, VALUES))
     for path in itertools.product(range(VALUES), repeat=3):

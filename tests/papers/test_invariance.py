@@ -3,7 +3,6 @@
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -177,4 +176,4 @@ def test_example_5_person_and_value_vectors() -> None:
     assert members.sizes.tolist() == [4, 2, 4, 4, 4, 2] or sorted(members.sizes.tolist()) == [2, 2, 4, 4, 4, 4]
     assert len(members.real) == 11
     assert members.people == 10
-    assert np.bincount(members.value_group, members.count).astype(int).tolist() == members.sizes.tolist()
+    assert members.histogram.sizes.tolist() == members.sizes.tolist()

@@ -1,8 +1,4 @@
-"""Grouping and counting: packed keys, group statistics as flat arrays.
-
-A combination of codes is one integer (mixed radix) while the product of the domains fits 63 bits, a dense rank
-otherwise; grouping is sorting integers.
-"""
+"""What is counted of a table: its cells, and its groups of rows as requirements judge them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,45 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.counting.histogram import Histogram, counted
+from reissue.counting.keys import pack
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Cells", "Counts", "Domain", "cells_of", "distinct_keys", "pack", "rank"]
-
-_LIMIT = 2**63 - 1
-
-
-def pack(columns: Sequence[Codes | Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
-    """One key per row for a combination of codes, and a bound above all keys.
-
-    The order of keys is the lexicographic order of the columns. Where the mixed radix would pass 63 bits, what has
-    been packed so far is replaced by its dense rank, so the bound never overflows.
-    """
-    key = columns[0].astype(np.int64)
-    bound = max(int(sizes[0]), 1)
-    for column, size in zip(columns[1:], sizes[1:], strict=True):
-        if bound * max(int(size), 1) > _LIMIT:
-            key, bound = rank(key)
-        key *= max(int(size), 1)
-        key += column
-        bound *= max(int(size), 1)
-    return key, bound
-
-
-def rank(keys: Ints) -> tuple[Ints, int]:
-    """Keys replaced by their dense rank 0, 1, ..., and how many there are."""
-    distinct, dense = np.unique(keys, return_inverse=True)
-    return dense.astype(np.int64, copy=False), max(len(distinct), 1)
-
-
-def distinct_keys(keys: Ints, bound: int) -> tuple[Ints, Ints]:
-    """The distinct keys in order, and the place of each key among them; without sorting where keys are small."""
-    if bound > 4 * len(keys) + 1024:
-        return np.unique(keys, return_inverse=True)
-    place = np.zeros(bound, np.int64)
-    place[keys] = 1
-    found = np.flatnonzero(place)
-    place[found] = np.arange(len(found))
-    return found, place[keys]
+__all__ = ["Cells", "Counts", "Domain", "cells_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +40,10 @@ class Domain:
 
 
 class Counts:
-    """Statistics of groups: sizes, and histograms as triples (group, value, count) sorted by group, then value."""
+    """Groups of rows as a requirement judges them: a histogram in its domain, counted when one asks for it.
+
+    Beside `Histogram`, since most judgements need sizes alone: rows are kept, and counted by value only then.
+    """
 
     def __init__(
         self,
@@ -86,7 +51,7 @@ class Counts:
         sensitive: Codes | Ints,
         domain: Domain,
         total: int | None = None,
-        weights: Ints | None = None,
+        weights: Codes | Ints | None = None,
     ) -> None:
         """Count rows (or cells, by weight) by group number, 0 <= number < total, and sensitive code, when asked."""
         self._groups = groups
@@ -101,40 +66,29 @@ class Counts:
         return np.bincount(self._groups, self._weights, self.total).astype(np.int64, copy=False)
 
     @cached_property
-    def _triples(self) -> tuple[Ints, Ints, Ints]:
-        width = max(self.domain.size, 1)
-        keys = self._groups * np.int64(width) + self._sensitive
-        if self.total * width <= 4 * len(keys) + 1024:
-            dense = np.bincount(keys, self._weights, self.total * width).astype(np.int64, copy=False)
-            distinct = np.flatnonzero(dense)
-            number = dense[distinct]
-        elif self._weights is None:
-            distinct, number = np.unique(keys, return_counts=True)
-        else:
-            keys, weights = keys[self._weights > 0], self._weights[self._weights > 0]
-            distinct, place = np.unique(keys, return_inverse=True)
-            number = np.bincount(place, weights).astype(np.int64)
-        return distinct // width, distinct % width, number
+    def histogram(self) -> Histogram:
+        """How often each group has each value."""
+        return counted(self._groups, self._sensitive, self.total, self.domain.size, self._weights)
 
     @property
     def group(self) -> Ints:
         """The group of each triple."""
-        return self._triples[0]
+        return self.histogram.group
 
     @property
     def value(self) -> Ints:
         """The sensitive code of each triple."""
-        return self._triples[1]
+        return self.histogram.value
 
     @property
     def count(self) -> Ints:
         """How many rows of the triple's group have the triple's value."""
-        return self._triples[2]
+        return np.asarray(self.histogram.count, np.int64)
 
-    @cached_property
+    @property
     def distinct(self) -> Ints:
         """How many different values each group has."""
-        return np.bincount(self.group, minlength=self.total)
+        return self.histogram.lengths
 
     @cached_property
     def largest(self) -> Ints:

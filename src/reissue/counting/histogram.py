@@ -1,48 +1,146 @@
-"""How often each sensitive value occurs in each published group."""
+"""Histograms: how often each value occurs in each group, the one layout of groups' counts."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import polars as pl
 
-from reissue._arrays import Ints
+from reissue._arrays import Codes, Ints
+from reissue.counting.segments import ranges
 
-__all__ = ["MISSING", "SEPARATOR", "Histogram", "count_values", "joined_texts"]
-
-MISSING, SEPARATOR = "\0", "\1"
-"""What stands for a missing value, and between the texts of several sensitive columns."""
+__all__ = ["Histogram", "common", "counted", "starts_of"]
 
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Triples of group, value and count, sorted by group, then value."""
+    """Which values each group holds, and how often: entries sorted by group, then value.
 
-    group: Ints
+    What else is known of groups (their boxes, their names, who arrived when) is a subclass's: counts always lie so.
+    """
+
+    starts: Ints
+    """Where each group's entries start, and the number of entries at the end."""
     value: Ints
-    count: Ints
-    names: tuple[str, ...]
-    """Value to its published text, in order; several sensitive columns are joined, and a missing value is a mark."""
+    count: Ints | Codes
+    values: int
+    """How many different values there can be."""
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """How many values each group holds."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def group(self) -> Ints:
+        """The group of each entry."""
+        return np.repeat(np.arange(self.groups), self.lengths)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Records of each group."""
+        return np.diff(np.append(0, np.cumsum(self.count))[self.starts])
+
+    @property
+    def reduced(self) -> Ints | Codes:
+        """Each count over what all counts of its group have in common: groups of equal shares have equal ones."""
+        filled = np.flatnonzero(self.lengths)
+        if not len(filled):
+            return self.count
+        common_divisor = np.gcd.reduceat(self.count, self.starts[filled])
+        return np.asarray(self.count // np.repeat(common_divisor, self.lengths[filled]))
+
+    def between(self, first: int, last: int) -> "Histogram":
+        """The groups from the first up to, but without, the last, numbered anew."""
+        starts = self.starts[first : last + 1]
+        inside = slice(int(starts[0]), int(starts[-1]))
+        return Histogram(starts - starts[0], self.value[inside], self.count[inside], self.values)
+
+    def pick(self, groups: Ints) -> "Histogram":
+        """Some groups, in this order, numbered anew."""
+        lengths = self.lengths[groups]
+        at = ranges(self.starts[groups], lengths)
+        return Histogram(np.append(0, np.cumsum(lengths)), self.value[at], self.count[at], self.values)
+
+    def counts_of(self, group: int) -> dict[int, int]:
+        """What one group holds: value to how often."""
+        own = slice(int(self.starts[group]), int(self.starts[group + 1]))
+        return dict(zip(self.value[own].tolist(), self.count[own].tolist(), strict=True))
+
+    @cached_property
+    def _keys(self) -> Ints:
+        return self.group * self.values + self.value
+
+    @cached_property
+    def _table(self) -> Codes | None:
+        """(group, value) to entry, where such a table is not much larger than the entries themselves."""
+        space = self.groups * self.values
+        if space > min(16 * len(self.value) + (1 << 16), 2**31):
+            return None
+        table = np.full(space, -1, np.int32)
+        table[self._keys] = np.arange(len(self.value), dtype=np.int32)
+        return table
+
+    def find(self, groups: Ints, values: Ints) -> Ints:
+        """The entry of each (group, value), -1 where the group lacks the value."""
+        keys = groups * self.values + values
+        if not len(self.value):
+            return np.full(keys.shape, -1)
+        if self._table is not None:
+            return np.asarray(self._table[keys], np.int64)
+        place = np.searchsorted(self._keys[:-1], keys)
+        place[self._keys[place] != keys] = -1
+        return place
 
 
-def joined_texts(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
-    """Several columns as one text for each row; an empty one if there are none."""
-    if not columns:
-        return pl.repeat("", frame.height, dtype=pl.String, eager=True)
-    return frame.select(
-        pl.concat_str(pl.col(columns).cast(pl.String).fill_null(MISSING), separator=SEPARATOR)
-    ).to_series()
+def starts_of(group: Ints, groups: int) -> Ints:
+    """Where each group starts among sorted entries, and the number of entries at the end."""
+    return np.append(0, np.cumsum(np.bincount(group, minlength=groups)))
 
 
-def count_values(group: Ints, texts: pl.Series, weights: Ints) -> Histogram:
-    """Count texts by group; a weight of 0 is no record."""
-    counted = (
-        pl.DataFrame({"group": group, "text": texts, "count": weights})
-        .filter(pl.col("count") > 0)
-        .group_by("group", "text")
-        .agg(pl.col("count").sum())
-        .with_columns((pl.col("text").rank("dense").cast(pl.Int64) - 1).alias("value"))
-        .sort("group", "value")
-    )
-    group, value, count = (counted[name].to_numpy().astype(np.int64) for name in ("group", "value", "count"))
-    return Histogram(group, value, count, tuple(counted["text"].unique().sort().to_list()))
+def counted(
+    group: Codes | Ints, value: Codes | Ints, groups: int, values: int, weights: Codes | Ints | None = None
+) -> Histogram:
+    """Count rows (or cells, by weight; a weight of 0 is no row) by group, 0 <= group < groups, and value."""
+    width = max(values, 1)
+    keys = group * np.int64(width) + value
+    if groups * width <= 4 * len(keys) + 1024:
+        dense = np.bincount(keys, weights, groups * width).astype(np.int64, copy=False)
+        distinct = np.flatnonzero(dense)
+        number = dense[distinct]
+        lengths = np.count_nonzero(dense.reshape(groups, width), axis=1)
+    else:
+        distinct, number = _sorted_out(keys, weights)
+        lengths = np.bincount(distinct // width, minlength=groups)
+    first = np.repeat(np.arange(groups) * width, lengths)
+    return Histogram(np.append(0, np.cumsum(lengths)), distinct - first, number, values)
+
+
+def _sorted_out(keys: Ints, weights: Codes | Ints | None) -> tuple[Ints, Ints]:
+    """The distinct keys in order, and how often each occurs."""
+    if weights is None:
+        return np.unique(keys, return_counts=True)
+    keys, weights = keys[weights > 0], weights[weights > 0]
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(place, weights).astype(np.int64)
+
+
+def common(left: Histogram, right: Histogram, one: Ints, other: Ints) -> tuple[Ints, Ints, Ints]:
+    """For pairs of a left and a right group: every value that both hold, as (pair, left entry, right entry).
+
+    The side with fewer entries is listed, the other one looked up.
+    """
+    few, many = left.lengths[one], right.lengths[other]
+    turned = int(few.sum()) > int(many.sum())
+    listed, looked, mine, its = (right, left, other, one) if turned else (left, right, one, other)
+    lengths = listed.lengths[mine]
+    entry = ranges(listed.starts[mine], lengths)
+    pair = np.repeat(np.arange(len(mine)), lengths)
+    found = looked.find(its[pair], listed.value[entry])
+    both = np.flatnonzero(found >= 0)
+    pair, entry, found = pair[both], entry[both], found[both]
+    return (pair, found, entry) if turned else (pair, entry, found)

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.counting.cells import Counts, Domain, pack
+from reissue.counting.cells import Counts, Domain
+from reissue.counting.keys import pack
 from reissue.data.frames import Back, from_frame
 from reissue.data.identifiers import identifier_texts
 from reissue.data.provider_folder import read_together

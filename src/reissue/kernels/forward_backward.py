@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats, Ints
+from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.hashing import mix
 from reissue.updates import UpdateModel
 
@@ -55,7 +55,7 @@ class ValueDistributions:
     share: Floats
 
     @classmethod
-    def of(cls, place: Ints, value: Ints, weight: Ints | Floats, total: int) -> "ValueDistributions":
+    def of(cls, place: Ints, value: Ints, weight: Codes | Ints | Floats, total: int) -> "ValueDistributions":
         """From triples sorted by place."""
         sums = np.bincount(place, weight, total)
         starts = np.searchsorted(place, np.arange(total + 1))

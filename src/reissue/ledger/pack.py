@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import tomlkit
 
-from reissue.counting.histogram import count_values, joined_texts
+from reissue.counting.texts import count_texts, joined_texts
 from reissue.errors import SchemaError
 from reissue.files.places import read_whole
 from reissue.ledger.states import pack_arrays, pack_typed, unpack_arrays, unpack_typed
@@ -218,7 +218,7 @@ def unpack_standing(content: bytes, requirement: Requirement, people: pl.Series 
         group[real],
         group[~real],
         lasting if (lasting >= 0).all() else None,
-        count_values(group, texts, np.ones(len(group), np.int64)),
+        count_texts(group, texts, np.ones(len(group), np.int64), int(group.max(initial=-1)) + 1),
         requirement,
         frame[_SLOT].to_numpy().astype(np.int64)[order] if _SLOT in frame.columns else None,
     )

@@ -13,12 +13,13 @@ import polars as pl
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import cells_of
-from reissue.counting.histogram import joined_texts
+from reissue.counting.histogram import counted
+from reissue.counting.texts import TextCounts, joined_texts
 from reissue.data.table import Table, to_polars
 from reissue.errors import InputError
 from reissue.kernels.everyone.observations import ranges
 from reissue.people.containment import containment
-from reissue.published import Histogram, PublishedRelease
+from reissue.published import PublishedRelease
 from reissue.release.release import Form, Release
 from reissue.release.roster import Roster
 from reissue.schema import Role, Schema
@@ -38,8 +39,7 @@ class Sighting:
     """Row to the person's identifier as text."""
     row: Ints
     group: Ints
-    histogram: Histogram
-    groups: int
+    histogram: TextCounts
     counterfeits: Ints
     """Group to how many of its records are nobody's."""
     knows_groups: bool
@@ -60,6 +60,11 @@ class Sighting:
     """Where rows are slots that live on when people leave: row to who is in it, null for nobody."""
 
     @property
+    def groups(self) -> int:
+        """How many groups the release has."""
+        return self.histogram.groups
+
+    @property
     def fits(self) -> float:
         """How many groups a person fits on average."""
         return len(self.row) / max(len(self.ids), 1)
@@ -73,7 +78,6 @@ def by_groups(roster: Roster, source: Release | None = None) -> Sighting:
         np.arange(len(roster.ids)),
         roster.group,
         roster.histogram,
-        roster.groups,
         np.bincount(roster.nobody, minlength=roster.groups),
         knows_groups=True,
         truth=None if table is None else joined_texts(table.decode(table.sensitive), table.schema.sensitive),
@@ -105,16 +109,14 @@ def own_register(roster: Roster, release: Release) -> Sighting:
     look = look.reshape(-1)
     table = release.table.some(np.flatnonzero(release.draft.groups >= 0))
     row, box = _containing(table, lo[:, first].astype(np.int32), hi[:, first].astype(np.int32))
-    found = known.histogram
-    merged = _merged(look[found.group], found.value, found.count, found.names)
-    total = combinations.shape[1]
+    found, total = known.histogram, combinations.shape[1]
+    merged = counted(look[found.group], found.value, total, found.values, found.count)
     fakes = np.bincount(look, known.counterfeits, total).astype(np.int64)
     return Sighting(
         known.ids,
         row,
         box,
-        merged,
-        total,
+        TextCounts(merged.starts, merged.value, merged.count, merged.values, found.names),
         fakes,
         knows_groups=False,
         truth=known.truth,
@@ -147,7 +149,6 @@ def by_register(release: PublishedRelease, people: Any, *, presence: bool) -> Si
         number.reshape(-1),
         pairs[1],
         release.histogram,
-        release.groups,
         counterfeits,
         knows_groups=False,
         sure=sure or fitting == records,
@@ -168,7 +169,6 @@ def from_copy(release: PublishedRelease) -> Sighting:
         np.arange(len(rows)),
         release.group[rows],
         release.histogram,
-        release.groups,
         release.counterfeits,
         knows_groups=True,
         as_published=True,
@@ -202,9 +202,3 @@ def _containing(table: Table, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
     starts = np.searchsorted(cell, np.arange(len(cells.sizes) + 1))
     widths = np.diff(starts)[cells.of_row]
     return np.repeat(np.arange(table.rows), widths), box[ranges(starts[:-1][cells.of_row], widths)]
-
-
-def _merged(group: Ints, value: Ints, count: Ints, names: tuple[str, ...]) -> Histogram:
-    size = max(len(names), 1)
-    keys, of_slot = np.unique(group * size + value, return_inverse=True)
-    return Histogram(keys // size, keys % size, np.bincount(of_slot.reshape(-1), count).astype(np.int64), names)

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.counting.histogram import MISSING
+from reissue.counting.texts import MISSING
 from reissue.kernels.everyone.observations import Observation, pair_order
 from reissue.people.candidates import Sighting
 
@@ -122,7 +122,7 @@ def _observation(one: Sighting, of_row: Ints, inside: Ints, place: dict[str, int
         one.group[order],
         shown.group[slots],
         value[slots],
-        shown.count[slots],
+        np.asarray(shown.count, np.int64)[slots],
         one.counterfeits + short,
         strangers=max(unknown, 0),
         absent=np.empty(0, np.int64) if one.sure else np.sort(of_row),

@@ -69,15 +69,9 @@ def histories_of_members(members: Membership) -> PersonHistories:
     if len(members.label):
         groups = np.full(table.shape, -1, np.int64)
         groups[person, members.release[group]] = members.label[group]
-    shapes, first = np.unique(members.shapes, return_index=True)
-    chosen = np.zeros(len(members.release), np.bool_)
-    chosen[first] = True
-    kept = np.flatnonzero(chosen[members.value_group])
-    place = members.shapes[members.value_group[kept]]
-    order = np.argsort(place, kind="stable")
-    kept = kept[order]
-    places = ValueDistributions.of(place[order], members.value[kept], members.count[kept], len(shapes))
-    names = members.names or tuple(str(value) for value in range(int(members.value.max(initial=-1)) + 1))
+    shown = members.histogram.pick(np.unique(members.shapes, return_index=True)[1])
+    places = ValueDistributions.of(shown.group, shown.value, shown.count, shown.groups)
+    names = members.names or tuple(str(value) for value in range(shown.values))
     return PersonHistories(table, places, tuple(None if name == "\0" else name for name in names), groups)
 
 

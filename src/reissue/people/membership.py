@@ -19,12 +19,13 @@ import polars as pl
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import cells_of
 from reissue.counting.hashing import mix
+from reissue.counting.histogram import Histogram, starts_of
 from reissue.data.identifiers import identifier_texts
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError, InputError
 from reissue.people.containment import containment
 from reissue.people.knowledge import Knowledge
-from reissue.published import Histogram, PublishedRelease, joined_texts
+from reissue.published import PublishedRelease, TextCounts, joined_texts
 from reissue.published.series import Series
 from reissue.release.roster import Roster
 from reissue.schema import Role
@@ -61,10 +62,8 @@ class Membership:
     """Presence to group; groups are numbered over all releases, in order of release."""
     release: Ints
     """Group to its release 0, 1, ..."""
-    value_group: Ints
-    """Histogram of the groups: group, value and count, sorted by group, then value."""
-    value: Ints
-    count: Ints
+    histogram: Histogram
+    """How often each group holds each value."""
     real: Bools
     """Person to whether it is somebody whom the adversary knows."""
     names: tuple[str, ...] = ()
@@ -85,38 +84,34 @@ class Membership:
     @cached_property
     def kinds(self) -> Ints:
         """Group to the number of its multiset of values."""
-        return self._classes(self.count)
+        return self._classes(self.histogram.count)
 
     @cached_property
     def shapes(self) -> Ints:
         """Group to the number of its distribution of values: multisets that are multiples of each other share one."""
-        starts = np.flatnonzero(np.diff(self.value_group, prepend=-1))
-        common = np.gcd.reduceat(self.count, starts)
-        return self._classes(self.count // np.repeat(common, np.diff(np.append(starts, len(self.count)))))
+        return self._classes(self.histogram.reduced)
 
-    @cached_property
+    @property
     def distinct(self) -> Ints:
         """How many different values each group has."""
-        return np.bincount(self.value_group, minlength=len(self.release))
+        return self.histogram.lengths
 
-    def _classes(self, count: Ints) -> Ints:
-        keys = mix(self.value.astype(np.uint64) * np.uint64(1 << 32) + count.astype(np.uint64))
+    def _classes(self, count: Ints | Codes) -> Ints:
+        keys = mix(self.histogram.value.astype(np.uint64) * np.uint64(1 << 32) + count.astype(np.uint64))
         sums = np.zeros(len(self.release), np.uint64)
-        np.add.at(sums, self.value_group, keys)
+        np.add.at(sums, self.histogram.group, keys)
         return np.unique(sums, return_inverse=True)[1].astype(np.int64)
 
     def only(self, release: int) -> "tuple[Membership, Ints]":
         """One release alone, and its people's numbers among all."""
         first, last = np.searchsorted(self.release, [release, release + 1])
-        here, shown = (slice(*np.searchsorted(of, [first, last])) for of in (self.group, self.value_group))
+        here = slice(*np.searchsorted(self.group, [first, last]))
         person, again = np.unique(self.person[here], return_inverse=True)
         members = Membership(
             again.reshape(-1),
             self.group[here] - first,
             np.zeros(last - first, np.int64),
-            self.value_group[shown] - first,
-            self.value[shown],
-            self.count[shown],
+            self.histogram.between(int(first), int(last)),
             self.real[person],
             self.names,
             self.label[first:last],
@@ -126,15 +121,13 @@ class Membership:
     def until(self, releases: int) -> "Membership":
         """Only the first releases."""
         groups = int(np.searchsorted(self.release, releases))
-        shown, seen = (int(np.searchsorted(of, groups)) for of in (self.group, self.value_group))
+        shown = int(np.searchsorted(self.group, groups))
         person, again = np.unique(self.person[:shown], return_inverse=True)
         return Membership(
             again.astype(np.int64),
             self.group[:shown],
             self.release[:groups],
-            self.value_group[:seen],
-            self.value[:seen],
-            self.count[:seen],
+            self.histogram.between(0, groups),
             self.real[person],
             self.names,
             self.label[:groups],
@@ -219,15 +212,16 @@ def _numbered(presences: pl.DataFrame, values: pl.DataFrame) -> Membership:
     people = placed.select(pl.col(_PERSON).rank("dense").alias("p") - 1, "g", _REAL).sort("g", "p")
     real = np.zeros(int(people["p"].max() or 0) + 1, np.bool_)  # type: ignore[arg-type]
     real[people["p"].to_numpy()] = people[_REAL].to_numpy()
+    names = tuple(shown[_VALUE].unique().sort().to_list())
+    starts = starts_of(shown["g"].to_numpy().astype(np.int64), groups.height)
+    value = shown["n"].to_numpy().astype(np.int64) - 1
     return Membership(
         people["p"].to_numpy().astype(np.int64),
         people["g"].to_numpy().astype(np.int64),
         groups[_RELEASE].to_numpy().astype(np.int64),
-        shown["g"].to_numpy().astype(np.int64),
-        shown["n"].to_numpy().astype(np.int64) - 1,
-        shown[_COUNT].to_numpy().astype(np.int64),
+        Histogram(starts, value, shown[_COUNT].to_numpy().astype(np.int64), len(names)),
         real,
-        tuple(shown[_VALUE].unique().sort().to_list()),
+        names,
         groups[_GROUP].to_numpy().astype(np.int64),
     )
 
@@ -252,7 +246,7 @@ def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, p
     return _with_strangers(known, release), values
 
 
-def counted_texts(histogram: Histogram) -> pl.DataFrame:
+def counted_texts(histogram: TextCounts) -> pl.DataFrame:
     """Group, value as text, and count."""
     names = pl.Series(_VALUE, histogram.names, dtype=pl.String).gather(histogram.value)
     return pl.DataFrame([pl.Series(_GROUP, histogram.group), names, pl.Series(_COUNT, histogram.count)])

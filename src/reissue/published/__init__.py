@@ -1,6 +1,6 @@
 """Published tables, ours or anyone's, read into one type that says what form they have."""
 
-from reissue.counting.histogram import Histogram, joined_texts
+from reissue.counting.texts import TextCounts, joined_texts
 from reissue.published.input_files import order_hint, releases_among
 from reissue.published.release import Looks, PublishedRelease, read_published
 from reissue.published.tables import Tables, read_tables
@@ -8,10 +8,10 @@ from reissue.release.release import Form
 
 __all__ = [
     "Form",
-    "Histogram",
     "Looks",
     "PublishedRelease",
     "Tables",
+    "TextCounts",
     "joined_texts",
     "order_hint",
     "read_published",

@@ -7,13 +7,13 @@ once a row, and a row costs one look-up per column and its share of one sort.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Codes, Ints
-from reissue.counting.cells import pack, rank
+from reissue._arrays import Codes
+from reissue.counting.histogram import Histogram, counted
+from reissue.counting.keys import pack, rank
 from reissue.errors import DataError, TaxonomyError
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding, Hierarchy
@@ -48,29 +48,16 @@ class PublishedValues:
 
 
 @dataclass(frozen=True, eq=False)
-class ReleaseCounts:
-    """One release: its groups, and their sensitive values as triples sorted by group, then value."""
+class ReleaseCounts(Histogram):
+    """One release: how often each of its groups holds each sensitive value, and where the groups lie."""
 
     nodes: Codes
     """Quasi-identifiers x groups: the number of each group's node."""
-    group: Ints
-    value: Ints
-    count: Ints
 
-    @property
-    def groups(self) -> int:
-        """How many groups there are."""
-        return int(self.nodes.shape[1])
-
-    @cached_property
-    def sizes(self) -> Ints:
-        """Records of each group."""
-        return np.bincount(self.group, self.count, self.groups).astype(np.int64)
-
-    @cached_property
-    def starts(self) -> Ints:
-        """Where each group's triples start, and the number of triples at the end."""
-        return np.append(0, np.cumsum(np.bincount(self.group, minlength=self.groups)))
+    @classmethod
+    def of(cls, counts: Histogram, nodes: Codes) -> "ReleaseCounts":
+        """Groups' counts with their nodes."""
+        return cls(counts.starts, counts.value, counts.count, counts.values, nodes)
 
     @property
     def records(self) -> int:
@@ -222,12 +209,11 @@ def count_release(
     nodes = np.empty((len(sizes), len(rest)), np.int32)
     for place in reversed(range(len(sizes))):
         rest, nodes[place] = np.divmod(rest, sizes[place])
-    return ReleaseCounts(nodes, np.cumsum(fresh) - 1, value, count)
+    return ReleaseCounts(np.append(np.flatnonzero(fresh), len(box)), value, count, values, nodes)
 
 
 def _count_wide(codes: Sequence[Codes], sizes: Sequence[int], sensitive: Codes, values: int) -> ReleaseCounts:
     """The same where one integer cannot hold a combination: groups are ranked first."""
-    boxes, _ = rank(pack(codes, sizes)[0])
+    boxes, groups = rank(pack(codes, sizes)[0])
     _, first = np.unique(boxes, return_index=True)
-    keys, count = np.unique(boxes * values + sensitive, return_counts=True)
-    return ReleaseCounts(np.stack([code[first] for code in codes]), keys // values, keys % values, count)
+    return ReleaseCounts.of(counted(boxes, sensitive, groups, values), np.stack([code[first] for code in codes]))

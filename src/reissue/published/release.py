@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.counting.histogram import Histogram, count_values, joined_texts
+from reissue.counting.texts import TextCounts, count_texts, joined_texts
 from reissue.errors import DataError, SchemaError, nearest_column
 from reissue.published.tables import Tables, read_tables, whole_numbers
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, Form, Release
@@ -183,13 +183,13 @@ class PublishedRelease:
         return bool((counted == self.sizes).all())
 
     @cached_property
-    def histogram(self) -> Histogram:
+    def histogram(self) -> TextCounts:
         """How often each sensitive value occurs in each group, counterfeits too."""
         self.require(*self.schema.sensitive)
         texts = joined_texts(self.values, self.schema.sensitive)
         if not self.consistent:
             raise DataError("The two tables do not belong together: the sizes of their groups differ.")
-        return count_values(self.value_group, texts, self.weights)
+        return count_texts(self.value_group, texts, self.weights, self.groups)
 
     @cached_property
     def counterfeits(self) -> Ints:

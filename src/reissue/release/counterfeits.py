@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.counting.cells import pack
+from reissue.counting.keys import pack
 from reissue.data.table import Table
 from reissue.errors import SchemaError
 from reissue.release.release import Counterfeits, Draft

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reissue._arrays import Codes
-from reissue.counting.cells import distinct_keys
+from reissue.counting.keys import distinct_keys
 from reissue.data.table import Table
 from reissue.errors import InternalError, SchemaError
 from reissue.release.counterfeits import counterfeit_cells

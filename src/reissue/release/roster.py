@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.counting.histogram import Histogram, count_values, joined_texts
+from reissue.counting.histogram import counted
+from reissue.counting.texts import TextCounts, count_texts, joined_texts
 from reissue.data.table import Table
 from reissue.release.release import Release
 from reissue.requirements import Requirement
@@ -30,7 +31,7 @@ class Roster:
     """The groups of records that are no known person's."""
     lasting: Ints | None
     """Of these records the number that each keeps from release to release; None: they are in this one only."""
-    histogram: Histogram
+    histogram: TextCounts
     """How often each value occurs in each group, whoever has it."""
     requirement: Requirement
     """What the release was made to meet."""
@@ -47,7 +48,7 @@ class Roster:
     @property
     def groups(self) -> int:
         """How many groups there are."""
-        return int(self.records.max(initial=-1)) + 1
+        return self.histogram.groups
 
 
 def roster_of(release: Release) -> Roster | None:
@@ -73,10 +74,9 @@ def roster_of(release: Release) -> Roster | None:
     )
 
 
-def _histogram(table: Table, codes: Codes, groups: Ints) -> Histogram:
+def _histogram(table: Table, codes: Codes, groups: Ints) -> TextCounts:
     """Codes are counted first, so that each text is made once."""
     distinct, of_row = np.unique(codes, return_inverse=True)
-    size = max(len(distinct), 1)
-    keys, count = np.unique(groups * size + of_row.reshape(-1), return_counts=True)
-    texts = joined_texts(table.decode(distinct), table.schema.sensitive).gather(keys % size)
-    return count_values(keys // size, texts, count.astype(np.int64))
+    some = counted(groups, of_row.reshape(-1), int(groups.max(initial=-1)) + 1, len(distinct))
+    texts = joined_texts(table.decode(distinct), table.schema.sensitive)
+    return count_texts(some.group, texts.gather(some.value), np.asarray(some.count), some.groups)

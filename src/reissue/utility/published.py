@@ -13,7 +13,7 @@ import polars as pl
 from scipy import sparse
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.counting.cells import distinct_keys, pack, rank
+from reissue.counting.keys import distinct_keys, pack, rank
 from reissue.data.table import Table
 from reissue.published import Form, PublishedRelease, read_published
 from reissue.release.release import Release

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats, Ints
-from reissue.counting.histogram import MISSING, SEPARATOR
+from reissue.counting.texts import MISSING, SEPARATOR
 from reissue.data.table import Table
 from reissue.errors import InputError, SchemaError, nearest_column
 from reissue.published import PublishedRelease, joined_texts, read_published

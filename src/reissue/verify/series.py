@@ -113,7 +113,7 @@ def _values(linked: PersonHistories) -> list[list[int]]:
 
 
 def _unique(members: Membership) -> int:
-    return 0 if (members.count > 1).any() else int(members.distinct.min())
+    return 0 if (members.histogram.count > 1).any() else int(members.distinct.min())
 
 
 def _illegal(linked: PersonHistories, values: list[list[int]], model: UpdateModel) -> int:

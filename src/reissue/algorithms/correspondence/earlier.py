@@ -17,8 +17,9 @@ from functools import cached_property
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.algorithms.correspondence.pools import Pool, Split, counted, stable_order
-from reissue.counting.pairs import Histograms, ranges
+from reissue.algorithms.correspondence.pools import Pool, Split, stable_order
+from reissue.counting.histogram import Histogram, counted
+from reissue.counting.segments import ranges
 from reissue.errors import InternalError
 from reissue.published.groups import PublishedValues
 
@@ -140,15 +141,14 @@ class Chained(_Keyed):
     """The chains of targets that arrived at earlier releases."""
 
     def __init__(
-        self, leaves: Sequence[Codes], time: Ints, covers: Sequence[Covers], held: Histograms, term: Ints, times: int
+        self, leaves: Sequence[Codes], time: Ints, covers: Sequence[Covers], held: Histogram, times: int
     ) -> None:
         """Chains by their regions' first leaves, with what is left of each value."""
         super().__init__(leaves, time, times, covers)
         self.held = held
-        self.term = term
         self.most = np.zeros((times, held.values), np.int64)
         """Times x values: the most that any chain has left."""
-        np.maximum.at(self.most, (np.repeat(time, held.lengths), held.value), term)
+        np.maximum.at(self.most, (np.repeat(time, held.lengths), held.value), held.count)
         self.needed = (self.most > 0).sum(axis=1)
 
     def chains(self, trial: Trial) -> tuple[Ints, Ints, Ints]:
@@ -175,37 +175,39 @@ class Arrived(_Keyed):
         """Records by the first leaves of their boxes, with sensitive value and number."""
         super().__init__(leaves, time, times, covers)
         self._value, self._weight, self._values = value, weight, values
-        held, count = counted(time, times, value, weight, values)
+        held = counted(time, value, times, values, weight)
         # Each key's histogram is kept in the places of its items: it never needs more.
         self._held, self._count = np.zeros(len(value), np.int64), np.zeros(len(value), np.int64)
         self._length = np.empty(0, np.int64)
-        self._keep(np.arange(times), held.lengths, held, count)
-        self._recent: tuple[Split, Histograms, Ints] | None = None
+        self._keep(np.arange(times), held.lengths, held)
+        self._recent: tuple[Split, Histogram] | None = None
 
-    def _keep(self, keys: Ints, lengths: Ints, held: Histograms, count: Ints) -> None:
+    def _keep(self, keys: Ints, lengths: Ints, held: Histogram) -> None:
         """The histograms of new keys."""
         into = ranges(self.pool.starts(keys), lengths)
-        self._held[into], self._count[into] = held.value, count
+        self._held[into], self._count[into] = held.value, held.count
         self._length = np.append(self._length, lengths)
 
-    def counts(self, trial: Trial) -> tuple[Histograms, Ints]:
+    def counts(self, trial: Trial) -> Histogram:
         """The records that came, by key of a trial and value; and for parts without a key one without records."""
         split = trial.split
         lengths = self._length[trial.stay]
         places = ranges(self.pool.starts(trial.stay), lengths)
         value, weight = self._value[split.items], self._weight[split.items]
-        held, count = counted(split.part, split.parts, value, weight, self._values)
-        self._recent = split, held, count
+        held = counted(split.part, value, split.parts, self._values, weight)
+        self._recent = split, held
         starts = np.append(0, np.cumsum(np.concatenate([lengths, held.lengths, [0]])))
-        both = Histograms(starts, np.append(self._held[places], held.value), self._values)
-        return both, np.append(self._count[places], count)
+        value, count = (
+            np.concatenate(parts) for parts in ([self._held[places], held.value], [self._count[places], held.count])
+        )
+        return Histogram(starts, value, count, self._values)
 
     def commit(self, split: Split) -> Ints:
         """Split keys and keep their histograms."""
         number = super().commit(split)
         if self._recent is None or self._recent[0] is not split:
             raise InternalError("Keys were split without counting what came.")
-        _, held, count = self._recent
+        _, held = self._recent
         filled = number >= 0
-        self._keep(number[filled], held.lengths[filled], held, count)
+        self._keep(number[filled], held.lengths[filled], held)
         return number

@@ -10,8 +10,8 @@ import polars as pl
 from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.correspondence.arrivals import Cells, came_after
 from reissue.algorithms.correspondence.earlier import Arrived, Chained, covers_of
-from reissue.counting.cells import pack
-from reissue.counting.pairs import Histograms
+from reissue.counting.histogram import Histogram
+from reissue.counting.keys import pack
 from reissue.data.table import Table
 from reissue.errors import CannotRunError, DataError, InternalError, NotMetError
 from reissue.kernels.chains.history import ChainHistory, add_release, all_values, replayed
@@ -120,7 +120,7 @@ def recheck(release: Release, after: ChainHistory | Sequence[Any]) -> ChainHisto
         whole = add_release(past or _read_past(after, schema, codings), frame, schema, codings)
     else:
         whole = carried
-    if (whole.chains.left < release.requirement.least).any():
+    if (whole.chains.sizes < release.requirement.least).any():
         raise InternalError(
             "The release does not withstand the attack that it was made to withstand. Nothing was published. "
             "Please report this."
@@ -164,11 +164,11 @@ def _placed(quasi: Sequence[PublishedValues], table: Table) -> list[PublishedVal
 
 
 def _chained(past: ChainHistory, columns: Sequence[PublishedValues], table: Table, values: int) -> Chained:
-    standing = past.chains
-    covers = covers_of(columns, standing.nodes, standing.arrived, past.releases, table.sizes)
-    leaves = [column.lo[row] for column, row in zip(columns, standing.nodes, strict=True)]
-    held = Histograms(standing.held.starts, standing.held.value, values)
-    return Chained(leaves, standing.arrived, covers, held, standing.term.astype(np.int64), past.releases)
+    chains = past.chains
+    covers = covers_of(columns, chains.nodes, chains.arrived, past.releases, table.sizes)
+    leaves = [column.lo[row] for column, row in zip(columns, chains.nodes, strict=True)]
+    held = Histogram(chains.starts, chains.value, chains.count.astype(np.int64), values)
+    return Chained(leaves, chains.arrived, covers, held, past.releases)
 
 
 def _nothing(table: Table, values: int) -> tuple[Chained, Arrived]:
@@ -180,7 +180,7 @@ def _nothing(table: Table, values: int) -> tuple[Chained, Arrived]:
     ]
     covers = covers_of(nodes, np.empty((len(nodes), 0), np.int32), none, 0, table.sizes)
     leaves = [none.astype(np.int32)] * len(nodes)
-    chained = Chained(leaves, none, covers, Histograms(np.zeros(1, np.int64), none, values), none, 0)
+    chained = Chained(leaves, none, covers, Histogram(np.zeros(1, np.int64), none, none, values), 0)
     return chained, Arrived(leaves, none, covers, none, none, 0, values)
 
 
@@ -202,7 +202,7 @@ def refusal(history: History, table: Table, least: int) -> NotMetError | None:
 
 def _lowest(past: ChainHistory, least: int) -> tuple[int, int] | None:
     """The first arrival time, from 0, of somebody who has too little left, and the least that is."""
-    left, arrived = past.chains.left, past.chains.arrived
+    left, arrived = past.chains.sizes, past.chains.arrived
     if not (left < least).any():
         return None
     first = int(arrived[left < least].min())

@@ -20,11 +20,13 @@ import numpy as np
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.correspondence.earlier import Node, Trial
 from reissue.algorithms.correspondence.history import History, never_published, read_history, recheck, refusal
-from reissue.algorithms.correspondence.pools import Pool, counted
+from reissue.algorithms.correspondence.pools import Pool
 from reissue.algorithms.leaving_out import blocking, surplus, without_outliers
 from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
-from reissue.counting.cells import Counts, pack, rank
-from reissue.counting.pairs import Histograms, common, pieces, ranges
+from reissue.counting.cells import Counts
+from reissue.counting.histogram import Histogram, common, counted
+from reissue.counting.keys import pack, rank
+from reissue.counting.segments import pieces, ranges
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.kernels.chains.history import ChainHistory
@@ -125,11 +127,10 @@ class _Judge:
     def start(self) -> bool:
         """Whether the earlier releases by themselves and the most general table with them leave enough."""
         chains = self._chained.held
-        chain = np.repeat(np.arange(chains.groups), chains.lengths)
-        if not self._meets(chain, chains.value, self._chained.term, chains.groups):
+        if not self._meets(chains.group, chains.value, chains.count, chains.groups):
             return False
-        held, count = counted(self._value * 0, 1, self._value, self._weight, len(self._code))
-        return self._leaves_enough(held, count, self._chained.start(), self._arrived.start())
+        held = counted(self._value * 0, self._value, 1, len(self._code), self._weight)
+        return self._leaves_enough(held, self._chained.start(), self._arrived.start())
 
     def specialized(self, groups: Ints, node: Node) -> tuple[Ints, Ints] | None:
         """Specialize a node in the groups that hold it: the filled parts and their sizes; None if that is unsafe."""
@@ -140,9 +141,9 @@ class _Judge:
         sizes = np.bincount(split.part, weight, split.parts).astype(np.int64)
         if ((sizes > 0) & (sizes < self._least)).any():
             return None
-        held, count = counted(split.part, split.parts, self._value[split.items], weight, len(self._code))
+        held = counted(split.part, self._value[split.items], split.parts, len(self._code), weight)
         chained, arrived = self._chained.trial(groups, node), self._arrived.trial(groups, node)
-        if not self._leaves_enough(held, count, chained, arrived):
+        if not self._leaves_enough(held, chained, arrived):
             return None
         filled = np.flatnonzero(sizes)
         self.pool.commit(split)
@@ -157,24 +158,24 @@ class _Judge:
         sizes = np.bincount(split.part, self._weight[split.items], split.parts)
         return against, float(sizes @ sizes)
 
-    def _leaves_enough(self, held: Histograms, count: Ints, chained: Trial, arrived: Trial) -> bool:
+    def _leaves_enough(self, held: Histogram, chained: Trial, arrived: Trial) -> bool:
         """Every arrival time; `ceilings` are what the releases before it leave of each group's values."""
-        part = np.repeat(np.arange(held.groups), held.lengths)
-        if not self._only_k and not self._meets(part, held.value, count, held.groups):
+        part = held.group
+        if not self._only_k and not self._meets(part, held.value, held.count, held.groups):
             return False
-        came, number = self._arrived.counts(arrived)
-        number = np.append(number, 0)  # where nothing came
-        local = np.where(arrived.local < 0, came.groups - 1, arrived.local).T
-        ceiling = count
+        new = self._arrived.counts(arrived)
+        number = np.append(new.count, 0)  # where nothing is new
+        local = np.where(arrived.local < 0, new.groups - 1, arrived.local).T
+        ceiling = held.count
         for times in pieces(np.full(len(local), len(part))):
-            found = came.find(local[times][:, part], held.value)
+            found = new.find(local[times][:, part], held.value)
             ceilings = np.minimum.accumulate(np.concatenate([ceiling[None], number[found]]))
             if not self._known_hold(times, chained, held, ceilings):
                 return False
             ceiling = ceilings[-1]
         return self._meets(part, held.value, ceiling, held.groups)
 
-    def _known_hold(self, times: slice, trial: Trial, held: Histograms, ceilings: Ints) -> bool:
+    def _known_hold(self, times: slice, trial: Trial, held: Histogram, ceilings: Ints) -> bool:
         """Whether targets who are in earlier releases keep enough."""
         chains = self._chained
         most = chains.most[times][:, held.value]
@@ -193,12 +194,12 @@ class _Judge:
         for piece in pieces(number * held.lengths[group]):
             mine, chain = np.repeat(group[piece], number[piece]), items[ranges(start[piece], number[piece])]
             pair, own, its = common(held, chains.held, mine, chain)
-            term = np.minimum(ceilings[np.repeat(time[piece], number[piece])[pair], own], chains.term[its])
+            term = np.minimum(ceilings[np.repeat(time[piece], number[piece])[pair], own], chains.held.count[its])
             if not self._meets(pair, held.value[own], term, len(mine)):
                 return False
         return True
 
-    def _meets(self, target: Ints, value: Ints, term: Ints, total: int) -> bool:
+    def _meets(self, target: Ints, value: Ints, term: Ints | Codes, total: int) -> bool:
         """Whether what is left of each target is enough; where nothing is left there is no target."""
         left = np.bincount(target, term, total)
         if ((left > 0) & (left < self._least)).any():

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Codes, Ints
-from reissue.counting.pairs import Histograms, ranges
+from reissue.counting.segments import ranges
 
-__all__ = ["Pool", "Split", "counted", "stable_order"]
+__all__ = ["Pool", "Split", "stable_order"]
 
 
 def stable_order(keys: Ints, bound: int) -> Ints:
@@ -85,18 +85,3 @@ def _small(column: Codes) -> type[np.unsignedinteger]:
     """The smallest type that holds these codes: what is gathered again and again should fit the cache."""
     largest = int(column.max(initial=0))
     return np.uint8 if largest < 1 << 8 else np.uint16 if largest < 1 << 16 else np.uint32
-
-
-def counted(groups: Ints, total: int, value: Ints, weight: Ints, values: int) -> tuple[Histograms, Ints]:
-    """The histogram of each group 0 <= number < total, and the count of each of its entries."""
-    keys = groups * values + value
-    if total * values <= 16 * len(keys) + (1 << 12):
-        dense = np.bincount(keys, weight, total * values)
-        distinct = np.flatnonzero(dense)
-        count = dense[distinct].astype(np.int64)
-    else:
-        distinct, place = np.unique(keys, return_inverse=True)
-        count = np.bincount(place, weight, len(distinct)).astype(np.int64)
-    group, held = np.divmod(distinct, values)
-    starts = np.append(0, np.cumsum(np.bincount(group, minlength=total)))
-    return Histograms(starts, held, values), count

@@ -30,7 +30,7 @@ from reissue.algorithms.lattice.lattice import Ladder, Levels, Rolled, roll, who
 from reissue.algorithms.lattice.measures import MEASURES
 from reissue.algorithms.registry import Job, Option, algorithm
 from reissue.algorithms.suppression import Entries, failing, joined, number_groups
-from reissue.counting.cells import pack, rank
+from reissue.counting.keys import pack, rank
 from reissue.errors import InputError, RequirementError
 from reissue.release.release import Draft
 from reissue.requirements import KAnonymity, Requirement

@@ -7,7 +7,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Floats, Ints
 from reissue.algorithms.suppression import Entries
-from reissue.counting.cells import pack
+from reissue.counting.keys import pack
 from reissue.data.table import Table
 from reissue.taxonomy.tree import Level, Taxonomy
 

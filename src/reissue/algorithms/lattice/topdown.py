@@ -32,7 +32,8 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.lattice.cuts import Cuts, Node, Split
 from reissue.algorithms.registry import Job, Option, algorithm
 from reissue.algorithms.suppression import Entries
-from reissue.counting.cells import Counts, Domain, rank
+from reissue.counting.cells import Counts, Domain
+from reissue.counting.keys import rank
 from reissue.errors import RequirementError
 from reissue.release.release import Draft
 from reissue.taxonomy.tree import Taxonomy

@@ -36,7 +36,7 @@ from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, work_
 from reissue.algorithms.partition.mondrian import both_hold, cut_near, halved, mondrian
 from reissue.algorithms.providers.requirement import MPrivate, with_providers
 from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
-from reissue.counting.cells import pack, rank
+from reissue.counting.keys import pack, rank
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
 from reissue.kernels.coalitions.contributions import Contributions, private

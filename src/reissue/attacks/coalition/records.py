@@ -15,7 +15,8 @@ import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.cases import Shown, box_text, row_texts, shown
-from reissue.counting.cells import Domain, pack, rank
+from reissue.counting.cells import Domain
+from reissue.counting.keys import pack, rank
 from reissue.data.table import code_column
 from reissue.errors import CannotRunError, DataError, InputError
 from reissue.kernels.coalitions.contributions import Contributions

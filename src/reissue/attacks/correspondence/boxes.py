@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.pairs import Histograms, common
+from reissue.counting.histogram import common
 from reissue.errors import CannotRunError
 from reissue.published.groups import ReleaseCounts, SeriesCounts
 
@@ -102,10 +102,7 @@ def _worst(
     limit: int,
 ) -> Exposure | None:
     one, other = views.views[earlier], views.views[later]
-    values = len(views.values)
-    pair, mine, its = common(
-        Histograms(one.starts, one.value, values), Histograms(other.starts, other.value, values), *pairs
-    )
+    pair, mine, its = common(one, other, *pairs)
     where = np.bincount(mine, minlength=len(one.count))
     if not where.all():
         raise CannotRunError("a later release lacks records that an earlier one had, so there is nothing to follow.")

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.counting.pairs import ranges
+from reissue.counting.segments import ranges
 from reissue.kernels.chains.chains import Targets, targets
 from reissue.published.groups import ReleaseCounts, SeriesCounts
 from reissue.schema import Schema
@@ -21,8 +21,8 @@ def cracks(views: SeriesCounts, schema: Schema) -> pl.DataFrame:
     """
     tables, first = [], 1
     for part in targets(views):
-        possible = np.flatnonzero(part.left > 0)
-        number = np.zeros(len(part.left), np.int64)
+        possible = np.flatnonzero(part.sizes > 0)
+        number = np.zeros(len(part.sizes), np.int64)
         number[possible] = np.arange(first, first + len(possible))
         first += len(possible)
         for place, name in enumerate("FC" if part.arrived == 0 else "B"):
@@ -53,10 +53,10 @@ def _table(part: Targets, release: int, views: SeriesCounts, schema: Schema, num
 
 def _left(part: Targets, view: ReleaseCounts, group: Ints, entries: Ints) -> tuple[Ints, Ints, Ints]:
     """Chain, entry of its group, and what is left of that entry: nothing where the chain does not hold the value."""
-    lengths = np.diff(view.starts)[group]
+    lengths = view.lengths[group]
     begin = np.cumsum(lengths) - lengths
     chain = np.repeat(np.arange(len(group)), lengths)
     left = np.zeros(len(chain), np.int64)
-    its = np.repeat(np.arange(len(group)), np.diff(part.starts))
-    left[begin[its] + entries - view.starts[group[its]]] = part.term
+    its = part.group
+    left[begin[its] + entries - view.starts[group[its]]] = part.count
     return chain, ranges(view.starts[group], lengths), left

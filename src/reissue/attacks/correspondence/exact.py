@@ -44,7 +44,7 @@ def solve(targets: Sequence[Targets], releases: Sequence[ReleaseCounts]) -> Solv
     """Replace every term by the exact one, where its component is not too large."""
     counts = np.concatenate([view.count for view in releases])
     matrix = _matrix(targets, releases)
-    bound = np.concatenate([some.term for some in targets])
+    bound = np.concatenate([some.count for some in targets])
     number, label = connected_components(matrix @ matrix.T, directed=False)
     rows, row_ends = _by_label(label, number)
     variables, ends = _by_label(label[matrix.indices[matrix.indptr[:-1]]], number)
@@ -71,7 +71,7 @@ def _matrix(targets: Sequence[Targets], releases: Sequence[ReleaseCounts]) -> sp
         for place, entry in enumerate(some.entries, start=some.arrived):
             rows.append(entry + offsets[place])
             columns.append(np.arange(first, first + len(entry)))
-        first += len(some.term)
+        first += len(some.count)
     row, column = np.concatenate(rows), np.concatenate(columns)
     return sparse.csc_array((np.ones(len(row), np.int64), (row, column)), shape=(int(offsets[-1]), first))
 
@@ -152,8 +152,7 @@ def _point(matrix: sparse.csr_array, counts: Ints, bound: Ints, chosen: Ints) ->
 def _replaced(targets: Sequence[Targets], exact: Ints) -> list[Targets]:
     first, answer = 0, []
     for some in targets:
-        term = exact[first : first + len(some.term)]
-        left = np.add.reduceat(term, some.starts[:-1]) if len(term) else term
-        answer.append(replace(some, term=term, left=left))
+        term = exact[first : first + len(some.count)]
+        answer.append(replace(some, count=term))
         first += len(term)
     return answer

@@ -34,7 +34,7 @@ _APART = "a release publishes quasi-identifiers and sensitive values apart, in g
 class Growth:
     """What is kept of all releases so far."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     numbers: tuple[int, ...]
     """What they are called."""
@@ -141,35 +141,33 @@ def explain(state: Growth, found: Finding, series: Series, knowledge: Knowledge)
     first = np.searchsorted(history.release, history.release)
     around = _groups_around(history, worst)
     groups = {int(history.release[group]): int(group - first[group]) for group in around.tolist()}
-    mine = slice(int(history.chains.held.starts[chain]), int(history.chains.held.starts[chain + 1]))
-    terms = dict(zip(history.chains.held.value[mine].tolist(), history.chains.term[mine].tolist(), strict=True))
     since = worst.arrived - 1 if worst.arrived else None
-    told = cases.tell(history.views, state.numbers, groups, terms, limit, since)
-    return replace(found, details={**found.details, "case": told})
+    case = cases.tell(history.views, state.numbers, groups, history.chains.counts_of(chain), limit, since)
+    return replace(found, details={**found.details, "case": case})
 
 
 def _tally(history: ChainHistory, limit: int) -> Tally:
     chains, last = history.chains, history.view(history.releases - 1)
-    left = chains.left
+    left = chains.sizes
     least = np.zeros(history.releases, np.int64)
     times, first = np.unique(chains.arrived, return_index=True)
     least[times] = np.minimum.reduceat(left, first)
     worst = _worst(history, _worst_chain(history))
-    low = np.flatnonzero(np.repeat(left < limit, chains.held.lengths))
-    people = np.minimum(np.bincount(chains.entry[low], chains.term[low], len(last.count)), last.count)
+    low = np.flatnonzero(np.repeat(left < limit, chains.lengths))
+    people = np.minimum(np.bincount(chains.entry[low], chains.count[low], len(last.count)), last.count)
     exposed = int((left < limit).sum())
     return Tally(tuple(least.tolist()), worst, _chain_groups(history, worst), exposed, int(people.sum()), last.records)
 
 
 def _worst_chain(history: ChainHistory) -> int:
-    chains, left = history.chains, history.chains.left
+    chains, left = history.chains, history.chains.sizes
     lowest = np.flatnonzero(left == left.min())
     return int(lowest[np.lexsort((*chains.nodes[::-1, lowest], chains.arrived[lowest]))[0]])
 
 
 def _worst(history: ChainHistory, chain: int) -> Worst:
     chains = history.chains
-    return Worst(int(chains.left[chain]), int(chains.arrived[chain]), tuple(chains.nodes[:, chain].tolist()))
+    return Worst(int(chains.sizes[chain]), int(chains.arrived[chain]), tuple(chains.nodes[:, chain].tolist()))
 
 
 def _groups_around(history: ChainHistory, worst: Worst) -> Ints:

@@ -63,19 +63,19 @@ def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Ta
     found: list[tuple[Worst, _Target]] = []
     exposed = 0
     for part in some:
-        possible = np.flatnonzero(part.left > 0)
+        possible = np.flatnonzero(part.sizes > 0)
         if not len(possible):
             continue
-        value = int(part.left[possible].min())
+        value = int(part.sizes[possible].min())
         left[part.arrived] = min(left[part.arrived] or value, value)
-        lowest = possible[part.left[possible] == value]
+        lowest = possible[part.sizes[possible] == value]
         least = int(lowest[np.lexsort(part.nodes[::-1, lowest])[0]])
         worst = Worst(value, part.arrived, tuple(part.nodes[:, least].tolist()))
         if not found or worst < found[0][0]:
-            found = [(worst, _Target(part.arrived, _groups(part, least, releases), _terms(part, least)))]
-        low = (part.left > 0) & (part.left < limit)
+            found = [(worst, _Target(part.arrived, _groups(part, least, releases), part.counts_of(least)))]
+        low = (part.sizes > 0) & (part.sizes < limit)
         exposed += int(low.sum())
-        term = part.term * np.repeat(low, np.diff(part.starts))
+        term = part.count * np.repeat(low, part.lengths)
         standing += np.bincount(part.entries[-1], term, len(standing)).astype(np.int64)
     worst, target = found[0]
     people = int(np.minimum(standing, releases[-1].count).sum())
@@ -92,12 +92,6 @@ def _groups(part: Targets, chain: int, releases: Sequence[ReleaseCounts]) -> tup
     first = part.starts[chain]
     held = zip(part.entries, releases[part.arrived :], strict=True)
     return tuple(int(view.group[entry[first]]) for entry, view in held)
-
-
-def _terms(part: Targets, chain: int) -> dict[int, int]:
-    """What is left along a chain, by value."""
-    own = slice(int(part.starts[chain]), int(part.starts[chain + 1]))
-    return dict(zip(part.value[own].tolist(), part.term[own].tolist(), strict=True))
 
 
 # --- telling ---------------------------------------------------------------------------------------------------------

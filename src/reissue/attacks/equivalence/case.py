@@ -40,7 +40,7 @@ class CaseContext:
 
     def values(self, group: int) -> str:
         """What a group shows."""
-        shown = self.members.value[self.members.value_group == group].tolist()
+        shown = self.members.histogram.counts_of(group)
         names = sorted(value_text(self.members.names[value]) for value in shown)
         return short(", ".join(names)) or ""
 

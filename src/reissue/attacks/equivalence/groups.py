@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import connected_components
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.hashing import mix
-from reissue.counting.pairs import ranges
+from reissue.counting.segments import ranges
 
 __all__ = ["Groups", "Shown", "apart_of", "rests", "tokens_of"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reissue._arrays import Bools, Ints
 from reissue.attacks.equivalence import groups as _carry_groups
 from reissue.attacks.equivalence.groups import Groups, Shown, apart_of, tokens_of
-from reissue.counting.pairs import ranges
+from reissue.counting.segments import ranges
 from reissue.people.membership import Membership
 
 __all__ = ["Equivalences", "apart_from", "domino", "falling", "propagate", "propagations", "rests"]

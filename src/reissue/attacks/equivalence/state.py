@@ -125,12 +125,10 @@ def _signatures(members: Membership, names: Sequence[str | None]) -> tuple[Ints,
     """Group to numbers for its multiset and for its distribution of values, the same in every release."""
     place = {name: number for number, name in enumerate(names)}
     number = np.array([place[None if name == "\0" else name] for name in members.names], np.uint64)
-    starts = np.flatnonzero(np.diff(members.value_group, prepend=-1))
-    common = np.gcd.reduceat(members.count, starts)
-    reduced = members.count // common[members.value_group]
-    value = mix(number[members.value] + np.uint64(1))
-    shapes = np.add.reduceat(mix(value + reduced.astype(np.uint64)), starts).view(np.int64)
-    return kinds_of(shapes, np.add.reduceat(members.count, starts)), shapes
+    shown = members.histogram
+    value = mix(number[shown.value] + np.uint64(1))
+    shapes = np.add.reduceat(mix(value + shown.reduced.astype(np.uint64)), shown.starts[:-1]).view(np.int64)
+    return kinds_of(shapes, shown.sizes), shapes
 
 
 def with_arrival(before: Evidence | None, arrival: Arrival, limit: int) -> Evidence:

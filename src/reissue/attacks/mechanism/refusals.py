@@ -12,7 +12,8 @@ from itertools import product
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.cells import Counts, Domain, pack
+from reissue.counting.cells import Counts, Domain
+from reissue.counting.keys import pack
 from reissue.data.table import Table
 from reissue.errors import InputError
 from reissue.requirements import Requirement

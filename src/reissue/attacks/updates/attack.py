@@ -58,7 +58,7 @@ class Posteriors:
 def posteriors(members: Membership, steps: Floats | None = None) -> Posteriors:
     """Everybody's posterior in every release; `steps` is the probability of each update, by old and new value."""
     linked = histories_of_members(members)
-    names = tuple(str(value) for value in range(max(int(members.value.max(initial=-1)) + 1, len(linked.names))))
+    names = tuple(str(value) for value in range(max(members.histogram.values, len(linked.names))))
     return risks(linked, UpdateModel.none(names) if steps is None else UpdateModel(names, steps))
 
 

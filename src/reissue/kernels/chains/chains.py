@@ -20,8 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Codes, Ints
-from reissue.counting.cells import pack, rank
-from reissue.counting.pairs import Histograms, common, equal_keys, pieces, ranges
+from reissue.counting.histogram import Histogram, common
+from reissue.counting.keys import pack, rank
+from reissue.counting.segments import equal_keys, pieces, ranges
 from reissue.errors import CannotRunError
 from reissue.published.groups import PublishedValues, ReleaseCounts, SeriesCounts
 
@@ -44,12 +45,11 @@ _MOST_LOOKED_UP = 5_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Chains:
-    """The chains that start at one release, with the values that occur all along each."""
+class Chains(Histogram):
+    """The chains that start at one release, with the values that occur all along each and the fewest records of it."""
 
     nodes: Codes
     """Quasi-identifiers x chains: the smallest node along the chain."""
-    held: Histograms
     own: Ints
     """Entry to the entry of the first group in its own release."""
     rest: Ints
@@ -57,22 +57,15 @@ class Chains:
 
 
 @dataclass(frozen=True, eq=False)
-class Targets:
-    """Some chains of one arrival time, and what is left of them."""
+class Targets(Histogram):
+    """Some chains of one arrival time, and what is left of them: how many records with each value."""
 
     arrived: int
     """The first release of the chains, from 0."""
     nodes: Codes
     """Quasi-identifiers x chains: the smallest node along the chain."""
-    starts: Ints
-    """Where each chain's entries start, and the number of entries at the end."""
     entries: tuple[Ints, ...]
     """For each release from `arrived` on, the entry there."""
-    value: Ints
-    term: Ints
-    """How many records with this value are left."""
-    left: Ints
-    """The sum of the terms, chain by chain."""
 
 
 # --- keys ------------------------------------------------------------------------------------------------------------
@@ -101,9 +94,10 @@ def join_keys(quasi: Sequence[PublishedValues], one: Codes, other: Codes) -> tup
     return keys[: one.shape[1]], keys[one.shape[1] :], number
 
 
-def growth(quasi: Sequence[PublishedValues], earlier: ReleaseCounts, later: ReleaseCounts, values: int) -> Ints:
+def growth(quasi: Sequence[PublishedValues], earlier: ReleaseCounts, later: ReleaseCounts) -> Ints:
     """G_l - G_i for every entry of the later release: how many records of its key and value came in between."""
     before, after, number = join_keys(quasi, earlier.nodes, later.nodes)
+    values = later.values
     was, now = before[earlier.group] * values + earlier.value, after[later.group] * values + later.value
     space = number * values
     if space > 16 * (len(was) + len(now)) + (1 << 16):
@@ -133,35 +127,34 @@ def smaller(column: PublishedValues, one: Codes, other: Codes) -> Codes:
     return np.asarray(np.where(inside, one, other), np.int32)
 
 
-def extended(quasi: Sequence[PublishedValues], view: ReleaseCounts, rest: Chains, values: int) -> Iterator[Chains]:
+def extended(quasi: Sequence[PublishedValues], view: ReleaseCounts, rest: Chains) -> Iterator[Chains]:
     """The chains that start at a release, from those that start one later; piece by piece."""
     mine, its, _ = join_keys(quasi, view.nodes, rest.nodes)
     order, start, number = equal_keys(mine, its)
-    held = Histograms(view.starts, view.value, values)
-    before = np.append(0, np.cumsum(rest.held.lengths[order]))
-    work = np.minimum(held.lengths * number, before[start + number] - before[start])
+    before = np.append(0, np.cumsum(rest.lengths[order]))
+    work = np.minimum(view.lengths * number, before[start + number] - before[start])
     refuse_endless(work)
     for piece in pieces(work):
         group = np.repeat(np.arange(piece.start, piece.stop), number[piece])
         chain = order[ranges(start[piece], number[piece])]
-        pair, own, further = common(held, rest.held, group, chain)
+        pair, own, further = common(view, rest, group, chain)
         fresh = np.flatnonzero(np.diff(pair, prepend=-1))
         group, chain = group[pair[fresh]], chain[pair[fresh]]
         nodes = [
             smaller(column, view.nodes[place][group], rest.nodes[place][chain]) for place, column in enumerate(quasi)
         ]
         starts = np.append(fresh, len(pair))
-        yield Chains(np.stack(nodes), Histograms(starts, view.value[own], values), own, further)
+        count = np.minimum(view.count[own], rest.count[further])
+        yield Chains(starts, view.value[own], count, view.values, np.stack(nodes), own, further)
 
 
 def chains_of(views: SeriesCounts, releases: Sequence[ReleaseCounts]) -> list[Chains]:
     """For each of the releases the chains that start there and go on to the last one."""
-    values = len(views.values)
     last = releases[-1]
     entries = np.arange(len(last.value))
-    chains = [Chains(last.nodes, Histograms(last.starts, last.value, values), entries, entries[:0])]
+    chains = [Chains(last.starts, last.value, last.count, last.values, last.nodes, entries, entries[:0])]
     for view in reversed(releases[:-1]):
-        chains.append(_whole(list(_at_most(extended(views.quasi, view, chains[-1], values)))))
+        chains.append(_whole(list(_at_most(extended(views.quasi, view, chains[-1])))))
     return chains[::-1]
 
 
@@ -194,15 +187,13 @@ def _whole(parts: Sequence[Chains]) -> Chains:
     if len(parts) == 1:
         return parts[0]
     ends = np.cumsum([0, *(len(part.own) for part in parts)])
-    starts = [part.held.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
-    held = Histograms(
-        np.append(np.concatenate(starts), ends[-1]),
-        np.concatenate([part.held.value for part in parts]),
-        parts[0].held.values,
-    )
+    starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
     return Chains(
+        np.append(np.concatenate(starts), ends[-1]),
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.count for part in parts]),
+        parts[0].values,
         np.concatenate([part.nodes for part in parts], axis=1),
-        held,
         np.concatenate([part.own for part in parts]),
         np.concatenate([part.rest for part in parts]),
     )
@@ -213,30 +204,29 @@ def _whole(parts: Sequence[Chains]) -> Chains:
 
 def targets(views: SeriesCounts) -> Iterator[Targets]:
     """Every possible target of a series, by arrival time, with what is left of it."""
-    releases, values = views.views, len(views.values)
-    ceilings = [view.count for view in releases]
+    releases = views.views
     if len(releases) == 1:
-        yield _judged(0, chains_of(views, releases), ceilings)
+        yield _judged(0, chains_of(views, releases), ())
         return
     chains = chains_of(views, releases[1:])
-    for first in extended(views.quasi, releases[0], chains[0], values):
-        yield _judged(0, [first, *chains], ceilings)
+    for first in extended(views.quasi, releases[0], chains[0]):
+        yield _judged(0, [first, *chains], ())
+    ceilings = [np.asarray(view.count, np.int64) for view in releases]
     for arrived in range(1, len(releases)):
         for later in range(arrived, len(releases)):
-            came = growth(views.quasi, releases[arrived - 1], releases[later], values)
-            ceilings[later] = np.minimum(ceilings[later], came)
+            arrivals = growth(views.quasi, releases[arrived - 1], releases[later])
+            ceilings[later] = np.minimum(ceilings[later], arrivals)
         yield _judged(arrived, chains[arrived - 1 :], ceilings[arrived:])
 
 
 def _judged(arrived: int, chains: Sequence[Chains], ceilings: Sequence[Ints]) -> Targets:
-    """Follow every entry to the last release and take the smallest ceiling on the way."""
+    """Follow every entry to the last release and take the smallest ceiling on the way, if there are any."""
     first = chains[0]
     entries, place = [first.own], first.rest
-    term = ceilings[0][first.own]
-    for chain, ceiling in zip(chains[1:], ceilings[1:], strict=True):
+    for chain in chains[1:]:
         entries.append(chain.own[place])
-        term = np.minimum(term, ceiling[entries[-1]])
         place = chain.rest[place] if len(chain.rest) else place
-    starts = first.held.starts
-    left = np.add.reduceat(term, starts[:-1]) if len(term) else term
-    return Targets(arrived, first.nodes, starts, tuple(entries), first.held.value, term, left)
+    left = first.count
+    for entry, ceiling in zip(entries, ceilings, strict=False):
+        left = np.minimum(left, ceiling[entry])
+    return Targets(first.starts, first.value, left, first.values, arrived, first.nodes, tuple(entries))

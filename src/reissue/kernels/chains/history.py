@@ -20,8 +20,9 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
-from reissue.counting.cells import pack, rank
-from reissue.counting.pairs import Histograms, common, equal_keys, pieces, ranges
+from reissue.counting.histogram import Histogram, common
+from reissue.counting.keys import pack, rank
+from reissue.counting.segments import equal_keys, pieces, ranges
 from reissue.errors import CannotRunError
 from reissue.kernels.chains.chains import lacking_records, refuse_endless, smaller, too_many
 from reissue.published.groups import (
@@ -43,30 +44,25 @@ _MOST = 30_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class OpenChains:
-    """The chains of all arrival times, sorted by time, on each of which somebody may stand."""
+class OpenChains(Histogram):
+    """The chains of all arrival times, sorted by time, on each of which somebody may be.
+
+    Counts are how many records with a value are left: at least one.
+    """
 
     nodes: Codes
     """Quasi-identifiers x chains: the smallest node along the chain."""
     arrived: Ints
     """The release that each chain begins with, from 0."""
-    held: Histograms
-    term: Codes
-    """How many records with this value are left: at least one."""
     entry: Codes
     """Entry to the entry of the newest release."""
-
-    @property
-    def left(self) -> Ints:
-        """What is left of each chain."""
-        return np.add.reduceat(self.term, self.held.starts[:-1], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class ChainHistory:
     """All releases so far."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     quasi: tuple[PublishedValues, ...]
     values: tuple[tuple[str | None, ...], ...]
@@ -89,11 +85,7 @@ class ChainHistory:
     def view(self, release: int) -> ReleaseCounts:
         """One of the releases, from 0."""
         first, last = np.searchsorted(self.release, [release, release + 1])
-        mine = slice(self.shown.starts[first], self.shown.starts[last])
-        shown = self.shown
-        return ReleaseCounts(
-            shown.nodes[:, first:last], shown.group[mine] - first, shown.value[mine], shown.count[mine]
-        )
+        return ReleaseCounts.of(self.shown.between(int(first), int(last)), self.shown.nodes[:, first:last])
 
 
 # --- one release more ------------------------------------------------------------------------------------------------
@@ -149,7 +141,7 @@ def replayed(history: ChainHistory, schema: Schema, codings: Sequence[Coding]) -
 def _first(
     quasi: tuple[PublishedValues, ...], values: tuple[tuple[str | None, ...], ...], view: ReleaseCounts
 ) -> ChainHistory:
-    everyone = _arriving(view, view.count.astype(np.int32), 0, len(values))
+    everyone = _arriving(view, view.count.astype(np.int32), 0)
     return ChainHistory(quasi, values, view, np.zeros(view.groups, np.int64), everyone)
 
 
@@ -184,35 +176,32 @@ def _recoded(
         history,
         quasi=quasi,
         values=values,
-        shown=replace(shown, nodes=renumbered(shown.nodes)),
-        chains=replace(
-            chains,
-            nodes=renumbered(chains.nodes),
-            held=Histograms(chains.held.starts, chains.held.value, len(values)),
-        ),
+        shown=replace(shown, nodes=renumbered(shown.nodes), values=len(values)),
+        chains=replace(chains, nodes=renumbered(chains.nodes), values=len(values)),
     )
 
 
 def _with(history: ChainHistory, view: ReleaseCounts) -> ChainHistory:
     """The history with one release more, all in the same codes."""
-    values, number = len(history.values), history.releases
+    before, number = history.shown, history.releases
     ceilings = _ceilings(history, view)
-    parts = [*_extended(history, view, ceilings), _arriving(view, ceilings[-1], number, values)]
+    parts = [*_extended(history, view, ceilings), _arriving(view, ceilings[-1], number)]
     shown = ReleaseCounts(
-        np.concatenate([history.shown.nodes, view.nodes], axis=1),
-        np.concatenate([history.shown.group, view.group + history.shown.groups]),
-        np.concatenate([history.shown.value, view.value]),
-        np.concatenate([history.shown.count, view.count]),
+        np.append(before.starts, before.starts[-1] + view.starts[1:]),
+        np.concatenate([before.value, view.value]),
+        np.concatenate([before.count, view.count]),
+        len(history.values),
+        np.concatenate([before.nodes, view.nodes], axis=1),
     )
     release = np.append(history.release, np.full(view.groups, number))
-    return ChainHistory(history.quasi, history.values, shown, release, _whole(parts, values))
+    return ChainHistory(history.quasi, history.values, shown, release, _whole(parts))
 
 
-def _arriving(view: ReleaseCounts, term: Codes, arrived: int, values: int) -> OpenChains:
+def _arriving(view: ReleaseCounts, term: Codes, arrived: int) -> OpenChains:
     """The chains of those who arrived with the newest release: its groups."""
     kept = np.flatnonzero(term)
     return _open_chains(
-        view.nodes, np.full(view.groups, arrived), view.group[kept], view.value[kept], term[kept], kept, values
+        view.nodes, np.full(view.groups, arrived), view.group[kept], view.value[kept], term[kept], kept, view.values
     )
 
 
@@ -223,17 +212,18 @@ def _open_chains(
     number = np.bincount(chain, minlength=len(arrived))
     some = np.flatnonzero(number)
     starts = np.append(0, np.cumsum(number[some]))
-    return OpenChains(nodes[:, some], arrived[some], Histograms(starts, value, values), term, entry.astype(np.int32))
+    return OpenChains(starts, value, term, values, nodes[:, some], arrived[some], entry.astype(np.int32))
 
 
-def _whole(parts: Sequence[OpenChains], values: int) -> OpenChains:
+def _whole(parts: Sequence[OpenChains]) -> OpenChains:
     """Parts put together."""
-    lengths = np.concatenate([part.held.lengths for part in parts])
     return OpenChains(
+        np.append(0, np.cumsum(np.concatenate([part.lengths for part in parts]))),
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.count for part in parts]),
+        parts[-1].values,
         np.concatenate([part.nodes for part in parts], axis=1),
         np.concatenate([part.arrived for part in parts]),
-        Histograms(np.append(0, np.cumsum(lengths)), np.concatenate([part.held.value for part in parts]), values),
-        np.concatenate([part.term for part in parts]),
         np.concatenate([part.entry for part in parts]),
     )
 
@@ -289,7 +279,7 @@ def _ceilings(history: ChainHistory, view: ReleaseCounts) -> Codes:
 
 def _extended(history: ChainHistory, view: ReleaseCounts, ceilings: Codes) -> Iterator[OpenChains]:
     """The chains gone on to the new release's groups; `ceilings` are what arrival times leave of its entries."""
-    chains, values, total = history.chains, len(history.values), history.releases
+    chains, total = history.chains, history.releases
     its, mine, keys = _joined(history.quasi, chains.nodes, chains.arrived, total, view.nodes)
     if (np.bincount(mine, minlength=keys)[its] == 1).all():
         group = np.empty(keys, np.int64)
@@ -297,36 +287,34 @@ def _extended(history: ChainHistory, view: ReleaseCounts, ceilings: Codes) -> It
         yield _in_place(history, view, group[its], ceilings)
         return
     order, start, number = equal_keys(mine, its)
-    held = Histograms(view.starts, view.value, values)
-    before = np.append(0, np.cumsum(chains.held.lengths[order]))
-    work = np.minimum(np.tile(held.lengths, total) * number, before[start + number] - before[start])
+    before = np.append(0, np.cumsum(chains.lengths[order]))
+    work = np.minimum(np.tile(view.lengths, total) * number, before[start + number] - before[start])
     refuse_endless(work)
     entries = 0
     for piece in pieces(work):
         group = np.repeat(np.arange(piece.start, piece.stop) % view.groups, number[piece])
         chain = order[ranges(start[piece], number[piece])]
-        pair, own, further = common(held, chains.held, group, chain)
+        pair, own, further = common(view, chains, group, chain)
         arrived = chains.arrived[chain]
-        term = np.minimum(ceilings[arrived[pair], own], chains.term[further])
+        term = np.minimum(ceilings[arrived[pair], own], chains.count[further])
         kept = np.flatnonzero(term)
         entries += len(kept)
         if entries > _MOST:
             raise too_many()
         nodes = _smallest(history.quasi, view.nodes[:, group], chains.nodes[:, chain])
-        yield _open_chains(nodes, arrived, pair[kept], view.value[own[kept]], term[kept], own[kept], values)
+        yield _open_chains(nodes, arrived, pair[kept], view.value[own[kept]], term[kept], own[kept], view.values)
 
 
 def _in_place(history: ChainHistory, view: ReleaseCounts, group: Ints, ceilings: Codes) -> OpenChains:
     """The same where every chain goes on to one group: chains keep their places."""
-    chains, values = history.chains, len(history.values)
-    chain = np.repeat(np.arange(len(group)), chains.held.lengths)
-    own = Histograms(view.starts, view.value, values).find(group[chain], chains.held.value)
-    term = np.minimum(ceilings[chains.arrived[chain], own], chains.term) * (own >= 0).astype(np.int32)
+    chains, chain = history.chains, history.chains.group
+    own = view.find(group[chain], chains.value)
+    term = np.minimum(ceilings[chains.arrived[chain], own], chains.count) * (own >= 0).astype(np.int32)
     nodes = _smallest(history.quasi, view.nodes[:, group], chains.nodes)
     if term.all():
-        return OpenChains(nodes, chains.arrived, chains.held, term, own.astype(np.int32))
+        return replace(chains, nodes=nodes, count=term, entry=own.astype(np.int32))
     kept = np.flatnonzero(term)
-    return _open_chains(nodes, chains.arrived, chain[kept], chains.held.value[kept], term[kept], own[kept], values)
+    return _open_chains(nodes, chains.arrived, chain[kept], chains.value[kept], term[kept], own[kept], view.values)
 
 
 def _smallest(quasi: Sequence[PublishedValues], one: Codes, other: Codes) -> Codes:

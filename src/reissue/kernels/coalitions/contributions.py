@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.cells import Counts, Domain, pack
+from reissue.counting.cells import Counts, Domain
+from reissue.counting.keys import pack
 from reissue.kernels.coalitions.exact import Verdict, worst_coalition
 from reissue.kernels.coalitions.group import Group
 from reissue.kernels.coalitions.values import Holdings, values_stay

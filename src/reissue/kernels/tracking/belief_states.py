@@ -22,7 +22,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
-from reissue.counting.pairs import ranges
+from reissue.counting.segments import ranges
 from reissue.kernels.forward_backward import Powers, ValueDistributions, rounded
 
 __all__ = ["CERTAIN", "IMPOSSIBLE", "BeliefStates", "Step", "moved"]

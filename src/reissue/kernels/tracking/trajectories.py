@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.counting.pairs import ranges
+from reissue.counting.segments import ranges
 from reissue.kernels.forward_backward import PresenceHistory
 from reissue.kernels.tracking.incremental import absent, found, narrow
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.counting.pairs import ranges
+from reissue.counting.segments import ranges
 from reissue.kernels.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.kernels.tracking.belief_states import CERTAIN, IMPOSSIBLE
 from reissue.kernels.tracking.belief_tracker import Judged

@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.counting.cells import pack
+from reissue.counting.keys import pack
 from reissue.errors import InputError
 
 __all__ = ["SomeColumns", "some_columns"]

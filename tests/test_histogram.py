@@ -1,22 +1,24 @@
-"""The flat-array helpers against loops, on both of their ways: by table and by search."""
+"""Histograms and the flat arrays around them against loops, on both of their ways: by table and by search."""
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from reissue._arrays import Ints
-from reissue.algorithms.correspondence.pools import Pool, counted, stable_order
-from reissue.counting.pairs import Histograms, common, equal_keys, pieces, ranges
+from reissue.algorithms.correspondence.pools import Pool, stable_order
+from reissue.counting.histogram import Histogram, common, counted
+from reissue.counting.segments import equal_keys, pieces, ranges
 
 
-def histograms(rng: np.random.Generator, groups: int, values: int, filled: int) -> Histograms:
+def histograms(rng: np.random.Generator, groups: int, values: int, filled: int) -> Histogram:
     keys = np.unique(rng.integers(0, groups * values, filled))
     lengths = np.bincount(keys // values, minlength=groups)
-    return Histograms(np.append(0, np.cumsum(lengths)), keys % values, values)
+    return Histogram(np.append(0, np.cumsum(lengths)), keys % values, np.ones(len(keys), np.int64), values)
 
 
-def held(some: Histograms) -> list[dict[int, int]]:
+def held(some: Histogram) -> list[dict[int, int]]:
     """Value to entry, group by group."""
     return [{int(some.value[e]): e for e in range(a, b)} for a, b in pairwise(some.starts.tolist())]
 
@@ -57,7 +59,7 @@ def test_equal_keys() -> None:
 
 
 def test_pieces_cover_everything_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reissue.counting.pairs._PIECE", 10)
+    monkeypatch.setattr("reissue.counting.segments._PIECE", 10)
     weights = np.array([4, 4, 4, 30, 0, 0, 9, 2])
     parts = list(pieces(weights))
     assert [i for part in parts for i in range(part.start, part.stop)] == list(range(8))
@@ -75,12 +77,18 @@ def test_stable_order(bound: int) -> None:
 def test_counted(values: int) -> None:
     rng = np.random.default_rng(3)
     groups, value, weight = rng.integers(0, 6, 50), rng.integers(0, values, 50), rng.integers(1, 4, 50)
-    some, count = counted(groups, 7, value, weight, values)
-    assert some.groups == 7
-    for group, its in enumerate(held(some)):
-        for v, entry in its.items():
-            assert count[entry] == weight[(groups == group) & (value == v)].sum()
-    assert count.sum() == weight.sum()
+    weight[:5] = 0
+    some, plain = counted(groups, value, 7, values, weight), counted(groups, value, 7, values)
+    assert some.groups == plain.groups == 7
+    for group in range(7):
+        pairs = list(zip(value[groups == group].tolist(), weight[groups == group].tolist(), strict=True))
+        weighed = {v: sum(w for u, w in pairs if u == v) for v, _ in pairs}
+        assert some.counts_of(group) == {v: w for v, w in weighed.items() if w}
+        assert plain.counts_of(group) == Counter(v for v, _ in pairs)
+        assert (some.group == group).sum() == some.lengths[group] == len(some.counts_of(group))
+        assert some.sizes[group] == sum(weighed.values())
+    part = some.between(2, 5)
+    assert [part.counts_of(g) for g in range(3)] == [some.counts_of(g) for g in range(2, 5)]
 
 
 def test_a_pool_splits_only_what_it_is_told() -> None:

@@ -1,0 +1,48 @@
+"""Keys: a combination of codes as one integer, so that grouping is sorting integers.
+
+A key is a mixed-radix number while the product of the domains fits 63 bits, a dense rank otherwise.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reissue._arrays import Codes, Ints
+
+__all__ = ["distinct_keys", "pack", "rank"]
+
+_LIMIT = 2**63 - 1
+
+
+def pack(columns: Sequence[Codes | Ints], sizes: Sequence[int]) -> tuple[Ints, int]:
+    """One key per row for a combination of codes, and a bound above all keys.
+
+    The order of keys is the lexicographic order of the columns. Where the mixed radix would pass 63 bits, what has
+    been packed so far is replaced by its dense rank, so the bound never overflows.
+    """
+    key = columns[0].astype(np.int64)
+    bound = max(int(sizes[0]), 1)
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        if bound * max(int(size), 1) > _LIMIT:
+            key, bound = rank(key)
+        key *= max(int(size), 1)
+        key += column
+        bound *= max(int(size), 1)
+    return key, bound
+
+
+def rank(keys: Ints) -> tuple[Ints, int]:
+    """Keys replaced by their dense rank 0, 1, ..., and how many there are."""
+    distinct, dense = np.unique(keys, return_inverse=True)
+    return dense.astype(np.int64, copy=False), max(len(distinct), 1)
+
+
+def distinct_keys(keys: Ints, bound: int) -> tuple[Ints, Ints]:
+    """The distinct keys in order, and the place of each key among them; without sorting where keys are small."""
+    if bound > 4 * len(keys) + 1024:
+        return np.unique(keys, return_inverse=True)
+    place = np.zeros(bound, np.int64)
+    place[keys] = 1
+    found = np.flatnonzero(place)
+    place[found] = np.arange(len(found))
+    return found, place[keys]
