@@ -1,6 +1,6 @@
 """The joint attack carried on: the same as over all releases while they fit the window, and close to it beyond."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +9,12 @@ import pytest
 
 import reissue as ri
 from reissue import synth
-from reissue.attacks import Knowledge, Series, State
+from reissue.attacks import Knowledge, Series
 from reissue.attacks.joint import state as carried
 from reissue.attacks.joint.attack import joint
+from reissue.attacks.joint.past import Past
+from reissue.attacks.joint.state import JointState, Recent
+from reissue.kernels.everyone.observations import Observation
 from reissue.ledger import Ledger
 from reissue.ledger.pack import pack_state, unpack_state
 from reissue.publishing.publish import publish_next
@@ -28,11 +31,11 @@ def series(tmp_path: Path, months: int, require: str) -> tuple[Schema, list[Rele
     return plan, [ri.anonymize(frame, plan, require, seed=turn) for turn, frame in enumerate(coded)]
 
 
-def added(plan: Schema, releases: list[Release]) -> State:
-    kept: State | None = None
+def added(plan: Schema, releases: list[Release]) -> JointState:
+    kept: JointState | None = None
     for number, release in enumerate(releases, start=1):
         newest = replace(Series.read([release], plan), numbers=(number,))
-        kept = unpack_state(pack_state(carried.add(kept, newest)))
+        kept = unpack_state(pack_state(carried.add(kept, newest)), JointState)
     assert kept is not None
     return kept
 
@@ -60,8 +63,8 @@ def test_beyond_the_window_little_is_lost(tmp_path: Path, monkeypatch: pytest.Mo
     full = added(plan, releases)
     monkeypatch.setattr(carried, "WINDOW", 4)
     short = added(plan, releases)
-    assert short["window"] == 4
-    assert short["time"] == full["time"] == 7
+    assert len(short.window) == 4
+    assert short.window[-1].time == full.window[-1].time == 7
     people = [exposed(carried.judge(one, Series((), plan))) for one in (short, full)]
     assert abs(people[0] - people[1]) <= 0.1 * people[1]
 
@@ -69,8 +72,8 @@ def test_beyond_the_window_little_is_lost(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_state_keeps_no_true_value_and_no_quasi_identifier(tmp_path: Path) -> None:
     plan, releases = series(tmp_path, 2, "k=5 & l=3")
     kept = added(plan, releases)
-    marked = {name for name in kept if "truth" in name or "known" in name}
-    assert all(not len(kept[name]) for name in marked)
+    assert all(not len(one.seen.known_person) and not len(one.seen.known_value) for one in kept.window)
+    assert not any("truth" in one.name for kind in (JointState, Recent, Past, Observation) for one in fields(kind))
 
 
 def test_people_whom_the_joint_attack_exposes_are_left_out(tmp_path: Path) -> None:

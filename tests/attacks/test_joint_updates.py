@@ -91,7 +91,7 @@ def test_a_ledger_s_attack_refines_what_it_learned() -> None:
     assert state is not None
     found = judge(state, Series.read(releases[-1:], COLUMNS))
     assert found.details["updates"] == "releases"
-    assert state["past_steps"].shape == (8, 8)
+    assert state.past.steps.shape == (8, 8)
     assert whole.details["updates"] == "tables"
     assert found.people + found.details["before"] == pytest.approx(whole.people, rel=0.4)
 

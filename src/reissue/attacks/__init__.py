@@ -1,6 +1,5 @@
 """Attacks: one package each, a function from releases and knowledge to what it found."""
 
-from reissue._arrays import State
 from reissue.attacks.fold import Fold
 from reissue.attacks.registry import Attack, attack, find, registered
 from reissue.attacks.run import run_attack
@@ -15,7 +14,6 @@ __all__ = [
     "Fold",
     "Knowledge",
     "Series",
-    "State",
     "attack",
     "find",
     "registered",

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Ints, State
+from reissue._arrays import Ints
 from reissue.attacks import Attack, Fold, find, registered
 from reissue.attacks.coalition.records import read_records
 from reissue.attacks.findings import FIRST, Finding, Findings, Status
-from reissue.attacks.joint.state import companions
+from reissue.attacks.joint.state import JointState, companions
 from reissue.attacks.run import cannot_run, run_attack
 from reissue.attacks.updates.attack import UpdateState
 from reissue.attacks.updates.histories import Histories, largest_of_histories
@@ -47,7 +47,7 @@ _TWICE = 50
 """So many people's posteriors are looked at twice, in series of"""
 _SHORT = 5
 """so many earlier releases at most: all of them are read for it."""
-_FORMAT = 6
+_FORMAT = 7
 """Goes up when attacks keep something else: states that were written before are made again."""
 
 
@@ -56,7 +56,7 @@ class GateResult:
     """What attacks found, and what those that carry on need for the next release."""
 
     findings: Findings
-    states: Mapping[str, State]
+    states: Mapping[str, object]
     """Attack to its state after this release; of attacks that saw all earlier releases."""
     uncompared: tuple[tuple[int, ...], ...] = ()
     """Numbers of earlier releases that somebody holds with this one, and that no attack compared it with."""
@@ -64,11 +64,13 @@ class GateResult:
     @property
     def exposed(self) -> Ints:
         """Pseudonyms of the people whom the joint attack exposes."""
-        return np.asarray(self.states.get(GATE, {}).get("exposed", np.empty(0, np.int64)))
+        joint = self.states.get(GATE)
+        return joint.exposed if isinstance(joint, JointState) else np.empty(0, np.int64)
 
     def companions(self, people: Ints) -> list[Ints]:
         """For each of some people those who may have been in a group with them when they were last there."""
-        return companions(self.states[GATE], people) if GATE in self.states else []
+        joint = self.states.get(GATE)
+        return companions(joint, people) if isinstance(joint, JointState) else []
 
 
 def run_gate(
@@ -113,7 +115,7 @@ def state_mark(schema_text: str, withdrawn: Sequence[int] = ()) -> str:
     return hashlib.sha256(canonical(made).encode()).hexdigest()
 
 
-def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema, kind: type | None) -> Any:
+def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema, kind: type) -> Any:
     """The state that a release left, if it was made by the same schema and policy and is still there."""
     file = last.files.get(what)
     if file is None or last.content.get("carried") != state_mark(schema.dumps(), last.without):
@@ -148,7 +150,7 @@ class _Candidate:
     release: Release
     policy: Policy
     number: int
-    states: dict[str, State] = field(default_factory=dict)
+    states: dict[str, object] = field(default_factory=dict)
 
     def finding(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
         """One attack on the candidate and the earlier releases given."""
@@ -177,7 +179,8 @@ class _Candidate:
         newest, held = self._series([self._own()], [self.number]), (*_numbers(self.earlier), self.number)
         try:
             state = self._added(fold, self._state(name, fold, progress), newest)
-            self.states[name] = state
+            if fold.state is not None:
+                self.states[name] = state
             found = fold.judge(state, newest)
             if found.status == Status.WITHSTOOD:
                 _refuse_unconfirmed(confirm(state, found, self._sample()) and self._followed_again(state))
@@ -205,7 +208,7 @@ class _Candidate:
         histories = replace(linked, table=linked.table[rows])
         return confirm_posteriors(histories, read_updates(schema, linked.names), largest[place])
 
-    def _explained(self, name: str, fold: Fold[Any, Any], state: State, found: Finding, newest: Series) -> Finding:
+    def _explained(self, name: str, fold: Fold[Any, Any], state: object, found: Finding, newest: Series) -> Finding:
         """With the case, where the attack succeeds; earlier releases are read for it if they are not too large."""
         rows = self.release.table.rows + sum(int(one.content["rows"]) for one in self.earlier)
         if found.status != Status.EXPOSED or (fold.looks_back and rows > _TOLD):
@@ -223,13 +226,12 @@ class _Candidate:
         return state
 
     @staticmethod
-    def _added(fold: Fold[Any, Any], state: State | None, newest: Series) -> State:
+    def _added(fold: Fold[Any, Any], state: Any, newest: Series) -> Any:
         (seen,) = fold.see(newest, Knowledge())
-        after: State = fold.add(state, seen)
-        return after
+        return fold.add(state, seen)
 
     def _kept(self, name: str, kind: type | None) -> Any:
-        if not self.earlier:
+        if not self.earlier or kind is None:
             return None
         return kept_state(self.ledger, self.earlier[-1], f"state.{name}", self.release.schema, kind)
 

@@ -12,7 +12,7 @@ from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import published_as, see
-from reissue.attacks.joint.state import add, judge
+from reissue.attacks.joint.state import JointState, add, judge
 from reissue.attacks.joint.update_model import Chosen, Seen, update_model
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError
@@ -34,7 +34,7 @@ _RECORDS = 200
     insiders=True,
     heavy=True,
     any_columns=True,
-    kept=Fold(one_by_one, add, judge),
+    kept=Fold(one_by_one, add, judge, state=JointState),
     follows=True,
     needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",
     story=(

@@ -5,12 +5,11 @@ forward only: a later release says nothing more about the values of a release th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue._arrays import Floats, Ints, State
+from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.beliefs import Beliefs, believe
 from reissue.kernels.everyone.iterative_scaling import Chains, carried_messages
 from reissue.kernels.everyone.observations import Observation
@@ -37,20 +36,16 @@ class Past:
     """Value x value: how values change, as all releases so far taught; empty if they did not."""
 
     @classmethod
-    def read(cls, state: State | None, people: int) -> "Past":
-        """From a state, with room for new people."""
+    def none(cls) -> "Past":
+        """Before the first release."""
         none, nothing = np.empty(0, np.int64), np.empty(0)
-        kept = {} if state is None else {one.name: state[f"past_{one.name}"] for one in fields(cls)}
-        time = np.full(people, -1, np.int64)
-        best = np.zeros(people)
-        if kept:
-            time[: len(kept["time"])], best[: len(kept["best"])] = kept["time"], kept["best"]
-        steps = kept.get("steps", np.empty((0, 0)))
-        return cls(kept.get("person", none), kept.get("value", none), kept.get("weight", nothing), time, best, steps)
+        return cls(none, none, nothing, none, nothing, np.empty((0, 0)))
 
-    def arrays(self) -> dict[str, Any]:
-        """For a state."""
-        return {f"past_{one.name}": getattr(self, one.name) for one in fields(self)}
+    def of(self, people: int) -> "Past":
+        """With room for new people."""
+        new = people - len(self.time)
+        time, best = np.append(self.time, np.full(new, -1)), np.append(self.best, np.zeros(new))
+        return replace(self, time=time, best=best)
 
     def prior(self, people: Ints, first: Ints, model: Model, rates: Floats) -> Floats:
         """People x values: what is expected of their first value in the window, which they have at a given time."""
@@ -115,7 +110,7 @@ def believe_in_blocks(
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
     """Solve a series for everyone at once; where people fit very many groups, a few releases at a time."""
-    everyone, past, found = np.arange(people), Past.read(None, people), []
+    everyone, past, found = np.arange(people), Past.none().of(people), []
     blocks = [range(len(series))] if exact else _blocks(series)
     for number, block in enumerate(blocks):
         seen = [series[place] for place in block]

@@ -8,13 +8,13 @@ about values of older releases stay as they were when the release left the windo
 never kept.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats, Ints, State
+from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe, occupied
@@ -30,7 +30,7 @@ from reissue.people.index import PersonIndex, update
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
-__all__ = ["WINDOW", "Effort", "Recent", "add", "companions", "judge"]
+__all__ = ["WINDOW", "Effort", "JointState", "Recent", "add", "companions", "judge"]
 
 WINDOW = 12
 
@@ -58,58 +58,65 @@ class Recent:
     multipliers: Floats
     """Where scaling starts from; none before the release was solved."""
 
-    def arrays(self) -> dict[str, Any]:
-        """As plain arrays and numbers."""
-        seen = {one.name: getattr(self.seen, one.name) for one in fields(Observation)}
-        own = {"time": self.time, "fits": self.fits, "knows_groups": self.knows_groups, "multipliers": self.multipliers}
-        return seen | own
 
-    @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> "Recent":
-        """From what `arrays` gave."""
-        seen = {one.name: kept[one.name] for one in fields(Observation)}
-        own = {one.name: kept[one.name] for one in fields(cls) if one.name != "seen"}
-        return cls(seen=Observation(**seen), **own)
+@dataclass(frozen=True, eq=False)
+class JointState:
+    """What is kept of all releases so far."""
+
+    VERSION: ClassVar[int] = 1
+
+    numbers: tuple[int, ...]
+    """What they are called."""
+    names: tuple[str | None, ...]
+    """Value to its text."""
+    index: PersonIndex
+    window: tuple[Recent, ...]
+    past: Past
+    finding: Finding
+    exposed: Ints
+    """Pseudonyms of the people whom the newest release exposes."""
+    before: Ints
+    """Pseudonyms of those whom earlier ones had exposed."""
 
 
-def add(state: State | None, series: Series, effort: Effort = Effort()) -> State:  # noqa: B008
+def add(state: JointState | None, series: Series, effort: Effort = Effort()) -> JointState:  # noqa: B008
     """The state after one more release, the newest and only one of the series."""
     newest = see(series, Knowledge())
-    index, place = update(_index(state), newest.identifiers)
-    names, number = lasting_values([] if state is None else state["names"], newest.names)
+    index, place = update(PersonIndex.none() if state is None else state.index, newest.identifiers)
+    names, number = lasting_values(() if state is None else state.names, newest.names)
     at = place.astype(np.int64)
-    time = 0 if state is None else int(state["time"]) + 1
+    older = () if state is None else state.window
+    time = older[-1].time + 1 if older else 0
     here = Recent(time, _renumbered(newest.observations[0], at, number), newest.fits, newest.knows_groups, np.empty(0))
-    window = [*_window(state), here]
-    numbers = [*([] if state is None else state["numbers"]), *series.numbers]
+    window = (*older, here)
+    numbers = (*(() if state is None else state.numbers), *series.numbers)
     true = _truth(newest.truth[0], at, number)
     before = _exposed_before(state, index.people)
-    solved = _solve(window, Past.read(state, len(index.people)), names, numbers, series, true, before, effort)
-    window = window[-solved.kept :]
-    kept = {
-        f"{place}.{name}": value
-        for place, (one, scaled) in enumerate(zip(window, solved.multipliers[-len(window) :], strict=True))
-        for name, value in replace(one, multipliers=scaled).arrays().items()
-    }
-    told = {"names": list(names), "time": time, "numbers": numbers, "window": len(window)}
-    told |= {
-        "finding": solved.finding.as_dict(),
-        "exposed": index.people[solved.exposed],
-        "before": index.people[before],
-    }
-    return {**vars(index), **kept, **solved.past.arrays(), **told}
+    past = (Past.none() if state is None else state.past).of(len(index.people))
+    solved = _solve(window, past, names, numbers, series, true, before, effort)
+    recent = zip(window[-solved.kept :], solved.multipliers[-solved.kept :], strict=True)
+    return JointState(
+        numbers,
+        tuple(names),
+        index,
+        tuple(replace(one, multipliers=scaled) for one, scaled in recent),
+        solved.past,
+        replace(solved.finding, releases=numbers),
+        index.people[solved.exposed],
+        index.people[before],
+    )
 
 
-def judge(state: State, _: Series) -> Finding:
+def judge(state: JointState, _: Series) -> Finding:
     """What all releases added so far give away together."""
-    return Finding(**{**state["finding"], "releases": tuple(state["numbers"])})
+    return state.finding
 
 
-def companions(state: State, people: Ints) -> list[Ints]:
+def companions(state: JointState, people: Ints) -> list[Ints]:
     """For each of some people, by pseudonym, those who may have been in a group with them when they were last there."""
-    everyone, window, found = np.asarray(state["people"]), _window(state), []
+    everyone, found = state.index.people, []
     for place in np.flatnonzero(np.isin(everyone, people)).tolist():
-        for recent in reversed(window):
+        for recent in reversed(state.window):
             groups = recent.seen.group[recent.seen.person == place]
             if len(groups):
                 found.append(everyone[np.unique(recent.seen.person[np.isin(recent.seen.group, groups)])])
@@ -195,26 +202,11 @@ def _fitting(window: Sequence[Recent]) -> int:
     return min(len(window), WINDOW, max(1, int(np.searchsorted(ways, WAYS, side="right"))))
 
 
-def _exposed_before(state: State | None, people: Ints) -> Bools:
+def _exposed_before(state: JointState | None, people: Ints) -> Bools:
     """Person to whether an earlier release exposed the person."""
     if state is None:
         return np.zeros(len(people), np.bool_)
-    return np.isin(people, np.concatenate([state["exposed"], state["before"]]))
-
-
-def _index(state: State | None) -> PersonIndex:
-    return PersonIndex.none() if state is None else PersonIndex(state["people"], state["order"], state["here"])
-
-
-def _window(state: State | None) -> list[Recent]:
-    if state is None:
-        return []
-    parts: list[dict[str, Any]] = [{} for _ in range(int(state["window"]))]
-    for key, kept in state.items():
-        place, dot, name = key.partition(".")
-        if dot:
-            parts[int(place)][name] = kept
-    return [Recent.read(part) for part in parts]
+    return np.isin(people, np.concatenate([state.exposed, state.before]))
 
 
 def _renumbered(seen: Observation, person: Ints, value: Ints) -> Observation:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from reissue._arrays import Ints, State
+from reissue._arrays import Ints
 from reissue.algorithms import find
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.joint.state import Effort, add, companions, judge
+from reissue.attacks.joint.state import Effort, JointState, add, companions, judge
 from reissue.attacks.run import cannot_run
 from reissue.data.table import Table
 from reissue.errors import CannotRunError, InputError, NotMetError
@@ -56,11 +56,11 @@ class _Found:
     """What the joint attack found, and what it needs for the next release."""
 
     finding: Finding
-    state: State | None
+    state: JointState | None
 
     @property
     def exposed(self) -> Ints:
-        return np.empty(0, np.int64) if self.state is None else np.asarray(self.state["exposed"])
+        return np.empty(0, np.int64) if self.state is None else self.state.exposed
 
     def companions(self, people: Ints) -> list[Ints]:
         return [] if self.state is None else companions(self.state, people)
@@ -72,7 +72,7 @@ class _Wave(Attempt):
 
     number: int
     earlier: tuple[Release, ...]
-    state: State | None
+    state: JointState | None
     effort: Effort
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
@@ -119,7 +119,7 @@ class Rehearsal:
     verdict: Verdict = Verdict.UNFINISHED
     reason: str = ""
     earlier: tuple[Release, ...] = field(default=(), repr=False)
-    state: State | None = field(default=None, repr=False)
+    state: JointState | None = field(default=None, repr=False)
     seconds: float = 0.0
     effort: Effort = _FULL
 
