@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from reissue.requirements import (
         KE,
         AlphaK,
+        BetaLikeness,
         CKSafety,
         Confidence,
+        DeltaDisclosure,
         EntropyLDiversity,
         KAnonymity,
         LDiversity,
@@ -39,9 +41,11 @@ if TYPE_CHECKING:
 __all__ = [
     "KE",
     "AlphaK",
+    "BetaLikeness",
     "CKSafety",
     "Check",
     "Confidence",
+    "DeltaDisclosure",
     "EntropyLDiversity",
     "Finding",
     "Findings",
@@ -88,8 +92,8 @@ _PLACES = {
     "reissue.publishing.plan": "Plan plan",
     "reissue.publishing.publish": "publish",
     "reissue.release.release": "Release",
-    "reissue.requirements": "KE AlphaK CKSafety Confidence EntropyLDiversity KAnonymity LDiversity MUnique "
-    "Personalized RecursiveLDiversity SimpleLDiversity TCloseness",
+    "reissue.requirements": "KE AlphaK BetaLikeness CKSafety Confidence DeltaDisclosure EntropyLDiversity KAnonymity "
+    "LDiversity MUnique Personalized RecursiveLDiversity SimpleLDiversity TCloseness",
     "reissue.schema": "Role Schema",
     "reissue.taxonomy.codings": "Hierarchy",
     "reissue.utility": "Utility compare measure",

@@ -64,6 +64,19 @@ def personalized(part: Any, group: Values, tree: Taxonomy) -> bool:
     return all(share(group, wanted) <= exact(part.bound) for wanted in asked)
 
 
+def likeness(part: Any, group: Values, everyone: Values) -> bool:
+    for value in set(group):
+        p, q = share(group, {value}), share(everyone, {value})
+        if (p - q) / q > exact(part.beta) or (part.enhanced and float((p - q) / q) > -math.log(q) + 1e-9):
+            return False
+    return True
+
+
+def disclosed(part: Any, group: Values, everyone: Values) -> bool:
+    ratios = [share(group, {value}) / share(everyone, {value}) for value in set(everyone)]
+    return all(ratio > 0 and abs(math.log(ratio)) < part.delta for ratio in ratios)
+
+
 def emd(group: Values, everyone: Values, tree: Taxonomy, kind: str) -> float:
     """The earth mover's distance, by the linear program that defines it."""
     size = tree.size
@@ -129,6 +142,8 @@ def holds(part: Requirement, group: Values, everyone: Values, tree: Taxonomy) ->
         "alpha-k": lambda: largest(its, group, tree) <= exact(its.alpha) and len(group) >= its.k,
         "t": lambda: emd(group, everyone, tree, its.distance) <= its.t + 1e-9,
         "k-e": lambda: numbers(its, group, tree),
+        "beta": lambda: likeness(its, group, everyone),
+        "delta-disclosure": lambda: disclosed(its, group, everyone),
         "personalized": lambda: personalized(its, group, tree),
         "m-unique": lambda: len(set(group)) == len(group) >= its.m,
     }

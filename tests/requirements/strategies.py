@@ -105,6 +105,8 @@ def requirements(draw: st.DrawFn, name: str, kind: str) -> str:
         "t": f"t={bound}{draw(st.sampled_from(['', ':ordered', ':hierarchical']))}",
         "k-e": f"k-e={few},{draw(st.sampled_from(['0', '1', '2.5', '4', '18']))}",
         "c-k": f"c-k={draw(st.sampled_from(['0.3', '0.5', '0.6', '0.75', '0.9', '1']))},{draw(st.integers(0, 3))}",
+        "beta": f"beta={draw(st.sampled_from(['0', '0.5', '1', '2.5']))}{draw(st.sampled_from(['', ':enhanced']))}",
+        "delta-disclosure": f"delta-disclosure={draw(st.sampled_from(['0.3', '0.7', '1.5', '3']))}",
         "personalized": f"personalized={bound}{guard}",
         "m-unique": f"m-unique={few}",
     }

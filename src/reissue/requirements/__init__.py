@@ -6,6 +6,7 @@ from reissue.requirements.anonymity import KAnonymity
 from reissue.requirements.closeness import TCloseness
 from reissue.requirements.confidence import AlphaK, Confidence, SimpleLDiversity
 from reissue.requirements.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
+from reissue.requirements.likeness import BetaLikeness, DeltaDisclosure
 from reissue.requirements.numeric import KE
 from reissue.requirements.personalized import Personalized
 from reissue.requirements.safety import CKSafety
@@ -15,8 +16,10 @@ __all__ = [
     "KE",
     "All",
     "AlphaK",
+    "BetaLikeness",
     "CKSafety",
     "Confidence",
+    "DeltaDisclosure",
     "EntropyLDiversity",
     "KAnonymity",
     "LDiversity",

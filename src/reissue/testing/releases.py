@@ -31,6 +31,8 @@ SAMPLES: Mapping[str, tuple[str, ...]] = {
     "confidence": ("confidence=0.6",),
     "alpha-k": ("alpha-k=0.7,2",),
     "t": ("t=0.4", "t=0.3:ordered", "t=0.4:hierarchical", "k=2 & t=0.6"),
+    "beta": ("beta=1", "beta=2:enhanced"),
+    "delta-disclosure": ("delta-disclosure=1.2",),
     "k-e": ("k-e=2,3",),
     "c-k": ("c-k=0.9,1",),
     "personalized": ("personalized=0.6",),

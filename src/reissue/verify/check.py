@@ -21,7 +21,18 @@ from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
 from reissue.verify.groups import Groups, read_groups
-from reissue.verify.measures import distance, effective, judge, largest_share, spread, tail_ratio, worst_odds
+from reissue.verify.measures import (
+    distance,
+    effective,
+    gain,
+    judge,
+    lacking,
+    largest_share,
+    log_ratio,
+    spread,
+    tail_ratio,
+    worst_odds,
+)
 from reissue.verify.risk import GroupRisk, Preset, Risk, RiskInputs, find_preset, measure_risk
 from reissue.words import number
 
@@ -230,7 +241,7 @@ def _measures(groups: Groups, schema: Schema, form: Form) -> tuple[Measure, ...]
     # Ranges that nobody chose say nothing about how far apart values are.
     if taxonomy is not None and taxonomy.height > 1 and schema.hierarchy(schema.sensitive[0]).kind != "auto":
         found += [_t(groups, "hierarchical")]
-    return (*found, _c_k(groups), _m_unique(groups))
+    return (*found, _beta(groups), _delta(groups), _c_k(groups), _m_unique(groups))
 
 
 def _least(values: pl.Series) -> float:
@@ -292,6 +303,20 @@ def _t(groups: Groups, kind: str) -> Measure:
     name = "t" if kind == "equal" else f"t:{kind}"
     words = f"Every group's distribution is within {value:.4g} of the whole table's ({kind} distance, t = {value:.4g})."
     return Measure(name, value, words)
+
+
+def _beta(groups: Groups) -> Measure:
+    value = _most(gain(groups))
+    words = f"No value's share in a group exceeds that in the table by more than {value:.4g} times (beta-likeness)."
+    return Measure("beta", value, words)
+
+
+def _delta(groups: Groups) -> Measure:
+    value, without = _most(log_ratio(groups)), int(lacking(groups).sum())
+    if without:
+        words = f"{without:,} groups lack a value of the table, so no delta makes it delta-disclosure private"
+        return Measure("delta-disclosure", None, f"{words} (of the values that they have: {value:.4g}).")
+    return Measure("delta-disclosure", value, f"It is delta-disclosure private for every delta above {value:.4g}.")
 
 
 def _k_e(groups: Groups) -> Measure:

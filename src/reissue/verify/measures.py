@@ -17,8 +17,10 @@ from reissue.counting.cells import Counts
 from reissue.requirements import (
     KE,
     AlphaK,
+    BetaLikeness,
     CKSafety,
     Confidence,
+    DeltaDisclosure,
     EntropyLDiversity,
     KAnonymity,
     LDiversity,
@@ -37,10 +39,14 @@ from reissue.verify.groups import Groups
 __all__ = [
     "distance",
     "effective",
+    "gain",
     "judge",
+    "lacking",
     "largest_share",
+    "log_ratio",
     "spread",
     "tail_ratio",
+    "too_frequent",
     "worst_odds",
 ]
 
@@ -156,6 +162,37 @@ def _parents(below: pl.DataFrame, level: Level) -> pl.DataFrame:
     return sums.agg(first, pl.col("share", "much").sum()).with_columns(pl.col("group").set_sorted())
 
 
+def gain(groups: Groups) -> pl.Series:
+    """By how much a value's share in a group exceeds that in the table at most, relative to it."""
+    return _highest(groups, groups.share / _in_table(groups) - 1)
+
+
+def too_frequent(groups: Groups) -> pl.Series:
+    """Which groups have a value that gains more than -ln of its share in the table: no enhanced beta allows it."""
+    whole = _in_table(groups)
+    return _highest(groups, groups.share / whole - 1 + whole.log()) > _SLACK
+
+
+def _in_table(groups: Groups) -> pl.Series:
+    """Run to its value's share in the whole table."""
+    return pl.Series(groups.domain.shares).gather(groups.runs["value"])
+
+
+def log_ratio(groups: Groups) -> pl.Series:
+    """The largest |ln(share in the group / share in the table)| of the values that a group has."""
+    return _highest(groups, (groups.share / _in_table(groups)).log().abs())
+
+
+def lacking(groups: Groups) -> pl.Series:
+    """Which groups lack a value that the table has."""
+    return groups.distinct < int(np.count_nonzero(groups.domain.totals))
+
+
+def _highest(groups: Groups, each: pl.Series) -> pl.Series:
+    runs = pl.DataFrame({"group": groups.runs["group"], "each": each})
+    return runs.group_by("group", maintain_order=True).agg(pl.col("each").max())["each"]
+
+
 @singledispatch
 def judge(requirement: Requirement, groups: Groups) -> pl.Series:
     """Which published groups meet a requirement."""
@@ -202,6 +239,17 @@ def _alpha_k(requirement: AlphaK, groups: Groups) -> pl.Series:
 @judge.register
 def _t(requirement: TCloseness, groups: Groups) -> pl.Series:
     return distance(groups, requirement.distance) <= requirement.t + _SLACK
+
+
+@judge.register
+def _beta(requirement: BetaLikeness, groups: Groups) -> pl.Series:
+    met = gain(groups) <= requirement.beta + _SLACK / float(groups.domain.shares[groups.domain.totals > 0].min())
+    return met & ~too_frequent(groups) if requirement.enhanced else met
+
+
+@judge.register
+def _delta(requirement: DeltaDisclosure, groups: Groups) -> pl.Series:
+    return (log_ratio(groups) < requirement.delta + _SLACK) & ~lacking(groups)
 
 
 @judge.register
