@@ -117,7 +117,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The distinct QI combinations of a table."""
+    """The distinct combinations of a table's codes: of its quasi-identifiers, or of these and the sensitive value."""
 
     codes: Codes
     """One row per attribute, one column per cell, cells in lexicographic order."""

@@ -47,7 +47,10 @@ _LEAST = -700.0
 
 @dataclass(frozen=True, eq=False)
 class ValueDistributions:
-    """Distributions of values: for each place its values and their shares, one after the other."""
+    """Distributions of values: for each place its values and their shares, one after the other.
+
+    Not a Histogram: paths multiply shares, and groups with equal shares are one place, whatever their counts.
+    """
 
     starts: Ints
     """Place to its first entry, and the number of entries at the end."""

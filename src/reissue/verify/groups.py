@@ -25,7 +25,10 @@ _LIMIT = 2**62
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Published groups: runs of (group, value, count), and what is known about the values."""
+    """Published groups: runs of (group, value, count), and what is known about the values.
+
+    A dataframe, not a Histogram: the check shares no arithmetic with what it checks.
+    """
 
     runs: pl.DataFrame
     """Columns `group` (0, 1, ...), `value`, `count`, sorted by group, then value."""

@@ -1,38 +1,31 @@
-"""What came after each earlier release: the table's records less the release's, box by box and value by value."""
+"""What arrived after each earlier release: the table's records less the release's, box by box and value by value."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.correspondence.earlier import Arrived, Covers, covers_of
 from reissue.algorithms.correspondence.pools import stable_order
+from reissue.counting.cells import Cells
 from reissue.counting.keys import distinct_keys, pack, rank
 from reissue.counting.segments import pieces, ranges
 from reissue.errors import DataError
 from reissue.kernels.chains.history import ChainHistory
 from reissue.published.groups import PublishedValues
 
-__all__ = ["Cells", "came_after"]
+__all__ = ["arrived_after"]
 
 _COARSER = 8
 """Cuts with so many times fewer boxes than there are cells wait until cells are counted together for them."""
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """The distinct rows of a table: leaf codes, sensitive value, number of rows."""
-
-    leaves: tuple[Codes, ...]
-    value: Ints
-    weight: Ints
-
-
-def came_after(
+def arrived_after(
     past: ChainHistory, columns: Sequence[PublishedValues], cells: Cells, values: int, sizes: Sequence[int]
 ) -> Arrived:
-    """What came after the releases of a past; `columns` are its nodes as intervals of the table's leaves.
+    """What arrived after the releases of a past; `columns` are its nodes as intervals of the table's leaves.
+
+    The last row of the cells' codes is the sensitive value.
 
     Releases with the same cuts are gone through together.
     """
@@ -44,7 +37,7 @@ def came_after(
     found = []
     for some, met in _met(covers, kinds, cells, values):
         cuts = [one.lo[cut] for one, cut in zip(covers, kinds[:, some], strict=True)]
-        found.append(_came(past, times[some], cuts, lows, met, values))
+        found.append(_arrived(past, times[some], cuts, lows, met, values))
     time, boxes, its, count = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
     _refuse_lacking(time, count)
     order = stable_order(time, past.releases)
@@ -64,7 +57,7 @@ def _met(covers: Sequence[Covers], kinds: Ints, cells: Cells, values: int) -> It
     while len(left):
         finest = [one.lo[np.unique(cut[left])].max(axis=0) for one, cut in zip(covers, kinds, strict=True)]
         cells = _counted(finest, cells, values)
-        fine = boxes[left] * values > len(cells.value) / _COARSER
+        fine = boxes[left] * values > len(cells.sizes) / _COARSER
         fine[0] = True
         for some in left[fine].tolist():
             yield some, cells
@@ -73,27 +66,27 @@ def _met(covers: Sequence[Covers], kinds: Ints, cells: Cells, values: int) -> It
 
 def _counted(finest: Sequence[Codes], cells: Cells, values: int) -> Cells:
     """The cells by the first leaves of some nodes."""
-    keys, bound = _keys(finest, cells.leaves, cells.value, values)
+    keys, bound = _keys(finest, cells.codes[:-1], cells.codes[-1], values)
     distinct, place = distinct_keys(keys, bound)
     source = np.empty(len(distinct), np.int64)
     source[place] = np.arange(len(place))
-    weight = np.bincount(place, cells.weight).astype(np.int64)
-    leaves = tuple(first[codes[source]] for first, codes in zip(finest, cells.leaves, strict=True))
-    return Cells(leaves, cells.value[source], weight)
+    leaves = [first[codes[source]] for first, codes in zip(finest, cells.codes[:-1], strict=True)]
+    sizes = np.bincount(place, cells.sizes).astype(np.int64)
+    return Cells(np.stack([*leaves, cells.codes[-1][source]]), sizes, place)
 
 
-def _came(
+def _arrived(
     past: ChainHistory, times: Ints, cuts: Sequence[Codes], lows: Sequence[Codes], cells: Cells, values: int
 ) -> tuple[Ints, Codes, Ints, Ints]:
-    """For releases with the same cuts: time, box, value and number of what came, or below 0 of what is lacking."""
-    shown, own = past.shown, len(cells.value)
+    """For releases with the same cuts: time, box, value and number of what arrived, or below 0 of what is lacking."""
+    shown, own = past.shown, len(cells.sizes)
     starts = shown.starts[np.searchsorted(past.release, np.arange(past.releases + 1))]
     lengths = starts[times + 1] - starts[times]
     entries = ranges(starts[times], lengths)
-    leaves = [np.append(codes, low[shown.group[entries]]) for codes, low in zip(cells.leaves, lows, strict=True)]
-    value = np.append(cells.value, shown.value[entries])
+    leaves = [np.append(codes, low[shown.group[entries]]) for codes, low in zip(cells.codes[:-1], lows, strict=True)]
+    value = np.append(cells.codes[-1].astype(np.int64), shown.value[entries])
     keys, bound = _keys(cuts, leaves, value, values)
-    there = np.bincount(keys[:own], cells.weight, bound)
+    there = np.bincount(keys[:own], cells.sizes, bound)
     source = np.empty(bound, np.int64)
     source[keys] = np.arange(len(keys))
     ends = np.append(0, np.cumsum(lengths))
@@ -108,7 +101,7 @@ def _came(
     return time, np.stack([cut[codes[at]] for cut, codes in zip(cuts, leaves, strict=True)]), value[at], count
 
 
-def _keys(cuts: Sequence[Codes], leaves: Sequence[Codes], value: Ints, values: int) -> tuple[Ints, int]:
+def _keys(cuts: Sequence[Codes], leaves: Sequence[Codes] | Codes, value: Codes | Ints, values: int) -> tuple[Ints, int]:
     """One small number for each box and value, and a bound above all of them; cuts are leaves to first leaves."""
     number = [(np.cumsum(cut == np.arange(len(cut))) - 1)[cut] for cut in cuts]
     columns = [own[codes] for own, codes in zip(number, leaves, strict=True)]

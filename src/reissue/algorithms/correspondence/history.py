@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.algorithms.correspondence.arrivals import Cells, came_after
+from reissue.algorithms.correspondence.arrivals import arrived_after
 from reissue.algorithms.correspondence.earlier import Arrived, Chained, covers_of
+from reissue.counting.cells import Cells, cells_of
 from reissue.counting.histogram import Histogram
 from reissue.counting.keys import pack
 from reissue.data.table import Table
@@ -31,6 +32,7 @@ class History:
     """The next table's cells in common codes with all earlier releases, and what those hold against it."""
 
     cells: Cells
+    """The last row of their codes is the sensitive value."""
     code: Ints
     """Sensitive value in common codes to the table's own code."""
     past: ChainHistory | None
@@ -38,18 +40,18 @@ class History:
     chained: Chained
     """The chains of groups on which a target may stand, by arrival time."""
     arrived: Arrived
-    """What came after each earlier release."""
+    """What arrived after each earlier release."""
 
 
 def read_history(table: Table, after: ChainHistory | Sequence[Any]) -> History:
     """What earlier releases hold against a table, in the table's own codings."""
     past = _read_past(after, table.schema, table.codings)
     own, common = _values(table, past)
-    cells = _cells(table, common[table.sensitive], len(own))
+    cells = cells_of(np.vstack([table.codes, common[table.sensitive].astype(np.int32)]), [*table.sizes, len(own)])
     if past is None:
         return History(cells, own, past, *_nothing(table, len(own)))
     columns = _placed(past.quasi, table)
-    arrived = came_after(past, columns, cells, len(own), table.sizes)
+    arrived = arrived_after(past, columns, cells, len(own), table.sizes)
     return History(cells, own, past, _chained(past, columns, table, len(own)), arrived)
 
 
@@ -140,12 +142,6 @@ def _tops(table: Table, codes: Codes) -> pl.DataFrame:
     """Rows of some sensitive values, with every quasi-identifier generalized to the root."""
     secret = table.decode(codes) if table.schema.sensitive else pl.DataFrame({ROOT: [ROOT] * len(codes)})
     return secret.with_columns(pl.lit(ROOT).alias(name) for name in table.schema.quasi)
-
-
-def _cells(table: Table, value: Ints, values: int) -> Cells:
-    keys, _ = pack([*table.codes, value], [*table.sizes, values])
-    _, first, weight = np.unique(keys, return_index=True, return_counts=True)
-    return Cells(tuple(codes[first] for codes in table.codes), value[first], weight)
 
 
 def _placed(quasi: Sequence[PublishedValues], table: Table) -> list[PublishedValues]:

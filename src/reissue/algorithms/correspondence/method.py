@@ -117,12 +117,12 @@ class _Judge:
         cells = history.cells
         self._chained, self._arrived = history.chained, history.arrived
         self._code = history.code
-        self.pool = Pool(cells.leaves)
-        self._value, self._weight = cells.value, cells.weight
+        self.pool = Pool(list(cells.codes[:-1]))
+        self._value, self._weight = cells.codes[-1].astype(np.int64), cells.sizes
         self._requirement, self._least = job.requirement, job.requirement.least
         self._only_k = all(part.by_size for part in job.requirement.parts())
         self._domain = job.table.domain
-        self.rows = int(cells.weight.sum())
+        self.rows = int(cells.sizes.sum())
 
     def start(self) -> bool:
         """Whether the earlier releases by themselves and the most general table with them leave enough."""

@@ -28,7 +28,10 @@ __all__ = ["Contributions", "answers", "private"]
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What each provider gave to each group: how many records of which value, sorted by group, provider, value."""
+    """What each provider gave to each group: how many records of which value, sorted by group, provider, value.
+
+    Not a Histogram, since coalitions take providers out: each count is a provider's; `whole` puts them together.
+    """
 
     group: Ints
     provider: Ints

@@ -37,7 +37,10 @@ __all__ = ["Group", "Oracle"]
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The records of one group by provider and sensitive value; no provider and no value without records."""
+    """The records of one group by provider and sensitive value; no provider and no value without records.
+
+    A dense table, not a Histogram: the search takes whole rows of it out again and again.
+    """
 
     counts: Ints
     """Providers x values."""

@@ -30,7 +30,10 @@ def _nothing() -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """One release: the groups that each person may be in, and the histogram of each group."""
+    """One release: the groups that each person may be in, and the slots of each group.
+
+    Slots are a histogram's entries as columns: what is solved for is who fills which, and names slots by number.
+    """
 
     person: Ints
     """Of each pair of a person and a group that the person fits; sorted by person, then group."""
