@@ -1,18 +1,52 @@
-"""What a notebook shows for our objects: a sentence and a table, every text escaped."""
+"""What a notebook shows for our objects: a sentence, a table, a small chart; every text escaped."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 __all__ = ["card"]
 
 
-def card(sentence: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A sentence in bold and a table under it, as HTML."""
+_COLOURS = {"bad": "#a3270f", "good": "#00634a", "unsure": "#8a6100", "": "currentColor"}
+_LINES = ("#0072b2", "#c04a00", "#00795a", "#a8508a", "#8a6100", "#444b55")
+_WIDTH, _HEIGHT = 320, 90
+
+
+def card(
+    sentence: str,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    mark: str = "",
+    lines: Mapping[str, Sequence[tuple[int, int]]] | None = None,
+) -> str:
+    """A sentence in bold and a table under it, as HTML; `mark` (bad, good, unsure) colours it, `lines` are drawn."""
     head = "".join(f'<th scope="col" style="text-align: left">{escape(heading)}</th>' for heading in headings)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    title = f'<p style="font-size: 1.1em; font-weight: 600">{escape(sentence)}</p>'
+    look = f"font-size: 1.1em; font-weight: 600; border-left: 6px solid {_COLOURS[mark]}; padding-left: .6em"
+    title = f'<p style="{look if mark else look.partition("; border")[0]}">{escape(sentence)}</p>'
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div style="max-width: 70em">{title}{table}</div>'
+    return f'<div style="max-width: 70em">{title}{_chart(lines or {})}{table}</div>'
+
+
+def _chart(lines: Mapping[str, Sequence[tuple[int, int]]]) -> str:
+    """A line for each name; nothing where no line has two points, or none leaves the ground."""
+    shown = {name: points for name, points in lines.items() if len(points) > 1 and any(high for _, high in points)}
+    if not shown:
+        return ""
+    first, last = (end(at for points in shown.values() for at, _ in points) for end in (min, max))
+    most = max(high for points in shown.values() for _, high in points)
+    drawn, names = [], []
+    for colour, (name, points) in zip(_LINES * len(shown), shown.items(), strict=False):
+        places = [
+            (4 + (_WIDTH - 8) * (at - first) / max(last - first, 1), _HEIGHT - 4 - (_HEIGHT - 8) * high / most)
+            for at, high in points
+        ]
+        way = " ".join(f"{x:.0f},{y:.0f}" for x, y in places)
+        drawn.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        names.append(f'<span style="color: {colour}">■</span> {escape(name)} ({points[-1][1]:,})')
+    told = f"People exposed after release {first} to {last}: {', '.join(names)}"
+    picture = f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="How it grew">{"".join(drawn)}</svg>'
+    return f'<figure style="margin: .5em 0">{picture}<figcaption>{told}</figcaption></figure>'
 
 
 def _cell(text: str) -> str:

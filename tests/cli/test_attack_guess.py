@@ -125,7 +125,7 @@ def test_it_fits_the_terminal(reissue: Reissue, monkeypatch: pytest.MonkeyPatch,
     assert max(map(len, plain)) <= width
     text = " ".join(" ".join(plain).split())
     assert "updates EXPOSED: The values of" in text
-    assert "at worst; the limit is 50%." in text
+    assert "at worst; it must be at most 50%." in text
     assert ("people exposed" in text) == (width == 80)
 
 

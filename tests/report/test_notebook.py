@@ -16,7 +16,8 @@ def release() -> ri.Release:
 
 def test_findings_show_their_verdict_first_and_escape_values() -> None:
     shown = every_picture()._repr_html_()
-    assert shown.index("Exposed") < shown.index("attack-bars") < shown.index("not run")
+    assert shown.index("Exposed") < shown.index("attack-bars") < shown.index("does not apply")
+    assert "border-left: 6px solid #a3270f" in shown
     assert SCRIPT not in shown
     assert "&lt;script&gt;" in shown
 

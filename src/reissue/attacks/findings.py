@@ -23,6 +23,7 @@ __all__ = [
     "Status",
     "Verdict",
     "VerdictText",
+    "bound",
     "gravity",
     "not_run",
     "outcome",
@@ -86,6 +87,8 @@ class Finding:
     """The measure for the person who is worst off."""
     limit: float | None = None
     """What the measure must keep to."""
+    at_least: bool = False
+    """Whether `worst` must reach the limit; else it must not exceed it."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What is particular to the attack; see docs/reference/attacks.md."""
 
@@ -204,12 +207,13 @@ class Findings:
     def _repr_html_(self) -> str:
         """For a notebook."""
         text = verdict(self, None)
-        headings = ["attack", "outcome", "people", "worst", "limit", "in words"]
+        headings = ["attack", "outcome", "people exposed", "worst", "must be", "in words"]
         rows = [
-            [one.attack, outcome(one), people(one), number(one.worst), number(one.limit), one.sentence]
+            [one.attack, outcome(one), people(one), number(one.worst), bound(one), one.sentence]
             for one in sorted(self, key=gravity)
         ]
-        return card(f"{text.word}. {text.sentence}", headings, rows)
+        lines = {name: [(point.release, point.people) for point in points] for name, points in self.timeline.items()}
+        return card(f"{text.word}. {text.sentence}", headings, rows, mark=text.mark, lines=lines)
 
 
 def gravity(finding: Finding) -> tuple[bool, int, int]:
@@ -264,8 +268,19 @@ def people(finding: Finding) -> str:
 
 
 def outcome(finding: Finding) -> str:
-    """How an attack ended, in a word or two."""
-    return {Status.EXPOSED: "exposed", Status.WITHSTOOD: "withstood", Status.NOT_RUN: "not run"}[finding.status]
+    """How an attack ended, in a few words."""
+    if finding.why is None:
+        return str(finding.status)
+    if finding.why == Why.NEEDS_INPUT and finding.needs:
+        return f"needs {', '.join(finding.needs)}"
+    return "needs input" if finding.why == Why.NEEDS_INPUT else str(finding.why).replace("_", " ")
+
+
+def bound(finding: Finding) -> str:
+    """What the measure must keep to: `at most 0.75`, or `at least 5`."""
+    if finding.limit is None:
+        return "–"
+    return f"at {'least' if finding.at_least else 'most'} {number(finding.limit)}"
 
 
 def verdict(findings: Findings, refused: int | None) -> VerdictText:

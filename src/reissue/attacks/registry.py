@@ -43,6 +43,8 @@ class Attack:
     """What such an adversary has and does, for people who read no papers."""
     prevention: tuple[str, ...] = ()
     """What would prevent it, in plain sentences."""
+    command: str = ""
+    """The command line that does so."""
     heavy: bool = False
     """Whether it takes so long that a timeline looks at a few places of a series only."""
     any_columns: bool = False
@@ -87,6 +89,7 @@ def attack(
     needs: str = "",
     story: str = "",
     prevention: Sequence[str] = (),
+    command: str = "",
     heavy: bool = False,
     any_columns: bool = False,
     follows: bool = False,
@@ -111,6 +114,7 @@ def attack(
             needs=needs,
             story=story,
             prevention=tuple(prevention),
+            command=command,
             heavy=heavy,
             any_columns=any_columns,
             follows=follows,

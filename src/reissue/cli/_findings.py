@@ -28,7 +28,7 @@ def show_findings(findings: "Findings") -> None:
     ran = [one for one in findings if one.reason is None]
     if ran and Console().width >= _NARROW:
         rows = [[one.attack, _WORDS[one.status], _people(one), *_numbers(one)] for one in sorted(ran, key=gravity)]
-        _render.show_table(["attack", "outcome", "people exposed", "worst", "limit"], rows)
+        _render.show_table(["attack", "outcome", "people exposed", "worst", "must be"], rows)
     show_ran(findings)
     show_not_run(findings)
     known = registered()
@@ -40,16 +40,11 @@ def show_findings(findings: "Findings") -> None:
 
 
 def _verdict(findings: "Findings") -> str:
-    """One sentence for everything."""
-    from reissue.attacks.findings import tried
+    """One sentence for everything: the report's own."""
+    from reissue.attacks.findings import verdict
 
-    if findings.verdict == "exposed":
-        return f"Exposed: {findings.people:,} people, by the attack that exposes most."
-    if findings.verdict == "withstood":
-        return f"Withstood: nobody is exposed. Tried: {tried(findings)}."
-    if all(one.reason is not None for one in findings):
-        return "Nothing could be tested: no attack was run, and what was not run has shown nothing."
-    return f"Incomplete: nobody is exposed by what was tried ({tried(findings)}). What was not run has shown nothing."
+    text = verdict(findings, None)
+    return f"{text.word}: {text.sentence}"
 
 
 def show_ran(findings: "Findings") -> None:
@@ -61,7 +56,7 @@ def show_ran(findings: "Findings") -> None:
             _render.say(f"{one.attack} {_WORDS[one.status]}: {one.sentence}", style=_STYLES[one.status])
             if one.measure and one.worst is not None and one.limit is not None:
                 worst, limit = _numbers(one)
-                _render.say(f"    {_plain(one.measure)}: {worst} at worst; the limit is {limit}.")
+                _render.say(f"    {_plain(one.measure)}: {worst} at worst; it must be {limit}.")
 
 
 def show_not_run(findings: "Findings", *, needs: bool = True) -> None:
@@ -92,7 +87,8 @@ def _plain(measure: str) -> str:
 
 def _numbers(finding: "Finding") -> tuple[str, str]:
     share = (finding.measure or "").startswith(_SHARES)
-    return _shown(finding.worst, share=share), _shown(finding.limit, share=share)
+    side = "at least" if finding.at_least else "at most"
+    return _shown(finding.worst, share=share), f"{side} {_shown(finding.limit, share=share)}"
 
 
 def _shown(number: float | None, *, share: bool) -> str:

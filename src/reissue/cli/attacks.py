@@ -39,6 +39,7 @@ def _as_dict(its: "Attack", methods: list[str]) -> dict[str, object]:
         "needs": its.needs,
         "story": its.story,
         "prevention": list(its.prevention),
+        "command": its.command,
         "methods": methods,
     }
 

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from reissue.attacks import Attack, registered
-from reissue.attacks.findings import Finding, Findings, Status, gravity, outcome, people, verdict
+from reissue.attacks.findings import Finding, Findings, Status, bound, gravity, outcome, people, verdict
 from reissue.errors import Why
 from reissue.files.tables import write_text
 from reissue.report import words
@@ -73,11 +73,13 @@ def report_html(
         warnings=warnings,
         timeline=risk_over_time(findings),
         todo=_todo(sections, refusal),
+        commands=[] if refusal else list(dict.fromkeys(one.command for one in _exposing(sections) if one.command)),
         ran=[section for section in sections if section.finding.status != Status.NOT_RUN],
         not_run=[section for section in sections if section.finding.why not in {None, Why.DOES_NOT_APPLY}],
         apart=[section for section in sections if section.finding.why == Why.DOES_NOT_APPLY],
         costs=costs,
-        told=words.costs(costs),
+        prices=words.costs(costs),
+        price=words.price(costs),
         compared=words.compared(costs),
     )
 
@@ -91,6 +93,7 @@ class _Section:
     story: str
     needs: str
     prevention: tuple[str, ...]
+    command: str
     steps: tuple[str, ...]
     picture: Mapping[str, Any] | None
     calibration: Mapping[str, Any] | None
@@ -105,6 +108,7 @@ class _Section:
             "" if attack is None else attack.story,
             "" if attack is None else attack.needs,
             () if attack is None else attack.prevention,
+            "" if attack is None else attack.command,
             tuple(case.get("steps", ())),
             drawing(case["picture"]) if case.get("picture") else None,
             _calibration(finding.details.get("calibration") or ()),
@@ -126,8 +130,11 @@ def _todo(sections: Sequence[_Section], refusal: "Report | None") -> list[str]:
     """What would help, each once, in the order of the attacks."""
     if refusal is not None:
         return list(refusal.advice)
-    found = [section for section in sections if section.finding.status == Status.EXPOSED]
-    return list(dict.fromkeys(sentence for section in found for sentence in section.prevention))
+    return list(dict.fromkeys(sentence for section in _exposing(sections) for sentence in section.prevention))
+
+
+def _exposing(sections: Sequence[_Section]) -> list[_Section]:
+    return [section for section in sections if section.finding.status == Status.EXPOSED]
 
 
 @cache
@@ -143,6 +150,7 @@ def _environment() -> Environment:
     environment.filters["number"] = number
     environment.filters["people"] = people
     environment.filters["outcome"] = outcome
+    environment.filters["bound"] = bound
     return environment
 
 

@@ -46,17 +46,17 @@ def _dots(size: int, left: int) -> list[dict[str, Any]] | None:
 
 
 def _matrix(picture: Picture) -> dict[str, Any]:
-    most = max((value for row in picture["values"] for value in row if value is not None), default=0)
+    values = sorted({value for row in picture["values"] for value in row if value})
     rows = [
-        {"name": name, "cells": [{"value": value, "level": _level(value, most)} for value in row]}
+        {"name": name, "cells": [{"value": value, "level": _level(value, values)} for value in row]}
         for name, row in zip(picture["rows"], picture["values"], strict=True)
     ]
     return {"columns": list(picture["columns"]), "rows": rows, "unit": picture.get("unit", "people exposed")}
 
 
-def _level(value: float | None, most: float) -> int:
-    """How strongly a cell is coloured, from 0 to 4."""
-    return 0 if not value or not most else min(4, 1 + int(4 * value / most - 1e-9))
+def _level(value: float | None, values: list[float]) -> int:
+    """How strongly a cell is coloured, from 0 (nobody) to 4 (the most): by rank, so that near values differ too."""
+    return 0 if not value else 4 - 3 * (len(values) - 1 - values.index(value)) // max(len(values) - 1, 1)
 
 
 def _texts(published: Mapping[str, Any]) -> list[tuple[str, str]]:

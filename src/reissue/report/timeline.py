@@ -72,7 +72,7 @@ def risk_over_time(findings: Findings) -> Timeline | None:
         WIDTH - _RIGHT,
         _TOP,
         HEIGHT - _BOTTOM,
-        _sentence(shown, releases),
+        _sentence(shown, releases, {line.attack for line in lines if not line.joined}),
         not all(line.joined for line in lines),
         len(shown) < len(findings.timeline),
     )
@@ -87,15 +87,24 @@ def _line(
     return Line(name, place % len(MARKS), MARKS[place % len(MARKS)], places, joined, values)
 
 
-def _sentence(shown: dict[str, tuple[Point, ...]], releases: tuple[int, ...]) -> str:
+def _sentence(shown: dict[str, tuple[Point, ...]], releases: tuple[int, ...], alone: set[str]) -> str:
     """What the picture says, for those who do not see it."""
     first = {name: _first(points) for name, points in shown.items()}
     found = {name: since for name, since in first.items() if since}
     if not found:
         return f"No attack exposes anybody at any time, from release {releases[0]} to release {releases[-1]}."
-    ends = {name: shown[name][-1].people for name in found}
-    said = [f"{name} exposes {ends[name]:,} people at the end, the first {since}" for name, since in found.items()]
+    said = [_of_one(name, shown[name]) if name in alone else _of_all(name, shown[name]) for name in found]
     return "; ".join(said) + "."
+
+
+def _of_one(name: str, points: tuple[Point, ...]) -> str:
+    """An attack on single releases: where it is worst, as its finding says."""
+    worst = max(points, key=lambda point: point.people)
+    return f"{name} exposes {worst.people:,} people in release {worst.release}, the most in any"
+
+
+def _of_all(name: str, points: tuple[Point, ...]) -> str:
+    return f"{name} exposes {points[-1].people:,} people at the end, the first {_first(points)}"
 
 
 def _first(points: tuple[Point, ...]) -> str:

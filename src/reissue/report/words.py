@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from reissue.attacks.findings import Findings, Status
+from reissue.attacks.findings import FIRST, Findings, Status
+from reissue.errors import Why
 from reissue.utility import Utility
 from reissue.words import plural
 
-__all__ = ["compared", "costs", "figures", "title"]
+__all__ = ["compared", "costs", "figures", "price", "title"]
 
 
 def title(findings: Findings) -> str:
@@ -22,20 +23,28 @@ def figures(findings: Findings) -> list[tuple[str, str]]:
     exposing, not_run = findings.of(Status.EXPOSED), findings.of(Status.NOT_RUN)
     if len(findings):
         ended = [f"{len(exposing)} of {len(findings) - len(not_run)} expose people"]
-        ended += [f"{len(not_run)} not run"] if not_run else []
+        lacking = sum(one.why != Why.DOES_NOT_APPLY for one in not_run)
+        ended += [f"{lacking} could not be run"] if lacking else []
         shown.append(("Attacks", ", ".join(ended)))
     certain = max((int(one.details.get("sure", 0)) for one in findings), default=0)
-    sure = [one.worst for one in findings if one.worst is not None and (one.measure or "").startswith("posterior")]
+    sure = _surest(findings)
     if certain:
         shown.append(("Of whom a value is known for sure", "1 person" if certain == 1 else f"{certain:,} people"))
-    elif sure:
-        shown.append(("Surest link of a person to a value", f"{max(sure):.0%}"))
+    elif sure is not None:
+        shown.append(("Surest link of a person to a value", f"{sure:.0%}"))
     if findings.releases:
         rows = sum(one.rows for one in findings.releases)
         shown.append(("Read", f"{plural(len(findings.releases), 'release')}, {plural(rows, 'row')}"))
         smallest = min(one.smallest for one in findings.releases)
         shown.append(("Smallest group in any release", plural(smallest, "row")))
     return shown
+
+
+def _surest(findings: Findings) -> float | None:
+    """How surely anybody is linked to a value: by the attack that is the verdict, or else by any that says so."""
+    said = [one for one in findings if one.worst is not None and (one.measure or "").startswith("posterior")]
+    said = [one for one in said if one.attack == FIRST] or said
+    return max((one.worst or 0.0 for one in said), default=None)
 
 
 def costs(some: Mapping[str, Sequence[Utility]]) -> list[str]:
@@ -53,6 +62,20 @@ def costs(some: Mapping[str, Sequence[Utility]]) -> list[str]:
         said += f"; {plural(lost, 'row')} left out" if lost else "; no row left out"
         lines.append(f"{said}, {plural(added, 'counterfeit')} added." if added else f"{said}.")
     return lines
+
+
+def price(some: Mapping[str, Sequence[Utility]]) -> str:
+    """What the second way of publishing costs beside the first, in a sentence; nothing where there is one way only."""
+    if len(some) < 2:
+        return ""
+    (first, before), (second, after) = [(name, _mean([one.loss for one in some[name]])) for name in list(some)[:2]]
+    if not before or abs(after - before) < 0.005:
+        return f"{second} costs as much as {first}." if before else ""
+    ratio = max(after, before) / min(after, before) if after else 0.0
+    more = "more" if after > before else "less"
+    times = f", {ratio:.1f} times {'as much' if after > before else 'less'}" if ratio >= 1.05 else ""
+    lost = f"{after:.1%} of what the tables said is lost instead of {before:.1%}"
+    return f"{second} costs {more} than {first}: {lost}{times}."
 
 
 def compared(some: Mapping[str, Sequence[Utility]]) -> list[tuple[str, list[str]]]:

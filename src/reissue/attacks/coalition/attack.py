@@ -75,10 +75,14 @@ class Weakness:
     ),
     prevention=(
         (
-            "Publish with the method `providers` and the number of providers that may collude (`--method providers "
-            "--m 2`): the requirement then holds without the records of any m of them."
+            "Publish with the method `providers` and the number of providers that may collude: the requirement then "
+            "holds without the records of any so many of them."
         ),
         "A larger `k` helps too, but promises nothing.",
+    ),
+    command=(
+        "reissue anonymize data.csv --schema schema.toml --method providers --option m=2 --require k=5 "
+        "--out release.csv"
     ),
 )
 def coalition(series: Series, knowledge: Knowledge) -> Finding:
@@ -107,6 +111,7 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
         measure=MEASURE,
         worst=weakness.largest_m,
         limit=m,
+        at_least=True,
         details=details | {"by_release": [one[3].largest_m for one in found], "case": told},
     )
 

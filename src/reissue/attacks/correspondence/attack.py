@@ -39,10 +39,13 @@ attack(
     ),
     prevention=(
         (
-            "Make each release after the earlier ones with the method `correspondence` (`--method correspondence "
-            "--after ...`, or `reissue publish` with a ledger): it leaves everyone enough records, whenever they "
-            "came."
+            "Make each release after the earlier ones with the method `correspondence`, or through a ledger with it: "
+            "it leaves everyone enough records, whenever they arrived."
         ),
+    ),
+    command=(
+        "reissue anonymize february.csv --schema schema.toml --method correspondence --after january.csv --require k=5 "
+        "--out release.csv"
     ),
 )(FOLD)
 

@@ -67,6 +67,7 @@ def finding(numbers: Sequence[int], tally: Tally, limit: int, more: Mapping[str,
         measure=MEASURE,
         worst=worst.left,
         limit=limit,
+        at_least=True,
         details=details,
     )
 

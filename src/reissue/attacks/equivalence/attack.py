@@ -178,6 +178,7 @@ class _Found:
             measure="e: how few people are shown to have the same values as as many others",
             worst=minimum,
             limit=self.limit,
+            at_least=True,
             details=details,
         )
 

@@ -44,13 +44,21 @@ _RECORDS = 200
     ),
     prevention=(
         (
+            "Find the least protection that suffices: `reissue plan` publishes your waves in every sensible way, "
+            "attacks each and writes the policy that it recommends."
+        ),
+        (
             "Publish the series through a ledger: every release is judged by this attack together with all earlier "
             "ones, and refused if anybody could be linked to a value more surely than the policy's `limit`."
         ),
         (
-            "Keep people together: what leaks is regrouping. `invariance` (values that stay) shows the same values "
-            "with a person for ever; larger groups with more values leave more room in any method."
+            "Keep people together: what leaks is regrouping. `cohorts` (values that change) and `invariance` (values "
+            "that stay) do; larger groups with more values leave more room in any method."
         ),
+    ),
+    command=(
+        "reissue plan wave1.csv wave2.csv --schema schema.toml --write\n"
+        "reissue publish next.csv --ledger series.ledger --schema schema.toml --out release.csv"
     ),
 )
 def joint(series: Series, knowledge: Knowledge) -> Finding:

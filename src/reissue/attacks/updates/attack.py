@@ -186,11 +186,12 @@ def _staying(series: Series) -> bool:
     ),
     prevention=(
         (
-            "Publish the series through a ledger with the method `distinct` (values change; `--risk` sets a limit) "
-            "or `invariance` (values stay): groups then show people values that go with their earlier ones."
+            "Publish the series through a ledger with the method `distinct` (values change) or `invariance` (values "
+            "stay): groups then show people values that go with their earlier ones."
         ),
         "Put a limit into the policy, `limits = { updates = 0.5 }`: a release that tells more is refused.",
     ),
+    command="reissue publish next.csv --ledger series.ledger --schema schema.toml --out release.csv",
 )
 def updates(series: Series, knowledge: Knowledge) -> Finding:
     """Find everybody's largest posterior in all releases together."""
