@@ -103,3 +103,17 @@ def test_requirements_lists_all(reissue: Reissue) -> None:
         for example in its["examples"]:
             assert example in text
             assert parse(example).parts()
+
+
+def test_the_commands_that_attacks_advise_are_commands_with_these_options() -> None:
+    from typer.main import get_command
+
+    from reissue.attacks import registered as attacks
+    from reissue.cli._app import load
+
+    commands = get_command(load()).commands  # type: ignore[attr-defined]
+    for its in attacks().values():
+        for line in its.command.splitlines():
+            name, *words = line.removeprefix("reissue ").split()
+            known = {option for parameter in commands[name].params for option in parameter.opts}
+            assert {word for word in words if word.startswith("--")} <= known, line

@@ -54,7 +54,7 @@ def test_where_nothing_could_be_tested_the_exit_code_is_3(reissue: Reissue) -> N
     one = reissue("attack", "r1.csv", "--schema", "paper.toml", "--only", "correspondence")
     assert one.code == 3
     assert "Not run: it compares releases" in one.out
-    assert "Nothing could be tested" in one.out
+    assert "Nothing shown: No attack could be run" in one.out
     assert reissue("attack", "r1.csv", "-s", "paper.toml", "--only", "correspondence", "--strict").code == 3
 
 
