@@ -19,16 +19,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Codes, Ints
-from reissue.algorithms.cohorts.boxes import extent_of
 from reissue.algorithms.cohorts.carrying import Arrival, arrive
 from reissue.algorithms.cohorts.companions import companions
 from reissue.algorithms.cohorts.founding import founded
-from reissue.algorithms.cohorts.joining import joined
 from reissue.algorithms.cohorts.lasting_share import earlier, later
 from reissue.algorithms.cohorts.letting_go import without_empty
 from reissue.algorithms.cohorts.refilling import refilled
 from reissue.algorithms.cohorts.slots import Departed, Memory, Slots
+from reissue.algorithms.extents import extent_of
 from reissue.algorithms.invariance.plan import FORM, form_of, near
+from reissue.algorithms.joining import joined
 from reissue.algorithms.registry import Job, Option, algorithm
 from reissue.counting.cells import Domain
 from reissue.errors import InputError, InternalError, NotMetError

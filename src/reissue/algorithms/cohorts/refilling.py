@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.algorithms.cohorts.boxes import Extent, extent_of
 from reissue.algorithms.cohorts.slots import Slots
+from reissue.algorithms.extents import Extent, extent_of
 from reissue.data.table import Table
 
 __all__ = ["refilled"]

@@ -7,23 +7,29 @@ greatest loss reduction is taken; children go on, and the pool goes on with that
 published as its box. Rows to spare are those at the end of a box that all others of its group would be better off
 without.
 
+Where a value's share is limited and the value is frequent, whole regions fail and are not split any further. So there
+small groups are made first that meet all but the limits of shares, and those that fail join near ones that have room
+(`algorithms.joining`); whichever of the two loses less is taken.
+
 All groups of a round are worked on at once, in flat arrays: O(rounds x attributes x rows). There are about as many
 rounds as all taxonomies together have levels (for a number: binary digits).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.algorithms.extents import Extent, extent_of
+from reissue.algorithms.joining import joined
 from reissue.algorithms.leaving_out import edges, surplus, without_outliers
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact, work_off
 from reissue.algorithms.registry import Job, algorithm
 from reissue.counting.cells import Counts
 from reissue.release.release import Draft
-from reissue.requirements import Requirement
+from reissue.requirements import All, KAnonymity, Requirement
 from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["pool"]
@@ -41,12 +47,36 @@ _LEAST_GAIN = 1e-9
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
     attributes = [_Attribute.of(taxonomy) for taxonomy in job.table.taxonomies]
-    return without_outliers(
-        job,
-        lambda some: work_off(some, lambda frontier: _advance(frontier, attributes, job.requirement)),
-        edges,
-        lambda: surplus(job),
-    )
+    return without_outliers(job, lambda some: _grouped(some, attributes), edges, lambda: surplus(job))
+
+
+def _grouped(job: Job, attributes: "list[_Attribute]") -> Draft:
+    """Top-down, or small groups that join: whichever loses less."""
+    split, easier = _top_down(job, attributes), _without_shares(job.requirement)
+    if easier is None:
+        return split
+    small = _top_down(replace(job, requirement=easier, progress=lambda _: None), attributes)
+    extent = _extent(job, small.groups)
+    group = joined(extent, small.groups, job.table.sensitive, job.table.domain, job.requirement)[small.groups]
+    other = replace(small, groups=np.unique(group, return_inverse=True)[1].astype(np.int32))
+    return min(split, other, key=lambda draft: _extent(job, draft.groups).total)
+
+
+def _top_down(job: Job, attributes: "list[_Attribute]") -> Draft:
+    return work_off(job, lambda frontier: _advance(frontier, attributes, job.requirement))
+
+
+def _extent(job: Job, groups: Codes) -> Extent:
+    return extent_of(job.table.taxonomies, job.table.codes).merged(groups, int(groups.max()) + 1)
+
+
+def _without_shares(requirement: Requirement) -> Requirement | None:
+    """What it asks beside limits of every value's share; None where there are none, or joining could break it."""
+    parts = requirement.parts()
+    others = [part for part in parts if part.share_limit is None or part.named_values]
+    if len(others) == len(parts) or not all(part.monotone for part in parts):
+        return None
+    return All((KAnonymity(_least(requirement)), *others))
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,6 +52,8 @@ _OWN = 0.65
 _FILLED = {"ineligible": "counterfeits"}
 _SIZES = ((5, 2), (5, 3), (8, 4), (12, 4), (20, 4), (35, 5), (60, 5), (100, 6))
 """Rows and values of a group, growing."""
+_SHARES = ((5, 0.8), (5, 0.73), (10, 0.8), (10, 0.73))
+"""Rows of a group, and the largest share of a value in it as a part of the limit."""
 
 
 def sensible(waves: Waves, limits: Limits | None = None) -> list[Setting]:
@@ -80,7 +82,7 @@ def sensible(waves: Waves, limits: Limits | None = None) -> list[Setting]:
 
 def _skewed(waves: Waves, limit: float) -> list[Setting]:
     """Where one value is so frequent that equal shares cost too much: no value above a share below the limit."""
-    asked = [(k, round(part * limit, 2)) for k, part in ((5, 0.8), (10, 0.8), (10, 0.7), (20, 0.7))]
+    asked = [(k, round(part * limit, 2)) for k, part in _SHARES]
     fits = waves.largest_share > 1 / 3
     return [
         Setting("pool", f"k={k} & confidence={share:g}")

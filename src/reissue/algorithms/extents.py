@@ -1,4 +1,4 @@
-"""What cohorts and groups would look like: their boxes, and what is lost when these grow."""
+"""Sets of rows by what would be published of them: their boxes, and what is lost when these grow."""
 
 from dataclasses import dataclass
 
@@ -21,6 +21,11 @@ class Extent:
     people: Ints
     lost: Floats
     """Set to what each of its people loses: the mean over quasi-identifiers."""
+
+    @property
+    def total(self) -> float:
+        """What all people lose together."""
+        return float(self.lost @ self.people)
 
     def pick(self, sets: Ints) -> "Extent":
         """Some of them, in the given order."""
