@@ -37,7 +37,7 @@ class Extent:
         whole = _loss(self.taxonomies, lo, hi) * (self.people + other.people)
         return whole - self.lost * self.people - other.lost * other.people
 
-    def merged(self, label: Ints, labels: int) -> "Extent":
+    def merged(self, label: Codes | Ints, labels: int) -> "Extent":
         """Sets of the same label as one."""
         lo = np.full((len(self.lo), labels), np.iinfo(np.int32).max, np.int32)
         hi = np.full((len(self.lo), labels), -1, np.int32)

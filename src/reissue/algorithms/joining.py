@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats, Ints
+from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms.extents import Extent
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import NotMetError
@@ -45,7 +45,7 @@ class _Pairs:
     helps: Bools
 
 
-def joined(extent: Extent, of_row: Ints, value: Ints, domain: Domain, requirement: Requirement) -> Ints:
+def joined(extent: Extent, of_row: Codes | Ints, value: Codes | Ints, domain: Domain, requirement: Requirement) -> Ints:
     """Set to its group: `extent` is that of some sets of rows, `of_row` and `value` are each row's set and value."""
     groups = _Groups(extent, np.arange(len(extent.people)))
     while True:
