@@ -81,6 +81,8 @@ METHODS = (
     Method("invariance, m=5", "m-unique=5", "invariance", _FAKES, Waves.staying),
     Method("equivalence, m=5, e=3", "simple-l=5", "equivalence", {**_FAKES, "e": 3}, Waves.staying),
     Method("correspondence, k=10", "k=10", "correspondence", {}, Waves.growing),
+    Method("cohorts, k=5 & l=3", "k=5 & l=3", "cohorts"),
+    Method("cohorts, simple-l=4", "simple-l=4", "cohorts"),
 )
 
 

@@ -1,8 +1,9 @@
 """Everyone at once: our own protected series attacked, how far claims can be trusted, and what the attack takes.
 
-Three parts (`--only`): *attacked*, the demo's twelve months by every method, attacked by someone who knows everyone's
-group and by someone with a register; *calibration*, claims in tenths against how often they are right, for a synthetic
-hospital, Census with simulated lives and a real panel; *speed*, CPU seconds, memory and growth with the people.
+Parts (`--only`): *attacked*, the demo's twelve months by every method, attacked by someone who knows everyone's group
+and by someone with a register; *learnt*, the same with a prior that is learnt; *calibration*, claims in tenths against
+how often they are right, for a synthetic hospital, Census with simulated lives and a real panel; *speed*, CPU seconds,
+memory and growth with the people.
 """
 
 import argparse
@@ -145,6 +146,23 @@ def exposed(found: Finding) -> str:
     return f"{found.people:,}, {found.details['right'] or 0:,}, {found.details['sure']:,}"
 
 
+def learnt(bench: Bench) -> None:
+    """A row for each method: what learning who tends to have which value adds, groups known."""
+    print(
+        f"| method | right without learning | with it | above {LIMIT}, right | claims, and how often they are right |"
+    )
+    print("|---|---|---|---|---|", flush=True)
+    for method in bench.methods:
+        fit, releases = _protected(method, bench.waves("hospital"))
+        if not releases:
+            continue
+        found = attack(releases, fit.schema, only="definetti", knowledge=Knowledge(groups=True))["definetti"]
+        above, bins = found.details["above"], found.details["calibration"]
+        large = "; ".join(_bin(one) for one in bins if one["people"] >= MANY)
+        shares = f"{found.details['baseline']:.1%} | {found.details['accuracy']:.1%}"
+        print(f"| {method.label} | {shares} | {above['people']:,}, {above['right']:,} | {large} |", flush=True)
+
+
 # --- calibration -----------------------------------------------------------------------------------------------------
 
 
@@ -173,9 +191,11 @@ def _off(one: dict[str, Any]) -> bool:
 
 
 def _binned(bins: list[dict[str, Any]]) -> str:
-    return "; ".join(
-        f"{one['claim']:.2f} right {one['right']:.2f} ({one['people']:,}){' OFF' if _off(one) else ''}" for one in bins
-    )
+    return "; ".join(f"{_bin(one)}{' OFF' if _off(one) else ''}" for one in bins)
+
+
+def _bin(one: dict[str, Any]) -> str:
+    return f"{one['claim']:.2f} right {one['right']:.2f} ({one['people']:,})"
 
 
 # --- speed -----------------------------------------------------------------------------------------------------------
@@ -218,4 +238,4 @@ def _large(folder: Path, people: int, releases: int) -> tuple[Waves, list[Releas
     return waves, protect(METHODS[0], waves)
 
 
-PARTS = {"attacked": attacked, "calibration": calibration, "speed": speed}
+PARTS = {"attacked": attacked, "learnt": learnt, "calibration": calibration, "speed": speed}

@@ -1,6 +1,8 @@
 """The deFinetti attack: what it learns across groups, and that it learns nothing where there is nothing."""
 
 import itertools
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import synth
 from reissue.attacks import Knowledge
-from reissue.attacks.definetti.attack import People, _coarse, _Pairs, people_of, sharpen
+from reissue.attacks.definetti.attack import NAME, People, _coarse, _Pairs, people_of, sharpen
 from reissue.attacks.findings import Status
 from reissue.data.table import Table
 from reissue.publishing.attack import attack
@@ -179,9 +182,44 @@ def test_nothing_is_learnt_from_a_series_where_nothing_goes_together() -> None:
     assert abs(found.details["accuracy"] - found.details["baseline"]) < 0.02
 
 
-def test_groups_made_by_value_are_left_to_the_papers_attack() -> None:
-    """What would be learnt across them is how they were made."""
-    frame = clinic(600).with_columns(id=pl.int_range(600))
-    made = anonymize_series([frame, frame], FOLLOWED, "m-unique=2", method="invariance", seed=0)
-    found = attack(made, FOLLOWED, only="definetti")["definetti"]
-    assert "above" not in found.details
+@pytest.mark.parametrize("releases", [1, 2])
+def test_groups_made_by_value_teach_what_goes_with_a_value_and_not_how_they_were_made(releases: int) -> None:
+    """Counterfeits are in them too: too few have a rare value for groups of three."""
+    found = []
+    for linked in (True, False):
+        frame = clinic(900, linked=linked).with_columns(id=pl.int_range(900))
+        frame = frame.filter((pl.col("ill") != "gout") | (pl.col("id") % 9 == 0))
+        made = anonymize_series(
+            [frame] * releases, FOLLOWED, "m-unique=4", method="invariance", ineligible="counterfeits", seed=0
+        )
+        assert made[0].draft.counterfeits is not None
+        found.append(attack(made, FOLLOWED, only=NAME, knowledge=Knowledge(groups=True))[NAME])
+    assert [one.status for one in found] == [Status.EXPOSED, Status.WITHSTOOD]
+    learnt, chance = (one.details for one in found)
+    assert learnt["baseline"] == pytest.approx(0.25, abs=0.08)  # without learning it is one in m
+    assert learnt["accuracy"] > 0.35
+    assert abs(chance["accuracy"] - chance["baseline"]) < 0.04
+
+
+def test_where_the_papers_way_is_right_more_often_that_is_what_is_reported() -> None:
+    frame = clinic(900).with_columns(id=pl.int_range(900))
+    made = anonymize_series([frame] * 2, FOLLOWED, "m-unique=3", method="invariance", seed=0)
+    assert made[0].draft.counterfeits is None
+    found = attack(made, FOLLOWED, only=NAME)[NAME]
+    assert found.details["accuracy"] > 0.45
+    assert "releases" in found.details
+
+
+def test_with_a_learnt_prior_claims_about_cohorts_are_right_as_often_as_they_say(tmp_path: Path) -> None:
+    """A synthetic hospital whose patients come, leave, return and change; slots carry on where somebody left."""
+    synth.updates().write_csv(tmp_path / "updates.csv")
+    schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path)
+    tables = list(synth.Population(seed=20, people=900, hospitals=4).months(5))
+    made = anonymize_series(tables, schema, "k=5 & l=3", method="cohorts", seed=0)
+    found = attack(made, schema, only=NAME)[NAME]
+    assert found.details["accuracy"] > found.details["baseline"] + found.details["error"]
+    large = [one for one in found.details["calibration"] if one["people"] >= 100]
+    assert len(large) >= 3
+    for one in large:
+        off = 0.05 + 2 * np.sqrt(one["claim"] * (1 - one["claim"]) / one["people"])
+        assert one["claim"] == pytest.approx(one["right"], abs=off), one

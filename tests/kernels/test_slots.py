@@ -1,11 +1,13 @@
 """The lemma of cohorts, against all worlds: slots that are published together are alike, whoever is in them."""
 
+from collections import Counter
 from itertools import product
 
 import numpy as np
 import pytest
 
 from reissue._arrays import Floats
+from reissue.attacks.definetti.series import arrivals_in
 from reissue.attacks.joint.beliefs import believe, occupied
 from reissue.kernels.everyone.observations import Observation, of_people
 from reissue.kernels.everyone.transitions import Model
@@ -109,3 +111,30 @@ def test_a_release_of_people_has_counterfeits_where_nobody_is_in_a_slot() -> Non
     assert people.person.tolist() == [5, 7]
     assert people.free.tolist() == [1]
     assert not len(people.occupant)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_known_of_those_who_take_a_slot_weighs_on_its_value_then(model: str) -> None:
+    """Against all worlds: founders by their prior, a newcomer by how much likelier the slot's value makes them."""
+    steps, rng = MODELS[model], np.random.default_rng(3)
+    inside = [[10, 11, 12], [10, -1, 12], [10, 13, 12]]  # 13 takes the slot that 11 left
+    weights = rng.random((14, 3))
+    lives = list(product(range(3), repeat=3))
+    for seed in range(5):
+        shown = drawn(seed, steps, 3, 3, [3] * 3)
+        series = slots_of(shown, inside)
+        arrivals = arrivals_in(series, 14)
+        assert arrivals is not None
+        assert [one[:3].tolist() for one in arrivals] == [[10, 11, 12], [-1, -1, -1], [-1, 13, -1]]
+        solved = believe(series, Model(3, steps), prior=weights, arrivals=arrivals, sharpen=False, exact=True)
+        wanted = np.zeros((3, 3, 3))
+        for world in product(lives, repeat=3):
+            if all(Counter(life[time] for life in world) == Counter(shown[time]) for time in range(3)):
+                began = [weights[10 + slot, life[0]] for slot, life in enumerate(world)]
+                moved = [steps[life[0], life[1]] * steps[life[1], life[2]] for life in world]
+                weight = np.prod([*began, *moved, weights[13, world[1][2]]])
+                for slot, time in product(range(3), range(3)):
+                    wanted[slot, time, world[slot][time]] += weight
+        wanted /= wanted.sum(axis=2, keepdims=True)
+        for time, (layer, chance) in enumerate(zip(solved.layers, solved.chance, strict=True)):
+            assert chance == pytest.approx(wanted[layer.person[layer.row], time, layer.value], abs=1e-9)

@@ -14,18 +14,20 @@ link is counted anew.
 Accuracy is cross-validated: the link that judges a group was learnt from other groups. The baseline are random worlds:
 guessing everyone's most frequent value in the group. O(pairs of person and value in the same group) a round.
 
-That is the paper's attack, on a release by itself. Where people can be followed through several releases, these are
-solved together instead (`series`).
+That is the paper's attack, on a release by itself. Where people can be followed through several releases, or a release
+holds counterfeits, it is the joint attack with a learnt prior instead (`series`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.attacks.cases import Case
 from reissue.attacks.definetti.case import tell
-from reissue.attacks.definetti.series import Learnt, guess_together
+from reissue.attacks.definetti.series import Learnt, guess_together, holds_counterfeits
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import attack
 from reissue.data.table import Table, to_polars
@@ -106,74 +108,66 @@ class Outcome:
     ),
 )
 def definetti(series: Series, knowledge: Knowledge) -> Finding:
-    """Guess everyone's value: all releases together where people can be followed, else each as the paper does."""
-    learnt = None if knowledge.population is not None else guess_together(series, knowledge)
-    return _by_release(series, knowledge) if learnt is None else _together(series, learnt)
+    """Guess everyone's value: all releases together where people can be followed, else each as the paper does.
+
+    The paper's way learns more boldly; where groups were made by value that may be right more often, so both are tried.
+    """
+    fakes = holds_counterfeits(series)
+    papers = knowledge.population is not None or (len(series) == 1 and not fakes)
+    learnt = None if papers else guess_together(series, knowledge)
+    if learnt is None:
+        return _by_release(series, knowledge)
+    found = [_together(series, learnt)]
+    if learnt.by_value and not fakes:
+        found.append(_by_release(series, knowledge))
+    return max(found, key=lambda one: one.worst or 0.0)
 
 
 def _together(series: Series, learnt: Learnt) -> Finding:
     """What learning adds to solving a series for everyone."""
-    limit = float(series.limits.get(NAME, learnt.baseline))
-    more = learnt.accuracy - learnt.baseline
-    exposed = more > 3 * learnt.error and learnt.accuracy > limit
-    above = learnt.above
-    return Finding(
-        NAME,
-        Status.EXPOSED if exposed else Status.WITHSTOOD,
+    sentence = (
         f"Who learns across groups and solves all releases for everyone guesses {learnt.accuracy:.1%} of "
-        f"{learnt.people:,} people's values right; without learning it is {learnt.baseline:.1%}.",
-        tuple(series.numbers),
-        people=max(round(more * learnt.people), 0) if exposed else 0,
-        population=learnt.people,
-        measure="accuracy: the share of people whose value is guessed right",
-        worst=learnt.accuracy,
-        limit=limit,
-        details={
-            "accuracy": learnt.accuracy,
-            "baseline": learnt.baseline,
-            "error": learnt.error,
-            "above": above,
-            "case": learnt.case(limit),
-        },
+        f"{learnt.people:,} people's values right; without learning it is {learnt.baseline:.1%}."
     )
+    return _finding(series, learnt, sentence, {"above": learnt.above, "calibration": learnt.calibration}, learnt.case)
 
 
 def _by_release(series: Series, knowledge: Knowledge) -> Finding:
     """Guess everyone's value in every release, and report the release where that works best."""
     outcomes = [sharpen(_people(release, series, knowledge)) for release in series.releases]
     worst = max(outcomes, key=lambda outcome: outcome.accuracy - outcome.baseline)
-    limit = float(series.limits.get(NAME, worst.baseline))
-    exposed = worst.better and worst.accuracy > limit
-    more = round((worst.accuracy - worst.baseline) * worst.people)
-    told = (
+    accuracy, baseline = [one.accuracy for one in outcomes], [one.baseline for one in outcomes]
+    sentence = (
         f"Who learns across groups guesses {worst.accuracy:.1%} of {worst.people:,} people's values right (± "
         f"{worst.error:.1%}); the groups' own histograms allow {worst.baseline:.1%}."
     )
+    each = [{"accuracy": one, "baseline": other} for one, other in zip(accuracy, baseline, strict=True)]
+
+    def case(limit: float) -> Case:
+        return tell(series.numbers, accuracy, baseline, outcomes.index(worst), limit, worst.people)
+
+    return _finding(series, worst, sentence, {"folds": _FOLDS, "releases": each}, case)
+
+
+def _finding(
+    series: Series, found: Outcome | Learnt, sentence: str, more: dict[str, Any], case: Callable[[float], Case]
+) -> Finding:
+    """Exposed where learning is better than guessing without it, beyond chance, and above the limit."""
+    limit = float(series.limits.get(NAME, found.baseline))
+    exposed = found.better and found.accuracy > limit
+    people = max(round((found.accuracy - found.baseline) * found.people), 0)
+    same = {"accuracy": found.accuracy, "baseline": found.baseline, "error": found.error}
     return Finding(
         NAME,
         Status.EXPOSED if exposed else Status.WITHSTOOD,
-        told,
+        sentence,
         tuple(series.numbers),
-        people=max(more, 0) if exposed else 0,
-        population=worst.people,
+        people=people if exposed else 0,
+        population=found.people,
         measure="accuracy: the share of people whose value is guessed right",
-        worst=worst.accuracy,
+        worst=found.accuracy,
         limit=limit,
-        details={
-            "accuracy": worst.accuracy,
-            "baseline": worst.baseline,
-            "error": worst.error,
-            "folds": _FOLDS,
-            "releases": [{"accuracy": one.accuracy, "baseline": one.baseline} for one in outcomes],
-            "case": tell(
-                series.numbers,
-                [one.accuracy for one in outcomes],
-                [one.baseline for one in outcomes],
-                outcomes.index(worst),
-                limit,
-                worst.people,
-            ),
-        },
+        details={**same, **more, "case": case(limit)},
     )
 
 

@@ -2,8 +2,12 @@
 
 Kifer's attack learns across the groups of one release who tends to have which value. A reader of a series learns it
 from all of them, from when people came and how long they stayed too, and solves for everyone with it: the joint attack
-with another prior than "as common as it is published". A few rounds: learn, solve a little, learn again. Where groups
-were made by value it is not done, for what would be learnt there is how groups were made.
+with another prior than "as common as it is published". A few rounds: learn, solve a little, learn again.
+
+Counterfeits are what they are to the joint attack: members whom nobody knows, or slots that live on. Where a method put
+people into groups for the value that was needed there, how common a value is there says how groups were made, not who
+has it. What holds there too is how much likelier people with these features have a value than anybody (Bayes: the
+features are as likely as they are among those who have the value), so the learnt prior is divided by what is common.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,18 +18,20 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.cases import Case, case, percent
 from reissue.attacks.joint.base_rates import base_rates, expecting, made_by_value
-from reissue.attacks.joint.beliefs import Beliefs, Claims, believe
+from reissue.attacks.joint.beliefs import Beliefs, Claims, believe, occupied
+from reissue.attacks.joint.calibration import tenths
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.update_model import Seen, update_model
+from reissue.errors import CannotRunError
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, scale
-from reissue.kernels.everyone.learned_prior import first_posterior, learn_prior
-from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.everyone.learned_prior import common_values, first_posterior, learn_prior
+from reissue.kernels.everyone.observations import Observation, of_people
 from reissue.kernels.everyone.transitions import Model
 from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
-__all__ = ["Learnt", "features_of", "folds_of", "guess_together"]
+__all__ = ["Learnt", "arrivals_in", "features_of", "folds_of", "guess_together", "holds_counterfeits"]
 
 _ROUNDS = 3
 """More of them make claims too sure where groups are few."""
@@ -50,6 +56,8 @@ class Learnt:
     before: Claims
     after: Claims
     truth: Sequence[Ints]
+    by_value: bool
+    """Whether groups were made by value."""
 
     @property
     def everyone(self) -> Bools:
@@ -76,6 +84,17 @@ class Learnt:
         """The standard error of the difference: only people of whom one guess is right and the other is not matter."""
         one, other = _right(self.before, self.truth), _right(self.after, self.truth)
         return float(np.sqrt(max(int((one != other)[self.everyone].sum()), 1)) / max(self.people, 1))
+
+    @property
+    def better(self) -> bool:
+        """Whether learning makes guesses better, beyond chance (one in a thousand)."""
+        return self.accuracy - self.baseline > 3 * self.error
+
+    @property
+    def calibration(self) -> list[dict[str, float]]:
+        """For claims in tenths: people, mean claim, share that is right."""
+        some = self.everyone
+        return tenths(self.after.chance[some], _right(self.after, self.truth)[some])
 
     @property
     def above(self) -> dict[str, int]:
@@ -105,25 +124,34 @@ class Learnt:
         return case(steps, picture)
 
 
+def holds_counterfeits(series: Series) -> bool:
+    """Whether some record of our own releases is nobody's."""
+    return any(one.source is not None and one.source.draft.counterfeits is not None for one in series.releases)
+
+
 def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
-    """Guess everyone's value in a series; None where people cannot be followed, or groups were made by value."""
-    if len(series) < 2 or any(one.source is None or one.source.table.ids is None for one in series.releases):
+    """Guess everyone's value in a series; None where people cannot be followed or the truth is not known."""
+    if any(one.source is None or (len(series) > 1 and one.source.table.ids is None) for one in series.releases):
         return None
     crowd = see(series, knowledge)
     truth = [one for one in crowd.truth if one is not None]
-    tables = [one.table for one in crowd.sightings if one.table is not None]
-    if len(truth) < len(series) or len(tables) < len(series) or made_by_value(crowd.observations):
+    if len(truth) < len(series) or any(one.table is None for one in crowd.sightings):
         return None
     if sum(seen.ways for seen in crowd.observations) > _WAYS:
-        return None
+        if not holds_counterfeits(series):
+            return None
+        raise CannotRunError(
+            f"people fit {crowd.fits:.0f} groups of a release on average: too many to learn from all of them.",
+            too_large=True,
+        )
     rates = base_rates(crowd.observations, crowd.values)
     seen = expecting(crowd.observations, rates)
     model = update_model(series.schema, Seen(seen, crowd.names, crowd.truth, rates)).model
-    prior = np.tile(rates, (crowd.people, 1))
-    first = believe(seen, model, prior=prior)
+    first = believe(seen, model, prior=np.tile(rates, (crowd.people, 1)))
     knowledge.progress(1 / 3)
-    last = _learning(crowd, seen, model, first, prior, knowledge.progress)
-    return Learnt(Claims.of(first, crowd.people), Claims.of(last, crowd.people), truth)
+    last = _learning(crowd, seen, model, first, rates, knowledge.progress)
+    before, after = (Claims.of(occupied(one, seen), crowd.people) for one in (first, last))
+    return Learnt(before, after, truth, made_by_value(seen))
 
 
 def _learning(
@@ -131,20 +159,28 @@ def _learning(
     seen: Sequence[Observation],
     model: Model,
     beliefs: Beliefs,
-    prior: Floats,
+    rates: Floats,
     progress: Callable[[float], None],
 ) -> Beliefs:
     """Learn from what was solved, and solve again."""
-    features, folds = features_of(crowd), folds_of(crowd.observations, crowd.people)
+    features, folds = features_of(crowd), folds_of([of_people(one) for one in seen], crowd.people)
+    slots, arrivals = _slots_in(seen), arrivals_in(seen, crowd.people)
+    chosen = _chosen_by_value(seen, arrivals, crowd.people)
+    prior = np.tile(rates, (crowd.people, 1))
+    prior[chosen] = 1.0
     messages, start = beliefs.messages, beliefs.scaled.multipliers
     for turn in range(_ROUNDS):
-        chains = Chains.of(beliefs.layers, model, prior)
+        chains = Chains.of(beliefs.layers, model, prior, arrivals=arrivals)
         if turn:
             scaled = scale(chains, Scaling(sweeps=_SWEEPS), start)
             start, messages = scaled.multipliers, tuple(messages_of(chains, scaled))
-        prior = learn_prior(features, first_posterior(chains, messages), folds)
+        found = first_posterior(chains, messages)
+        found[slots] = 0.0
+        prior = learn_prior(features, found, folds)
+        prior[chosen] /= common_values(found)
+        prior[slots] = rates
         progress((1 + (turn + 1) / _ROUNDS) / 3)
-    return believe(seen, model, prior=prior, start=start)
+    return believe(seen, model, prior=prior, start=start, arrivals=arrivals, sharpen=arrivals is None)
 
 
 def features_of(crowd: Crowd) -> list[Ints]:
@@ -153,7 +189,8 @@ def features_of(crowd: Crowd) -> list[Ints]:
     quasi = {name: np.full(crowd.people, -1, np.int64) for name in names}
     arrival, stay = np.full(crowd.people, -1, np.int64), np.zeros(crowd.people, np.int64)
     for place in range(len(crowd.sightings) - 1, -1, -1):
-        table, rows = crowd.sightings[place].table, crowd.of_row[place]
+        table = crowd.sightings[place].table
+        rows = crowd.of_row[place] if crowd.sightings[place].occupant is None else crowd.inside[place]
         arrival[rows] = place
         stay[rows] += 1
         if table is not None:
@@ -180,6 +217,36 @@ def folds_of(observations: Sequence[Observation], people: int) -> Ints:
         first[seen.person[::-1]] = starts[place] + seen.group[::-1]
     mixed = np.random.default_rng(0).permutation(int(starts[-1]) + 1)
     return np.asarray(mixed[first] % _FOLDS)
+
+
+def _slots_in(series: Sequence[Observation]) -> Ints:
+    """The persons that are slots, not people."""
+    return np.unique(np.concatenate([seen.person[: len(seen.occupant)] for seen in series]))
+
+
+def arrivals_in(series: Sequence[Observation], people: int) -> list[Ints] | None:
+    """Release and slot to who is new in it, -1 nobody; None where persons are people."""
+    if not any(len(seen.occupant) for seen in series):
+        return None
+    made, known = [], np.zeros(people, np.bool_)
+    for seen in series:
+        new = (seen.occupant >= 0) & ~known[seen.occupant]
+        arrived = np.full(people, -1, np.int64)
+        arrived[seen.person[new]] = seen.occupant[new]
+        known[seen.occupant[new]] = True
+        made.append(arrived)
+    return made
+
+
+def _chosen_by_value(series: Sequence[Observation], arrivals: Sequence[Ints] | None, people: int) -> Ints:
+    """Who was put into a group, or into a slot that was there before, for the value that was needed there."""
+    if made_by_value(series):
+        return np.arange(people)
+    chosen, there = [np.empty(0, np.int64)], np.zeros(people, np.bool_)
+    for seen, arrived in zip(series, arrivals or (), strict=bool(arrivals)):
+        chosen.append(arrived[there & (arrived >= 0)])
+        there[seen.person] = True
+    return np.concatenate(chosen)
 
 
 def _right(claims: Claims, truth: Sequence[Ints]) -> Bools:

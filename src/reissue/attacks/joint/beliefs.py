@@ -100,24 +100,30 @@ def believe(
     prior: Floats | None = None,
     times: Sequence[int] | None = None,
     start: Sequence[Floats | None] | None = None,
+    arrivals: Sequence[Ints] | None = None,
     exact: bool = False,
+    sharpen: bool = True,
     how: Scaling | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
-    """Solve a series for everyone at once."""
+    """Solve a series for everyone at once.
+
+    Without `sharpen` small groups keep their counts in expectation only. That is right where the same people, of whom
+    different things are known, are together in every release: exact messages would count what is known once a release.
+    """
     thin = not exact and _thin(series)
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     progress(0.1)
     how = how or (_LOOSE if thin else Scaling())
-    chains = Chains.of(narrowed.layers, model, prior, times)
+    chains = Chains.of(narrowed.layers, model, prior, times, arrivals)
     scaled = scale(chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
     messages = messages_of(chains, scaled)
-    if thin:
-        chance, said, solved = posterior(chains, messages), messages, Solved([], [])
+    if thin or not sharpen:
+        chance, said = posterior(chains, messages), messages
     else:
         given, later = scaled.multipliers, lambda done: progress(0.6 + 0.3 * done)
         chance, said = sharpened(chains, messages, multipliers=given, progress=later)
-        solved = solve_small(chains, model, times, most=_ALL if exact else MOST)
+    solved = Solved([], []) if thin else solve_small(chains, model, times, most=_ALL if exact else MOST)
     progress(1.0)
     _replace(chance, solved)
     return Beliefs(

@@ -59,25 +59,44 @@ class Chains:
     links: tuple[Links, ...]
     prior: Floats | None = None
     """People x values: what a person's first value may be; None: all alike."""
+    arrivals: Sequence[Ints] | None = None
+    """Release and slot to who is new in it, -1 nobody, where persons are slots; None: persons are people."""
 
     @classmethod
     def of(
-        cls, layers: Sequence[Layer], model: Model, prior: Floats | None = None, times: Sequence[int] | None = None
+        cls,
+        layers: Sequence[Layer],
+        model: Model,
+        prior: Floats | None = None,
+        times: Sequence[int] | None = None,
+        arrivals: Sequence[Ints] | None = None,
     ) -> "Chains":
         """Link the layers."""
-        return cls(tuple(layers), tuple(link(layers, model, times)), prior)
+        return cls(tuple(layers), tuple(link(layers, model, times)), prior, arrivals)
 
     def offsets(self) -> Ints:
         """Layer to its first entry over all layers."""
         return np.append(0, np.cumsum([layer.entries for layer in self.layers]))
 
-    def beginnings(self, place: int) -> Floats:
-        """Entry to its prior weight, 1 where it is no first presence."""
+    def beginners(self, place: int) -> Ints:
+        """Row to who begins in this release, -1 nobody."""
         layer, links = self.layers[place], self.links[place]
+        began = np.ones(len(layer.person), np.bool_)
+        began[links.pairing.rows] = False
+        who = np.where(began, layer.person, -1)
+        if self.arrivals is not None:
+            arrived = self.arrivals[place][layer.person]
+            who = np.where(arrived >= 0, arrived, who)
+        return who
+
+    def beginnings(self, place: int) -> Floats:
+        """Entry to its prior weight, 1 where nobody begins."""
+        layer = self.layers[place]
         weights = np.ones(layer.entries)
         if self.prior is not None:
-            first = np.flatnonzero(links.first)
-            weights[first] = self.prior[layer.person[layer.row[first]], layer.value[first]]
+            who = self.beginners(place)[layer.row]
+            some = np.flatnonzero(who >= 0)
+            weights[some] = self.prior[who[some], layer.value[some]]
         return weights
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.kernels.everyone.iterative_scaling import Chains, both_ways
 
-__all__ = ["first_posterior", "learn_prior"]
+__all__ = ["common_values", "first_posterior", "learn_prior"]
 
 _SMOOTHING = 20.0
 """People's worth of what is common that is added to every cell."""
@@ -38,18 +38,16 @@ def first_posterior(chains: Chains, messages: Sequence[Floats]) -> Floats:
     made = np.zeros_like(chains.prior)
     before, later = both_ways(chains, messages)
     for place, layer in enumerate(chains.layers):
-        first = np.flatnonzero(chains.links[place].first)
-        weight = (before[place] * later[place] * messages[place])[first]
-        made[layer.person[layer.row[first]], layer.value[first]] = weight
+        who = chains.beginners(place)[layer.row]
+        some = np.flatnonzero(who >= 0)
+        made[who[some], layer.value[some]] = (before[place] * later[place] * messages[place])[some]
     total = made.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(made, total, out=np.zeros_like(made), where=total > 0))
 
 
 def learn_prior(features: Sequence[Ints], posterior: Floats, folds: Ints) -> Floats:
     """People x values: how likely each first value is, by features alone; as it is common where they say nothing."""
-    some = posterior.sum(axis=1) > 0
-    common = np.maximum(posterior.sum(axis=0) / max(float(some.sum()), 1.0), _RARE)
-    common /= common.sum()
+    some, common = posterior.sum(axis=1) > 0, common_values(posterior)
     prior = np.tile(common, (len(posterior), 1))
     for _ in range(_STEPS):
         now = _explained(prior, posterior)
@@ -59,6 +57,12 @@ def learn_prior(features: Sequence[Ints], posterior: Floats, folds: Ints) -> Flo
             break
         prior = best.prior
     return prior
+
+
+def common_values(posterior: Floats) -> Floats:
+    """Value to how often it is somebody's first one."""
+    common = np.maximum(posterior.sum(axis=0) / max(float((posterior.sum(axis=1) > 0).sum()), 1.0), _RARE)
+    return np.asarray(common / common.sum())
 
 
 def _explained(prior: Floats, posterior: Floats) -> float:

@@ -57,15 +57,32 @@ def solve_small(
     chains: Chains, model: Model, times: Sequence[int] | None = None, *, largest: int = _LARGEST, most: int = MOST
 ) -> Solved:
     """Solve every component that is small enough."""
-    when = list(range(len(chains.layers))) if times is None else list(times)
     solved = Solved([[] for _ in chains.layers], [[] for _ in chains.layers])
     if not most:
         return solved
-    room = [_room(layer) for layer in chains.layers]
+    given = _Given.of(chains, model, times)
     for axes in _components(chains.layers, largest, most):
-        _solve(axes, chains, room, model, when, solved)
+        _solve(axes, given, solved)
         solved.components += 1
     return solved
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What all components share."""
+
+    layers: tuple[Layer, ...]
+    beginnings: list[Floats]
+    """Release to the prior weight of each entry, 1 where nobody begins."""
+    room: list[Ints]
+    model: Model
+    when: Sequence[int]
+
+    @classmethod
+    def of(cls, chains: Chains, model: Model, times: Sequence[int] | None) -> "_Given":
+        places = range(len(chains.layers))
+        beginnings = [chains.beginnings(place) for place in places]
+        return cls(chains.layers, beginnings, [_room(layer) for layer in chains.layers], model, times or places)
 
 
 def _room(layer: Layer) -> Ints:
@@ -108,8 +125,13 @@ def _components(layers: Sequence[Layer], largest: int, most: int) -> Iterator[li
     chosen = np.flatnonzero(active & ~bad & (cost <= np.log(largest)))
     if len(chosen) > most:
         return
+    # Rows are sorted by component once: to look through all of them for each component would take their product.
+    orders = [np.argsort(label[layer.person], kind="stable") for layer in layers]
+    sorted_labels = [label[layer.person[order]] for layer, order in zip(layers, orders, strict=True)]
     for component in chosen:
-        axes = [_axes(layer, loose, label == component) for layer, loose in zip(layers, opened, strict=True)]
+        bounds = [np.searchsorted(one, [component, component + 1]) for one in sorted_labels]
+        rows = [order[low:high] for order, (low, high) in zip(orders, bounds, strict=True)]
+        axes = [_axes(*one) for one in zip(layers, opened, rows, strict=True)]
         if _table(axes) <= largest:
             yield axes
 
@@ -124,10 +146,10 @@ def _table(axes: list[list[_Axis]]) -> int:
     return most
 
 
-def _axes(layer: Layer, loose: Bools, inside: Bools) -> list[_Axis]:
+def _axes(layer: Layer, loose: Bools, rows: Ints) -> list[_Axis]:
     """Everyone of a component in a release, open or not: steps between releases matter for all."""
     made = []
-    for row in np.flatnonzero(inside[layer.person]):
+    for row in rows:
         low, high = layer.starts[row], layer.starts[row + 1]
         some = slice(*np.searchsorted(layer.triple_entry, [low, high]))
         entry, slot = layer.triple_entry[some], layer.triple_slot[some]
@@ -139,10 +161,9 @@ def _axes(layer: Layer, loose: Bools, inside: Bools) -> list[_Axis]:
     return made
 
 
-def _solve(
-    axes: list[list[_Axis]], chains: Chains, room: list[Ints], model: Model, when: list[int], solved: Solved
-) -> None:
+def _solve(axes: list[list[_Axis]], given: _Given, solved: Solved) -> None:
     """Forward and backward through the releases, and what every cell of every table weighs."""
+    layers, room, model = given.layers, given.room, given.model
     order: list[int] = sorted({axis.person for here in axes for axis in here})
     ahead: list[Floats] = []
     last: dict[int, tuple[int, _Axis]] = {}
@@ -152,16 +173,15 @@ def _solve(
         moved: dict[int, Floats] = {}
         for axis in here:
             at = order.index(axis.person)
+            step = given.beginnings[place][axis.entry][np.newaxis]
             if axis.person in last:
                 before, old = last[axis.person]
-                step = model.after(when[place] - when[before])[np.ix_(old.value, axis.value)]
-            else:
-                start = chains.beginnings(place)[axis.entry] if chains.prior is not None else np.ones(len(axis.entry))
-                step = start[np.newaxis]
+                gap = given.when[place] - given.when[before]
+                step = step * model.after(gap)[np.ix_(old.value, axis.value)]
             moved[at] = step
             table = _along(table, at, step)
             last[axis.person] = (place, axis)
-        table = table * _fits(here, order, chains.layers[place], room[place])
+        table = table * _fits(here, order, layers[place], room[place])
         table = table / max(float(table.max()), 1e-300)
         ahead.append(table)
         moves.append(moved)
@@ -173,7 +193,7 @@ def _solve(
     for place in range(len(axes) - 1, -1, -1):
         weight = ahead[place] * back
         _read(weight, axes[place], order, place, solved)
-        here_back = back * _fits(axes[place], order, chains.layers[place], room[place])
+        here_back = back * _fits(axes[place], order, layers[place], room[place])
         for at, step in moves[place].items():
             here_back = _along(here_back, at, step.T)
         back = here_back / max(float(here_back.max()), 1e-300)
