@@ -4,7 +4,7 @@ Three models, as Dankar et al. 2012 compare them, and their rule which to use:
 - Zayatz 1991: by Bayes, how likely a sample unique is a population unique, if classes of the population had the sizes
   of those in the sample (hypergeometric sampling).
 - Pitman (Hoshino 2001): the sampling formula of Ewens and Pitman, its two parameters by maximum likelihood. A person
-  is alone among N with probability G(t+1) G(t+a+N-1) / (G(t+a) G(t+N)).
+  is alone among N with probability G(t+1) G(t+a+N-1) / (G(t+a) G(t+N)), G the gamma function.
 - Slide negative binomial, SNB (Chen, Keller-McNulty 1998): class sizes are 1 + negative binomial. Its parameters make
   the expected numbers of classes with one and with two records what they are; the number of classes in the population
   is Shlosser's third estimate (Haas, Stokes 1998).
@@ -88,35 +88,42 @@ def _log_choose(of: Ints, some: int) -> Floats:
 
 
 def pitman(size: Ints, classes: Ints, fraction: float) -> float | None:
-    """By maximum likelihood; None where the likelihood has no maximum inside its bounds."""
-    from scipy.optimize import minimize
+    """By maximum likelihood; None where every class is one record, or there is only one class."""
     from scipy.special import gammaln
 
     sample, total = int(size @ classes), int(classes.sum())
     if total in {1, sample}:
         return None
+    alpha, theta = _likeliest(size, classes)
+    people = round(sample / fraction)
+    log_alone = gammaln(theta + 1) - gammaln(theta + alpha) + gammaln(theta + alpha + people - 1)
+    return float(people * np.exp(log_alone - gammaln(theta + people)))
+
+
+def _likeliest(size: Ints, classes: Ints) -> tuple[float, float]:
+    """The alpha from 0 to 1 and the theta above -alpha that make the classes likeliest.
+
+    A negative alpha would bound the number of classes. A small sample cannot tell that from few uniques, and then says
+    nobody is unique (it did so in simulations): alpha stays at 0, which errs on the side of too many.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import gammaln
+
+    sample, total = int(size @ classes), int(classes.sum())
+
+    def parameters(point: Floats) -> tuple[float, float]:
+        first, second = np.exp(np.clip(point, -18, 18))
+        return float(first / (1 + first)), float(second - first / (1 + first))
 
     def loss(point: Floats) -> float:
-        alpha, theta = _parameters(point)
+        alpha, theta = parameters(point)
         new = (total - 1) * np.log(alpha) + gammaln(theta / alpha + total) - gammaln(theta / alpha + 1)
         old = classes @ (gammaln(size - alpha) - gammaln(1 - alpha))
         return float(gammaln(theta + sample) - gammaln(theta + 1) - new - old) / sample
 
     starts = [(0.0, np.log(total)), (2.0, 0.0), (-2.0, np.log(total))]
     tries = [minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-13}) for start in starts]
-    best = min(tries, key=lambda one: one.fun)
-    alpha, theta = _parameters(best.x)
-    if not (best.success and 1e-4 < alpha < 1 - 1e-4 and np.isfinite(theta)):
-        return None
-    people = round(sample / fraction)
-    log_alone = gammaln(theta + 1) - gammaln(theta + alpha) + gammaln(theta + alpha + people - 1)
-    return float(people * np.exp(log_alone - gammaln(theta + people)))
-
-
-def _parameters(point: Floats) -> tuple[float, float]:
-    """An alpha between 0 and 1, theta above -alpha, from two numbers without bounds."""
-    alpha = float(np.clip(1 / (1 + np.exp(-point[0])), 1e-12, 1 - 1e-12))
-    return alpha, float(np.exp(min(point[1], 60.0))) - alpha
+    return parameters(min(tries, key=lambda one: float(one.fun)).x)
 
 
 # --- slide negative binomial -----------------------------------------------------------------------------------------
