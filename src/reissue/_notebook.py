@@ -44,9 +44,9 @@ def _chart(lines: Mapping[str, Sequence[tuple[int, int]]]) -> str:
         way = " ".join(f"{x:.0f},{y:.0f}" for x, y in places)
         drawn.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2"/>')
         names.append(f'<span style="color: {colour}">■</span> {escape(name)} ({points[-1][1]:,})')
-    told = f"People exposed after release {first} to {last}: {', '.join(names)}"
+    caption = f"People exposed after release {first} to {last}: {', '.join(names)}"
     picture = f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="How it grew">{"".join(drawn)}</svg>'
-    return f'<figure style="margin: .5em 0">{picture}<figcaption>{told}</figcaption></figure>'
+    return f'<figure style="margin: .5em 0">{picture}<figcaption>{caption}</figcaption></figure>'
 
 
 def _cell(text: str) -> str:

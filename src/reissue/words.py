@@ -1,4 +1,4 @@
-"""Words for people: plurals and numbers, and texts that came from outside, made harmless to show."""
+"""Words for people: plurals and numbers, and texts from outside, made harmless to show."""
 
 import unicodedata
 

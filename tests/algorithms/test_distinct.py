@@ -207,6 +207,21 @@ def test_memory_as_it_was_at_first_is_read(tmp_path: Path) -> None:
     assert found[0].draft.notes["risk"] == pytest.approx(found[1].draft.notes["risk"])
 
 
+@pytest.mark.parametrize("kind", ["nested", "branches"])
+def test_memory_that_calls_certainty_by_its_old_name_is_read(kind: str, tmp_path: Path) -> None:
+    plan = schema(kind, tmp_path)
+    frames = stream(3, read_updates(plan, VALUES))
+    options: dict[str, Any] = {"ineligible": "counterfeits", "risk": 1}
+    memory = publish(frames[:-1], plan, 2, [], **options)[-1].draft.memory
+    old = {**memory, "state": {name.replace("certainty", "told"): part for name, part in memory["state"].items()}}
+    assert old["state"].keys() != memory["state"].keys()
+    found = [
+        anonymize(frames[-1], plan, "m-unique=2", method="distinct", memory=one, seed=1, **options)
+        for one in (memory, old)
+    ]
+    assert found[0].frame.equals(found[1].frame)
+
+
 def test_values_that_change_the_model_are_refused_where_the_past_cannot_be_looked_at_anew(tmp_path: Path) -> None:
     plan = schema("branches", tmp_path)
     frame = pl.DataFrame({"id": range(6), "q": range(6), "r": list("xyzxyz"), "s": VALUES})

@@ -37,7 +37,7 @@ def test_all_groups_can_be_made_again(seed: int) -> None:
         for number, shape in enumerate(stays.shapes.tolist()):
             there, before = members.get(shape, set()), ever[shapes.tolist().index(shape)]
             assert newest.there[number] == (shape in members)
-            assert newest.came[number] == len(there - before)
+            assert newest.arrived[number] == len(there - before)
             before |= there
         assert stays.releases == release
     groups = stays.groups()

@@ -43,7 +43,7 @@ def test_who_came_later() -> None:
     case = sound(finding)
     assert (finding.worst, finding.details["worst_target"]["arrived"]) == (2, 2)
     assert [(bar["label"], bar["size"], bar["left"]) for bar in case["picture"]["bars"]] == [("release 2", 6, 2)]
-    assert "is in release 2, came after release 1" in case["steps"][0]
+    assert "is in release 2, arrived after release 1" in case["steps"][0]
     assert case["steps"][2:] == [
         (
             "The person's record stays in all later releases, always with the same value, and is none that release 1 "

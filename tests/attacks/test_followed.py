@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reissue._arrays import Floats, Ints
 from reissue.kernels.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.kernels.tracking.belief_tracker import BeliefTracker
-from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, PersonTracker, View, begun, read_tracker
+from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, KnownPast, PersonTracker, begun, read_tracker
 from reissue.kernels.tracking.trajectories import Trajectories
 from reissue.kernels.tracking.trajectory_tracker import TrajectoryTracker
 from reissue.schema import Schema
@@ -42,13 +42,13 @@ def places_of(shares: Floats) -> ValueDistributions:
 
 def whole(table: Ints, shown: ValueDistributions, model: UpdateModel) -> dict[int, tuple[float, int]]:
     """Person to its largest posterior, and what is certain or impossible, of all releases at once."""
-    told = {}
+    certainty = {}
     for block in presence_blocks(PresenceHistory.of(table), shown, model):
         left = (block.posterior > 0).sum(axis=2)
         for number, row in enumerate(block.rows.tolist()):
             flags = CERTAIN * bool((left[number] == 1).any()) + IMPOSSIBLE * bool((left[number] == 0).any())
-            told[row] = (float(block.posterior[number].max()), flags)
-    return told
+            certainty[row] = (float(block.posterior[number].max()), flags)
+    return certainty
 
 
 def carried(first: Any, table: Ints, shown: ValueDistributions, model: UpdateModel) -> PersonTracker:
@@ -59,11 +59,11 @@ def carried(first: Any, table: Ints, shown: ValueDistributions, model: UpdateMod
         there = np.random.default_rng(release).permutation(np.flatnonzero(table[:, release] >= 0))
         kept, at = past.shown.joined(shown)
         where = at[table[there, release]]
-        view: View = past.look(people[there], release)
+        view: KnownPast = past.look(people[there], release)
         judged = past.judged(view, where, kept.places, model)
         expected = whole(table[there, : release + 1], shown, model)
         assert judged.largest == pytest.approx([expected[row][0] for row in range(len(there))], abs=1e-9)
-        assert judged.told.tolist() == [expected[row][1] for row in range(len(there))]
+        assert judged.certainty.tolist() == [expected[row][1] for row in range(len(there))]
         past = read_tracker(past.after(people[there], release, where, kept, judged, model).arrays())
     return past
 
@@ -86,9 +86,9 @@ def test_followed_tell_what_whole_histories_tell(seed: int, kind: str, releases:
     past = carried(sort.none(), table, shown, model)
     there = np.flatnonzero((table >= 0).any(axis=1))
     expected = whole(table[there], shown, model)
-    largest, told = past.everyone
+    largest, certainty = past.everyone
     assert sorted(largest) == pytest.approx(sorted(one for one, _ in expected.values()), abs=1e-9)
-    assert sorted(told.tolist()) == sorted(flags for _, flags in expected.values())
+    assert sorted(certainty.tolist()) == sorted(flags for _, flags in expected.values())
 
 
 @pytest.mark.parametrize("sort", [BeliefTracker, TrajectoryTracker])

@@ -70,7 +70,7 @@ def test_people_who_fit_several_groups_have_no_presence() -> None:
     assert risk is not None
     assert risk.register is not None
     assert risk.register.presence is None
-    assert "not told" in str(risk.sentences)
+    assert "not known" in str(risk.sentences)
 
 
 def test_a_register_that_lacks_people_is_refused() -> None:

@@ -55,7 +55,7 @@ def pictures() -> dict[str, str]:
         ),
         "correspondence-b.svg": picture(
             "B: who came later, looked for in release 2",
-            "Alice: UK, lawyer, came after release 1",
+            "Alice: UK, lawyer, arrived after release 1",
             [Group("Europe, lawyer", europe)],
             [Group("UK, professional", uk, cracked=[2], target=True), Group("France, professional", france)],
             "Release 1's 3 flu records must be somewhere; France holds 2. One of the UK's is old: not Alice's.",

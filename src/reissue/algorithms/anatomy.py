@@ -6,7 +6,7 @@ definition 2 calls that l-diversity. It can be done exactly if no value has more
 The paper's algorithm takes a row of each of the l largest values, again and again, and then places the residue. Buckets
 of the same kind come out at once: with the n rows sorted by value (values in random order, rows of a value too), row i
 goes to bucket i mod G, G = floor(n/l). Rows of one value are at most G and stand together, so no two of them meet; each
-bucket gets floor(n/G) rows or one more, at least l. Nothing depends on where a row stood in the table.
+bucket gets floor(n/G) rows or one more, at least l. Nothing depends on where a row was in the table.
 
 Where the requirement asks for more, l rises as long as the table allows it; then buckets are united, those whose
 numbers agree mod G' < G, which spreads every value evenly over the unions. The smallest buckets that meet the

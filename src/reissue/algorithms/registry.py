@@ -33,7 +33,7 @@ class Job:
     options: Mapping[str, Any] = field(default_factory=dict)
     """The method's own options, by name; all of them, with defaults filled in."""
     progress: Callable[[float], None] = _silent
-    """Told the share of the work that is done, from 0 to 1."""
+    """Called with the share of the work that is done, from 0 to 1."""
     memory: Mapping[str, Any] = field(default_factory=dict)
     """What the method remembered after the release before; empty for a first release."""
     people: Ints | None = None

@@ -142,7 +142,7 @@ class Findings:
     releases: tuple[Attacked, ...] = ()
     """What was attacked."""
     timeline: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
-    """How it came to that, by attack; only if asked for."""
+    """How the risk grew, by attack; only if asked for."""
     assumptions: tuple[str, ...] = ()
     """What was taken for granted because nobody said it, in whole sentences."""
 
@@ -193,8 +193,8 @@ class Findings:
             "timeline": {name: [asdict(point) for point in points] for name, points in self.timeline.items()},
             "assumed": list(self.assumptions),
         }
-        told = {"verdict": str(self.verdict), "findings": [finding.as_dict() for finding in self.findings]}
-        return told | {key: value for key, value in more.items() if value}
+        content = {"verdict": str(self.verdict), "findings": [finding.as_dict() for finding in self.findings]}
+        return content | {key: value for key, value in more.items() if value}
 
     def to_json(self) -> str:
         """The same as text."""

@@ -41,7 +41,7 @@ class Fold(Generic[Seen, State]):
     explain: Callable[[State, Finding, Series, Knowledge], Finding] = _as_found
     """A finding with the case that it tells; the series has all releases if the fold `looks_back`."""
     looks_back: bool = False
-    """Whether a case is told from earlier releases too; else from the state alone."""
+    """Whether a case is explained from earlier releases too; else from the state alone."""
     state: type[State] | None = None
     """What a ledger keeps of it: a frozen dataclass with a VERSION."""
     judges_each: bool = True

@@ -18,7 +18,7 @@ def run_attack(
 ) -> Finding:
     """Run an attack on the releases that the adversary holds.
 
-    `early` is told what the attack finds after each of them, by its place from 0, where judging costs little.
+    `early` is called with what the attack finds after each of them, by its place from 0, where judging costs little.
     """
     if not len(series):
         raise InputError("There is nothing to attack: give one release or more.")

@@ -34,7 +34,7 @@ def attack(
             "--schema",
             "-s",
             metavar="FILE.toml",
-            help="The schema file. Without one it is guessed from the tables, and you are told what was assumed.",
+            help="The schema file. Without one it is guessed from the tables, and what was assumed is shown.",
         ),
     ] = None,
     sensitive: Annotated[

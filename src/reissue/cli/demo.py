@@ -90,7 +90,7 @@ def _show_cost(story: "Story") -> None:
     three = [story.one.cost, story.two.cost, cost_of(story.apart)]
     rows = [
         [
-            "people whose disease is told too surely",
+            "people whose disease can be named too surely",
             _exposed(story.one.findings["joint"]),
             _exposed(story.two.findings["joint"]),
             _exposed(story.apart_found),

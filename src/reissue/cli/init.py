@@ -94,8 +94,8 @@ def _show(made: "Beginning", out: Path, *, answered: bool) -> None:
     if answered:
         _render.say("The policy at its end follows from your answers; `reissue publish` goes by it.")
     else:
-        told = () if made.plan is None else made.plan.sentences
-        _render.say(*(line for line in made.advice if line not in told))
+        shown = () if made.plan is None else made.plan.sentences
+        _render.say(*(line for line in made.advice if line not in shown))
 
 
 def _policy(given: list[str], *, ask: bool) -> str:

@@ -1,10 +1,10 @@
 """The history graph of a bucket, and the cuts and equivalence attacks in it (paper 000, section VI).
 
 A node for each release in which the bucket changed, an end node for "still there", and for every record an edge from
-the release where it came to the one where it was gone. An attack is an integer potential X on the nodes: the records
-of an edge count X(gone) - X(came) times, for or against, and all of them together must cancel. It shows two sets of e
-people to have the same values, 2e being the sum of |X(gone) - X(came)| over records. So an attack costs at least the
-minimum cut between any two nodes that it tells apart (theorem 2).
+the release where it arrived to the one where it was gone. An attack is an integer potential X on the nodes: the records
+of an edge count X(gone) - X(arrived) times, for or against, and all of them together must cancel. It shows two sets of
+e people to have the same values, 2e being the sum of |X(gone) - X(arrived)| over records. So an attack costs at least
+the minimum cut between any two nodes that it tells apart (theorem 2).
 
 **What must be looked at.** Potentials with X(new) = X(end) are those of the release before, with the same cost and the
 same balance. So only cuts, or attacks, that tell the new node from the end are new: `cut` and `attack`.
@@ -43,25 +43,25 @@ _FAILED = 4
 
 @dataclass(frozen=True)
 class History:
-    """One bucket's releases: how many records came at one node and were gone at another."""
+    """One bucket's releases: how many records arrived at one node and were gone at another."""
 
     edges: Edges = field(default_factory=dict)
-    """(node where they came, node where they were gone) to the number of records."""
+    """(node where they arrived, node where they were gone) to the number of records."""
     nodes: Mapping[int, int] = field(default_factory=dict)
     """Release to its node, where that is not `OLD`; contracted releases share one."""
 
-    def step(self, release: int, left: Mapping[int, int], came: int) -> "History":
+    def step(self, release: int, left: Mapping[int, int], arrived: int) -> "History":
         """The history after a release: `left` says how many left, by the release in which they had come."""
         edges = defaultdict(int, self.edges)
         for since, number in left.items():
             node = self.nodes.get(since, OLD)
             edges[node, END] -= number
             edges[node, release] += number
-        edges[release, END] += came
+        edges[release, END] += arrived
         return History({ends: number for ends, number in edges.items() if number}, {**self.nodes, release: release})
 
     def raised(self, release: int, more: int) -> "History":
-        """With more records that came in this release."""
+        """With more records that arrived in this release."""
         return self.step(release, {}, more)
 
     @property
@@ -114,8 +114,8 @@ class History:
             merged = merged.then(classes)
         if not thorough and not merged.labels:
             return self
-        # A release's node matters only while somebody who came there may still leave.
-        alive = {came for came, gone in merged.edges if gone == END} - {OLD}
+        # A release's node matters only while somebody who arrived there may still leave.
+        alive = {arrived for arrived, gone in merged.edges if gone == END} - {OLD}
         nodes = {release: merged.label(node) for release, node in self.nodes.items()}
         return History(merged.edges, {release: node for release, node in nodes.items() if node in alive})
 
@@ -140,8 +140,8 @@ def _relabel(edges: Edges, classes: Iterable[Iterable[int]]) -> _Merged:
     """One node for each class, its smallest; edges inside a class are gone. The end node keeps its name."""
     labels = {node: min(members) for members in map(set, classes) for node in members}
     merged: dict[tuple[int, int], int] = defaultdict(int)
-    for (came, gone), number in edges.items():
-        a, b = labels.get(came, came), labels.get(gone, gone)
+    for (arrived, gone), number in edges.items():
+        a, b = labels.get(arrived, arrived), labels.get(gone, gone)
         if a != b:
             merged[a, b] += number
     return _Merged(merged, labels)
@@ -155,8 +155,8 @@ def _lasting(edges: Edges) -> Edges:
 def _between(edges: Edges) -> dict[tuple[int, int], int]:
     """The records between any two nodes, in whatever direction; the smaller node comes first."""
     weight: dict[tuple[int, int], int] = defaultdict(int)
-    for (came, gone), number in edges.items():
-        weight[(came, gone) if came < gone else (gone, came)] += number
+    for (arrived, gone), number in edges.items():
+        weight[(arrived, gone) if arrived < gone else (gone, arrived)] += number
     return weight
 
 
@@ -208,8 +208,8 @@ def _tied(edges: Edges, limit: int) -> list[set[int]]:
         return []
     place = {node: number for number, node in enumerate(names)}
     between = np.zeros((len(names), len(names)), np.int64)
-    for (came, gone), number in edges.items():
-        between[place[came], place[gone]] = number
+    for (arrived, gone), number in edges.items():
+        between[place[arrived], place[gone]] = number
     classes = tied_nodes(between, limit)
     return [{names[node] for node in np.flatnonzero(classes == one)} for one in range(int(classes.max(initial=-1)) + 1)]
 
@@ -217,7 +217,7 @@ def _tied(edges: Edges, limit: int) -> list[set[int]]:
 def attacks(edges: Edges, limit: int) -> dict[tuple[int, int], int]:
     """For each edge the least |W.S| below `limit` of a balanced attack that crosses it; 1 where the solver gave up."""
     merged = _relabel(edges, _uncrossed(edges, limit))
-    ends = {(came, gone): (merged.label(came), merged.label(gone)) for came, gone in edges}
+    ends = {(arrived, gone): (merged.label(arrived), merged.label(gone)) for arrived, gone in edges}
     costs = {pair: _cheapest(merged.edges, *pair, limit) for pair in set(ends.values()) if pair[0] != pair[1]}
     return {edge: costs[pair] or 0 for edge, pair in ends.items() if costs.get(pair)}
 
@@ -253,8 +253,8 @@ def _connected(edges: Edges, limit: int, *, balanced: bool) -> list[set[int]]:
     names = sorted(_nodes(edges))
     place = {node: number for number, node in enumerate(names)}
     ahead = np.zeros((len(names), len(names)), np.int64)
-    for (came, gone), number in edges.items():
-        ahead[place[came], place[gone]] = number
+    for (arrived, gone), number in edges.items():
+        ahead[place[arrived], place[gone]] = number
     firm = _paths(ahead + ahead.T) >= limit
     if balanced:
         firm |= 2 * _paths(ahead) >= limit
@@ -280,15 +280,15 @@ def _opposite(edges: Edges, new: int, end: int, limit: int) -> int | None:
 
 
 def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
-    """Minimize the sum of weight |X(gone) - X(came)| over balanced integer potentials with X(new) > X(end) = 0."""
+    """Minimize the sum of weight |X(gone) - X(arrived)| over balanced integer potentials with X(new) > X(end) = 0."""
     names = sorted(_nodes(edges))
     place = {node: number for number, node in enumerate(names)}
-    came, gone = (np.array([place[ends[side]] for ends in edges], np.int64) for side in (0, 1))
+    arrived, gone = (np.array([place[ends[side]] for ends in edges], np.int64) for side in (0, 1))
     weight = np.array(list(edges.values()), np.int64)
     count, links = len(names), len(weight)
     drops = np.zeros((links, count))
     drops[np.arange(links), gone] += 1
-    drops[np.arange(links), came] -= 1
+    drops[np.arange(links), arrived] -= 1
     # Within a connected component an attack below the limit moves no potential further than that from its first node.
     low, high = np.full(count, 1.0 - limit), np.full(count, limit - 1.0)
     for part in _components(edges):
@@ -313,13 +313,13 @@ def _cheapest(edges: Edges, new: int, end: int, limit: int) -> int | None:
         found = solve(options={"presolve": False})
     if found.status == 2:
         return None
-    return _recheck(found.x, weight, came, gone, limit) if found.status == 0 else 1
+    return _recheck(found.x, weight, arrived, gone, limit) if found.status == 0 else 1
 
 
-def _recheck(solution: object, weight: Ints, came: Ints, gone: Ints, limit: int) -> int | None:
+def _recheck(solution: object, weight: Ints, arrived: Ints, gone: Ints, limit: int) -> int | None:
     """The solution's cost in whole numbers; 1 if the rounded solution is none."""
-    potential = np.rint(np.asarray(solution)[: max(int(came.max()), int(gone.max())) + 1]).astype(np.int64)
-    drop = potential[gone] - potential[came]
+    potential = np.rint(np.asarray(solution)[: max(int(arrived.max()), int(gone.max())) + 1]).astype(np.int64)
+    drop = potential[gone] - potential[arrived]
     if int((weight * drop).sum()) != 0:
         return 1
     cost = int((weight * np.abs(drop)).sum())

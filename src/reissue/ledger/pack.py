@@ -1,7 +1,7 @@
 """What a ledger keeps, as bytes and back: schemas with the files they name, tables, memories, and who stands where.
 
 Nothing here holds an identifier (people are pseudonyms before they come here) or a quasi-identifier of a person beyond
-what was published: who stands in which group is kept apart from the values of the group.
+what was published: who is in which group is kept apart from the values of the group.
 """
 
 import io
@@ -158,7 +158,7 @@ def unpack_state(content: bytes, kind: type | None = None) -> Any:
 
 
 def pack_standing(release: Release) -> bytes:
-    """Who stands in which group, and the groups' values in an order of their own: what attacks over a series need."""
+    """Who is in which group, and the groups' values in an order of their own: what attacks over a series need."""
     draft, table = release.draft, release.table
     kept = np.flatnonzero(draft.groups >= 0)
     groups, person = draft.groups[kept], table.frame[table.schema.identifier or ""].gather(kept)

@@ -18,7 +18,7 @@ class PersonIndex:
     """All people by now."""
 
     people: Ints
-    """Their numbers, in the order in which they came."""
+    """Their numbers, in the order in which they arrived."""
     order: Codes
     """The places of all of them, sorted by number."""
     here: Codes

@@ -37,7 +37,7 @@ class Knowledge:
     """The sensitive value sets that nobody should be linked to; every value by default."""
 
     progress: Callable[[float], None] = field(default=lambda _: None, compare=False, repr=False)
-    """Not knowledge but patience: told how far a long attack is, from 0 to 1."""
+    """Not knowledge but patience: called with how far a long attack is, from 0 to 1."""
 
     def __post_init__(self) -> None:
         if self.holds is not None and (not self.holds or min(self.holds) < 1 or len(set(self.holds)) < len(self.holds)):

@@ -1,4 +1,4 @@
-"""Who stands in which published group: what an adversary reads off a release and a table of everyone's QI values.
+"""Who is in which published group: what an adversary reads off a release and a table of everyone's QI values.
 
 A *class* is all people with the same exact quasi-identifiers. For each class and group the adversary needs n_ig, how
 many of the class stand in the group. The holder knows it. Whoever has only the release and the external table finds

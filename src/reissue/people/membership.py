@@ -1,4 +1,4 @@
-"""Who stands in which group of which release, over a whole series, and what the groups show.
+"""Who is in which group of which release, over a whole series, and what the groups show.
 
 Known membership is what attacks over a series start from: the adversary knows who was in the data, and finds the group
 by the quasi-identifiers. Read from our own releases; from files that kept the identifier column (a holder's private
@@ -237,7 +237,7 @@ def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, p
         return _with_strangers(_matched(release, members), release), values
     if identifier is None or identifier not in release.main.columns:
         raise CannotRunError(
-            "it starts from who stands in which group: give our own releases, files that kept the identifier column, "
+            "it starts from who is in which group: give our own releases, files that kept the identifier column, "
             "or a table of people for each release (`Knowledge(members=...)`).",
             needs=["members"],
         )

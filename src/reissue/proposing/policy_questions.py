@@ -70,11 +70,11 @@ class Proposal:
         if not unminded:
             return []
         names = " and ".join(unminded)
-        return [f"# The method does not care for {names}: expect refusals where such an attack succeeds or cannot run."]
+        return [f"# The method ignores {names}: expect refusals where such an attack finds somebody or cannot run."]
 
 
 def propose_policy(answers: Mapping[str, bool]) -> Proposal:
-    """The method that suits best. What it does not care for is left to an attack that must be withstood.
+    """The method that suits best. What it ignores is left to an attack that must be withstood.
 
     Whatever the answers are, one of the attacks compares releases. Methods for one release alone (`mask`) are not
     proposed for a series; `providers` is, with an attack that then refuses what leaks.

@@ -19,7 +19,7 @@ __all__ = ["empty_somewhere", "frequent_values", "without_copies"]
 _ROWS = 20_000
 """So many rows are enough to see it."""
 _COLUMNS = 60
-_TOLD = 0.99
+_NEARLY_ALL = 0.99
 """The share of rows whose value the other column must tell."""
 _SAME = 0.9999
 """The rank correlation from which two numbers are one."""
@@ -76,7 +76,7 @@ def _tells(frame: pl.DataFrame, one: str, other: str) -> bool:
     if pair["a"].n_unique() > pair.height / _OFTEN or _largest(pair["b"]) > _DULL * pair.height:
         return False
     most = pair.group_by("a", "b").len().group_by("a").agg(pl.col("len").max())
-    return int(most["len"].sum()) >= _TOLD * pair.height
+    return int(most["len"].sum()) >= _NEARLY_ALL * pair.height
 
 
 def _largest(column: pl.Series) -> int:
@@ -110,8 +110,8 @@ def frequent_values(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) ->
         if guess.role == Role.SENSITIVE and columns:
             share = max(_largest(column) / len(column) for column in columns)
             most = int(1 / share + 1e-9)
-            told = f"simple-l={most} is the most that releases can meet" if most > 1 else "no simple-l can be met"
+            limit = f"simple-l={most} is the most that releases can meet" if most > 1 else "no simple-l can be met"
             values = plural(min(column.n_unique() for column in columns), "value")
-            guess = replace(guess, why=f"{guess.why}; {values}, the most frequent has {share:.0%}: {told}")  # noqa: PLW2901
+            guess = replace(guess, why=f"{guess.why}; {values}, the most frequent has {share:.0%}: {limit}")  # noqa: PLW2901
         made.append(guess)
     return tuple(made)

@@ -35,7 +35,8 @@ def attack(
     Without a schema one is guessed from them, and `assumptions` of the findings tells what was taken for granted.
     `only` names the attacks to run (all by default), `exact` asks for the slower exact way of those that have one,
     `limits` sets an attack's limit, by its name, where the schema's policy does not. With `timeline` the attacks are
-    run for the first releases too, to show how the risk grew. `progress` is told the share of the work that is done.
+    run for the first releases too, to show how the risk grew. `progress` is called with the share of the work
+    that is done.
     """
     names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
     chosen = [find(name) for name in names]

@@ -41,8 +41,8 @@ __all__ = ["GateResult", "gate_attacks", "held_together", "kept_state", "run_gat
 
 GATE = FIRST
 """The attack on which the verdict rests."""
-_TOLD = 2_000_000
-"""Series of so many records at most are read again where an attack succeeds, to tell the case."""
+_ROWS_FOR_A_CASE = 2_000_000
+"""Series of so many records at most are read again where an attack exposes somebody, to explain the case."""
 _TWICE = 50
 """So many people's posteriors are looked at twice, in series of"""
 _SHORT = 5
@@ -209,9 +209,9 @@ class _Candidate:
         return confirm_posteriors(histories, read_updates(schema, linked.names), largest[place])
 
     def _explained(self, name: str, fold: Fold[Any, Any], state: object, found: Finding, newest: Series) -> Finding:
-        """With the case, where the attack succeeds; earlier releases are read for it if they are not too large."""
+        """With the case, where somebody is exposed; earlier releases are read for it if they are not too large."""
         rows = self.release.table.rows + sum(int(one.content["rows"]) for one in self.earlier)
-        if found.status != Status.EXPOSED or (fold.looks_back and rows > _TOLD):
+        if found.status != Status.EXPOSED or (fold.looks_back and rows > _ROWS_FOR_A_CASE):
             return found
         return fold.explain(state, found, self._all(name, self.earlier) if fold.looks_back else newest, Knowledge())
 

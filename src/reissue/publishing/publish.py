@@ -30,7 +30,7 @@ __all__ = ["Publication", "publish", "publish_next"]
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """A release, and how it came about."""
+    """A release, and how it was made."""
 
     release: Release
     number: int

@@ -24,7 +24,7 @@ def histogram(picture: Mapping[str, Any]) -> dict[str, Any]:
             "y": up(count),
             "height": round(HEIGHT - _BOTTOM - up(count), 1),
             "above": limit is not None and (low + high) / 2 > limit,
-            "told": f"{low:.3g} to {high:.3g}: {count:,}",
+            "title": f"{low:.3g} to {high:.3g}: {count:,}",
         }
         for low, high, count in zip(edges, edges[1:], counts, strict=False)
     ]
@@ -67,7 +67,7 @@ def bars(picture: Mapping[str, Any]) -> dict[str, Any]:
             "y": up(value),
             "height": round(HEIGHT - _BOTTOM - up(value), 1),
             "series": number,
-            "told": f"{labels[place]}, {name}: {value:.3g}",
+            "title": f"{labels[place]}, {name}: {value:.3g}",
         }
         for number, (name, values) in enumerate(series.items())
         for place, value in enumerate(values)

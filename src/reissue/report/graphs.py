@@ -40,7 +40,7 @@ def paths(picture: Mapping[str, Any]) -> dict[str, Any]:
         "heads": heads,
         "node_width": _NODE,
         "node_height": _TALL,
-        "sentence": _told(picture["columns"]),
+        "sentence": _sentence(picture["columns"]),
     }
 
 
@@ -62,7 +62,7 @@ def sure(share: float) -> str:
     return f"{share:.0%}" if share in {0, 1} or 0.005 <= share < 0.995 else "<1%" if share < 0.5 else ">99%"
 
 
-def _told(columns: Sequence[Mapping[str, Any]]) -> str:
+def _sentence(columns: Sequence[Mapping[str, Any]]) -> str:
     said = []
     for column in columns:
         left = [node for node in column["nodes"] if node["posterior"] > 0]

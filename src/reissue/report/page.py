@@ -121,9 +121,9 @@ def _calibration(tenths: Sequence[Mapping[str, float]]) -> dict[str, Any] | None
         return None
     labels = [f"{one['from']:.1f}" for one in tenths]
     series = {"claimed": [one["claim"] for one in tenths], "right": [one["right"] for one in tenths]}
-    told = {"unit": "share of people", "across": "claims from", "limit": None}
+    axes = {"unit": "share of people", "across": "claims from", "limit": None}
     sentence = "Of people about whom a claim is so sure, how many guesses are right."
-    return drawing({"kind": "bars", "labels": labels, "series": series, "sentence": sentence, **told})
+    return drawing({"kind": "bars", "labels": labels, "series": series, "sentence": sentence, **axes})
 
 
 def _todo(sections: Sequence[_Section], refusal: "Report | None") -> list[str]:

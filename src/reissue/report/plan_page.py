@@ -65,7 +65,7 @@ def _point(
         "place": place,
         "hollow": one.setting.name not in frontier,
         "best": best is not None and one.setting.name == best.setting.name,
-        "told": f"{one.setting.name}: {one.verdict}, loss {one.loss or 0:.1%}, surest {one.risk or 0:.2f}",
+        "title": f"{one.setting.name}: {one.verdict}, loss {one.loss or 0:.1%}, surest {one.risk or 0:.2f}",
     }
 
 

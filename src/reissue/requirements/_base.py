@@ -144,7 +144,7 @@ class Requirement(ABC):
         return np.zeros(whole.total, np.bool_)
 
     def holds_between(self, subsets: Subsets) -> bool | None:
-        """Whether everything that a coalition can look at meets it; None if that cannot be told."""
+        """Whether everything that a coalition can look at meets it; None if that is not known."""
         if self.growing:
             return subsets.smallest(self.holds)
         sets = self.worst_sets(subsets.values, subsets.domain)

@@ -33,9 +33,9 @@ def check_attack(
     given, plan = (_invented(), None) if releases is None else (list(releases), schema)
     before = [_frames(one) for one in given]
     shares: list[float] = []
-    told = replace(known, progress=shares.append)
+    patient = replace(known, progress=shares.append)
     _check_registration(attack)
-    found = run(given, plan, only=name, knowledge=told)[name]
+    found = run(given, plan, only=name, knowledge=patient)[name]
     _check_finding(found, name, len(given))
     _check_silence(found, given)
     expect(run(given, plan, only=name, knowledge=known)[name] == found, "the same releases give the same finding")

@@ -6,7 +6,7 @@ their rows can be linked:
 - a published column that lasts (`link`, such as the slots of a panel): the shares of the linked rows;
 - nothing: only how often each value occurs in each release. Then any share between two bounds fits (Frechet), and the
   estimate is that of values which have nothing to do with each other. The bounds allow for counterfeits, for people who
-  left or came, and for those whom a release leaves out; how many people are in both tables is taken as known.
+  left or arrived, and for those whom a release leaves out; how many people are in both tables is taken as known.
 
 O(rows + values^2).
 """

@@ -99,7 +99,7 @@ def confirm_buckets(buckets: list[Bucket], limit: int) -> bool:
 def confirm_chains(history: ChainHistory, limit: int, rng: np.random.Generator) -> bool:
     """Whether some targets have enough records left, counted by the formula itself and not by chains.
 
-    A target is a point and an arrival time. Which groups hold it, and how many records came between two releases, is
+    A target is a point and an arrival time. Which groups hold it, and how many records arrived between two releases, is
     counted from the published groups.
     """
     releases, shown = history.releases, history.shown
@@ -113,7 +113,7 @@ def confirm_chains(history: ChainHistory, limit: int, rng: np.random.Generator) 
 
 
 def _left(history: ChainHistory, point: Ints, arrived: int) -> int:
-    """How many records are left for somebody at a point who came with a release; 0 if nobody can have."""
+    """How many records are left for somebody at a point who arrived with a release; 0 if nobody can have."""
     boxes = _boxes(history)
     around = np.flatnonzero(((boxes[0] <= point[:, None]) & (boxes[1] >= point[:, None])).all(axis=0))
     of_release = {int(history.release[group]): int(group) for group in around.tolist()}
@@ -124,14 +124,14 @@ def _left(history: ChainHistory, point: Ints, arrived: int) -> int:
         group = of_release[later]
         own = _inside(history, boxes, later, boxes[0][:, group], boxes[1][:, group])
         for earlier in range(arrived):
-            came = _came(history, boxes, earlier, later, group)
-            own = Counter({value: min(count, came[value]) for value, count in own.items()})
+            arrivals = _arrivals(history, boxes, earlier, later, group)
+            own = Counter({value: min(count, arrivals[value]) for value, count in own.items()})
         terms = dict(own) if terms is None else {value: min(count, own[value]) for value, count in terms.items()}
     return sum((terms or {}).values())
 
 
-def _came(history: ChainHistory, boxes: tuple[Ints, Ints], earlier: int, later: int, group: int) -> Counter[int]:
-    """How many records of each value came between two releases, on the join of their cuts around a group."""
+def _arrivals(history: ChainHistory, boxes: tuple[Ints, Ints], earlier: int, later: int, group: int) -> Counter[int]:
+    """How many records of each value arrived between two releases, on the join of their cuts around a group."""
     lo, hi = boxes[0][:, group].copy(), boxes[1][:, group].copy()
     mine = history.release == earlier
     for place in range(len(lo)):

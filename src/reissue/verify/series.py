@@ -1,7 +1,7 @@
 """What a whole series satisfies: m-unique, m-Distinct, m-Distinct* and its re-publication risk, by the definitions.
 
-Two independent answers: this shares no arithmetic with the method `distinct`. It reads who stood in which group, and
-goes through every pair of neighbouring groups that somebody stood in, set by set (Li and Zhou 2008, definitions 9,
+Two independent answers: this shares no arithmetic with the method `distinct`. It reads who was in which group, and
+goes through every pair of neighbouring groups that somebody was in, set by set (Li and Zhou 2008, definitions 9,
 14 and 15). Which sets are legal does not depend on who asks, so each pair is judged once. O(pairs x m^2).
 """
 
@@ -76,7 +76,7 @@ class SeriesCheck:
 def check_series(
     releases: Sequence[Any], schema: Schema, *, knowledge: Knowledge | None = None, delimiter: str = ","
 ) -> SeriesCheck:
-    """What a series satisfies, from who stood in which group: our own releases, or files that kept the identifier."""
+    """What a series satisfies, from who was in which group: our own releases, or files that kept the identifier."""
     series = Series.read(releases, schema, delimiter=delimiter)
     try:
         members = membership(series, knowledge or Knowledge())

@@ -1,8 +1,8 @@
 """What earlier releases hold against the next one, kept up to date while its cuts become finer.
 
 Two kinds of items matter. `Chained`: the chains of groups in earlier releases on which a target may already stand,
-with what is left of each value. `Arrived`: the records that came after one earlier release, known no finer than that
-release's cuts tell. Each item belongs to a *time*: the arrival of the chain, or the release after which records came.
+with what is left of each value. `Arrived`: the records that arrived after one earlier release, known no finer than that
+release's cuts tell. Each item belongs to a *time*: the arrival of the chain, or the release before it.
 Items are grouped by their *key*: the time, and their nodes on the join of the time's own cuts and the next release's.
 Every group of the next release belongs to one key of each time. Specializing a node of the next release changes keys
 only of times whose own cuts are finer than the node; for others the new groups keep their parent's key.
@@ -160,7 +160,7 @@ class Chained(_Keyed):
 
 
 class Arrived(_Keyed):
-    """The records that came after each earlier release."""
+    """The records that arrived after each earlier release."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Arrived(_Keyed):
         self._length = np.append(self._length, lengths)
 
     def counts(self, trial: Trial) -> Histogram:
-        """The records that came, by key of a trial and value; and for parts without a key one without records."""
+        """The records that arrived, by key of a trial and value; and for parts without a key one without records."""
         split = trial.split
         lengths = self._length[trial.stay]
         places = ranges(self.pool.starts(trial.stay), lengths)
@@ -206,7 +206,7 @@ class Arrived(_Keyed):
         """Split keys and keep their histograms."""
         number = super().commit(split)
         if self._recent is None or self._recent[0] is not split:
-            raise InternalError("Keys were split without counting what came.")
+            raise InternalError("Keys were split without counting what arrived.")
         _, held = self._recent
         filled = number >= 0
         self._keep(number[filled], held.lengths[filled], held)

@@ -190,10 +190,10 @@ def refusal(history: History, table: Table, least: int) -> NotMetError | None:
     if history.past is not None:
         for past in replayed(history.past, table.schema, table.codings):
             if (low := _lowest(past, least)) is not None:
-                return NotMetError(_told(past.releases, total, *low, least))
+                return NotMetError(_binding(past.releases, total, *low, least))
     whole = add_release(past, _tops(table, table.sensitive), table.schema, table.codings)
     low = _lowest(whole, least)
-    return None if low is None else NotMetError(_told(total, total, *low, least))
+    return None if low is None else NotMetError(_binding(total, total, *low, least))
 
 
 def _lowest(past: ChainHistory, least: int) -> tuple[int, int] | None:
@@ -205,7 +205,7 @@ def _lowest(past: ChainHistory, least: int) -> tuple[int, int] | None:
     return first, int(left[arrived == first].min())
 
 
-def _told(last: int, total: int, arrived: int, left: int, least: int) -> str:
+def _binding(last: int, total: int, arrived: int, left: int, least: int) -> str:
     """Which release binds, in words; releases count from 1, arrival times from 0."""
     lacking = f"{left:,} of {least:,} records"
     if last < total:
@@ -214,7 +214,7 @@ def _told(last: int, total: int, arrived: int, left: int, least: int) -> str:
             f"No next release can be safe: {together} only {lacking} to someone who arrived with release "
             f"{arrived + 1}. Release {last} binds. Start a new series, or ask for less."
         )
-    # The root takes nothing from those who were there before, so this is about those who came last.
+    # The root takes nothing from those who were there before, so this is about those who arrived last.
     return (
         f"No next release can be safe yet: even with everything generalized to the root, only {lacking} are left to "
         f"someone who arrived after release {last - 1}. Release {last - 1} binds. Wait until at least "

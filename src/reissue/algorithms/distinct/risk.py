@@ -25,7 +25,7 @@ from reissue.algorithms.registry import Job
 from reissue.errors import InputError, NotMetError
 from reissue.kernels.forward_backward import ValueDistributions
 from reissue.kernels.tracking.incremental import Distributions
-from reissue.kernels.tracking.person_tracker import BeliefTracker, Judged, PersonTracker, View, begun, read_tracker
+from reissue.kernels.tracking.person_tracker import BeliefTracker, Judged, KnownPast, PersonTracker, begun, read_tracker
 from reissue.updates import UpdateModel, mark_of
 
 __all__ = ["Exposed", "Outcome", "RiskLimit"]
@@ -96,7 +96,7 @@ class RiskLimit:
             "rows to be left out (`suppress`), or raise the limit."
         )
 
-    def _outcome(self, view: View, formed: Formed) -> "Outcome":
+    def _outcome(self, view: KnownPast, formed: Formed) -> "Outcome":
         """What is known of every row, this release too."""
         number, listed = multisets(formed.groups, formed.values)
         shown, at = self.past.shown.joined(even(listed))
@@ -107,11 +107,11 @@ class RiskLimit:
     def _most(self) -> float:
         return (self.limit or 1.0) + _SLACK
 
-    def _largest(self, view: View) -> Callable[[Ints, Ints, ValueDistributions], Floats]:
+    def _largest(self, view: KnownPast) -> Callable[[Ints, Ints, ValueDistributions], Floats]:
         """What would be known of some people, who may repeat, at other places."""
 
         def largest(rows: Ints, at: Ints, shown: ValueDistributions) -> Floats:
-            some: View = self.past.picked(view, rows)
+            some: KnownPast = self.past.picked(view, rows)
             return self.past.judged(some, at, shown, self.model).largest
 
         return largest
@@ -166,7 +166,7 @@ def _again(job: Job, model: UpdateModel, m: int) -> PersonTracker:
     for release, column in enumerate(memory["trail"].T):
         there = np.flatnonzero(column >= 0)
         people, place = memory["trail_people"][there], at[column[there]]
-        view: View = past.look(people, release)
+        view: KnownPast = past.look(people, release)
         judged = past.judged(view, place, shown.places, model)
         past = past.after(people, release, place, shown, judged, model)
     return past

@@ -3,10 +3,10 @@
 Most buckets are large, and their whole past is one node (`OLD`): so many records leave each time that no cut or attack
 below the limit tells their releases apart. The others, small ones, have a history kept node by node. All of them lie in
 one table, so that a release costs a few passes over it however long the series is: with `left` records of a bucket gone
-and `came` new ones, the cut between the new release and the end is between
+and `arrived` new ones, the cut between the new release and the end is between
 
-    came + sum over nodes of min(gone now, still there)    (paths over one node each share no edge)
-    came + min(left, all that are still there)             (what leaves either end)
+    arrived + sum over nodes of min(gone now, still there)    (paths over one node each share no edge)
+    arrived + min(left, all that are still there)             (what leaves either end)
 
 and mostly both are the same. Only where they are not, or where nodes become one, is a bucket's own `History` made.
 """
@@ -35,11 +35,11 @@ class Graphs:
     """Cuts and attacks must reach it: 2(e - 1) + 1."""
     exact: bool
     edges: Ints = field(default_factory=lambda: np.empty((0, 4), np.int64))
-    """Bucket, node where records came, node where they were gone, how many; sorted. Buckets with one node have none."""
+    """Bucket, node where records arrived, node where they had gone, how many; sorted. Buckets of one node: none."""
     nodes: Ints = field(default_factory=lambda: np.empty((0, 3), np.int64))
     """Bucket, release and its node, if not `OLD`; sorted."""
     returned: set[int] = field(default_factory=set)
-    """Signatures of buckets somebody came back to: they have no history, and take in `limit` records at each change."""
+    """Signatures of buckets that somebody returned to: without history, they take in `limit` records at each change."""
     here: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """Records that each bucket had in the release before."""
     left: Ints = field(default_factory=lambda: np.empty(0, np.int64))
@@ -52,7 +52,7 @@ class Graphs:
     """By bucket, how many paths over one node each lead from the new release to the end."""
     _touched: set[int] = field(default_factory=set)
     _steps: dict[tuple[int, int], History] = field(default_factory=dict)
-    """Histories after this release, by bucket and number of records that came."""
+    """Histories after this release, by bucket and number of records that arrived."""
     _fine: set[int] = field(default_factory=set)
     """Buckets whose cut was found large enough; more records that come only raise it."""
 
@@ -86,27 +86,27 @@ class Graphs:
         stay = alive[self._find(alive, self.gone), 3] - self.gone[:, 2]
         np.add.at(self.parallel, self.gone[:, 0], np.minimum(self.gone[:, 2], stay))
 
-    def wanting(self, came: Ints, sizes: Ints) -> Iterator[tuple[int, int]]:
+    def wanting(self, arrived: Ints, sizes: Ints) -> Iterator[tuple[int, int]]:
         """The changed buckets whose cut is too small, and how many sets of their size the cut asks for."""
-        self._grow(len(came))
+        self._grow(len(arrived))
         stay = self.here - self.left
-        least, most = came + self.parallel, came + np.minimum(self.left, stay)
+        least, most = arrived + self.parallel, arrived + np.minimum(self.left, stay)
         back = list(self.returned)
-        least[back] = most[back] = came[back]
-        changed = ((came > 0) | (self.left > 0)) & (stay + came > 0)
+        least[back] = most[back] = arrived[back]
+        changed = ((arrived > 0) | (self.left > 0)) & (stay + arrived > 0)
         changed[list(self._touched)] = True  # all who are in it may have come back, and are neither of these
         for bucket in np.flatnonzero(changed & (least < self.limit)).tolist():
             if bucket in self._fine:
                 continue
             cut = int(least[bucket])
             if cut < most[bucket]:
-                cut = self._after(bucket, int(came[bucket])).cut(self.release, self.limit)
+                cut = self._after(bucket, int(arrived[bucket])).cut(self.release, self.limit)
             if cut < self.limit:
                 yield bucket, -(-(self.limit - cut) // int(sizes[bucket]))
             else:
                 self._fine.add(bucket)
 
-    def least(self, bucket: int, came: int, size: int, enough: int) -> int:
+    def least(self, bucket: int, arrived: int, size: int, enough: int) -> int:
         """No more than enough sets, and where it is allowed no more than it takes to leave no attack.
 
         Every release of a bucket has a multiple of `size` records, and so has what a cut counts for less what it counts
@@ -114,24 +114,24 @@ class Graphs:
         """
         if not self.exact or bucket in self.returned or self.limit <= size:
             return enough
-        after = self._after(bucket, came)
-        # As many came as left: both have the same values, which is an attack if they are few.
-        first = 1 if came == self.left[bucket] and 2 * came < self.limit else 0
+        after = self._after(bucket, arrived)
+        # As many arrived as left: both have the same values, which is an attack if they are few.
+        first = 1 if arrived == self.left[bucket] and 2 * arrived < self.limit else 0
         fewer = ((sets, after.raised(self.release, sets * size)) for sets in range(first, enough))
         return next((sets for sets, raised in fewer if raised.attack(self.release, self.limit) is None), enough)
 
-    def close(self, came: Ints) -> None:
-        """Make the step: so many records came to each bucket."""
-        self._grow(len(came))
-        changed = (came > 0) | (self.left > 0)
-        kept = self._kept(len(came))
+    def close(self, arrived: Ints) -> None:
+        """Make the step: so many records arrived to each bucket."""
+        self._grow(len(arrived))
+        changed = (arrived > 0) | (self.left > 0)
+        kept = self._kept(len(arrived))
         # As many leave at once as it takes for the past and this release to be one node.
         enough = (self.limit + 1) // 2 if self.exact else self.limit
         begun = changed & ~kept & (self.left < enough) & (self.here > 0)
         begun[list(self.returned)] = False
         self._begin(np.flatnonzero(begun))
         moved = np.flatnonzero(changed & (kept | begun))
-        self._step(moved, came)
+        self._step(moved, arrived)
         self._join(self.gone[self.gone[:, 2] >= enough])
         turn = moved[(self.release + moved) % _TURN == 0].tolist()
         histories = {bucket: self._history(bucket) for bucket in turn}
@@ -145,15 +145,15 @@ class Graphs:
         lost = np.stack([buckets, past, self.left[buckets]], axis=1)
         self.gone = np.vstack([self.gone, lost[lost[:, 2] > 0]])
 
-    def _step(self, buckets: Ints, came: Ints) -> None:
-        """What left goes from the end to the new node, what came from there to the end."""
+    def _step(self, buckets: Ints, arrived: Ints) -> None:
+        """What left goes from the end to the new node, what arrived from there to the end."""
         gone, now = self.gone, np.full(len(buckets), self.release)
         alive = np.flatnonzero(self.edges[:, 2] == END)
         number = self.edges[:, 3].copy()
         number[alive[self._find(self.edges[alive], gone)]] -= gone[:, 2]
         old = np.column_stack([self.edges[:, :3], number])
         left = np.column_stack([gone[:, :2], np.full(len(gone), self.release), gone[:, 2]])
-        new = np.stack([buckets, now, np.full(len(buckets), END), came[buckets]], axis=1)
+        new = np.stack([buckets, now, np.full(len(buckets), END), arrived[buckets]], axis=1)
         edges = np.vstack([old, left, new])
         self.edges = _sorted(edges[edges[:, 3] > 0])
         self.nodes = _sorted(np.vstack([self.nodes, np.stack([buckets, now, now], axis=1)]))
@@ -164,10 +164,10 @@ class Graphs:
         names = heavy[first, 1]
         now = np.stack([heavy[first, 0], np.full(len(first), self.release), names], axis=1)
         joined = _sorted(np.vstack([np.column_stack([heavy[:, :2], np.repeat(names, number)]), now]))
-        bucket, came, gone, count = self.edges.T
-        came, gone = (self._renamed(joined, bucket, node) for node in (came, gone))
-        span, apart = self.release + 2, came != gone
-        keys = self._keys(np.stack([bucket, came], axis=1)) * span + gone + 1
+        bucket, arrived, gone, count = self.edges.T
+        arrived, gone = (self._renamed(joined, bucket, node) for node in (arrived, gone))
+        span, apart = self.release + 2, arrived != gone
+        keys = self._keys(np.stack([bucket, arrived], axis=1)) * span + gone + 1
         keys, place = np.unique(keys[apart], return_inverse=True)
         total = np.bincount(place, count[apart], len(keys)).astype(np.int64)
         edges = np.stack([keys // span**2, keys // span % span - 1, keys % span - 1, total], axis=1)
@@ -203,16 +203,16 @@ class Graphs:
             counts = getattr(self, name)
             setattr(self, name, np.pad(counts, (0, total - len(counts))))
 
-    def _after(self, bucket: int, came: int) -> History:
+    def _after(self, bucket: int, arrived: int) -> History:
         """The history of a bucket after this release."""
-        if (bucket, came) not in self._steps:
+        if (bucket, arrived) not in self._steps:
             since = {when: number for _, when, number in _part(self.since, bucket)}
             before = self._history(bucket)
             if before.plain:
                 here, left = int(self.here[bucket]), int(self.left[bucket])
                 before, since = (History({(OLD, END): here}), {OLD: left}) if here else (History(), {})
-            self._steps[bucket, came] = before.step(self.release, since, came)
-        return self._steps[bucket, came]
+            self._steps[bucket, arrived] = before.step(self.release, since, arrived)
+        return self._steps[bucket, arrived]
 
     def _history(self, bucket: int) -> History:
         edges = {(a, b): number for _, a, b, number in _part(self.edges, bucket)}

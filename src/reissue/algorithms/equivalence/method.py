@@ -155,15 +155,15 @@ class _Work:
 
     def raise_cuts(self) -> None:
         """Draw further sets of new records for buckets whose cut is too small; ask before counterfeits are needed."""
-        signatures, came = self.situation.signatures, self._came()
+        signatures, arrivals = self.situation.signatures, self._arrivals()
         wanted = np.zeros_like(self.fresh)
-        asked = dict(self.graphs.wanting(came, signatures.sizes))
+        asked = dict(self.graphs.wanting(arrivals, signatures.sizes))
         for bucket, sets in asked.items():
             wanted[bucket] = sets * signatures.member[bucket]
         if not asked:
             return
         for bucket in np.flatnonzero(self.plan.lacking(wanted).any(axis=1)).tolist():
-            sets = self.graphs.least(bucket, int(came[bucket]), int(signatures.sizes[bucket]), asked[bucket])
+            sets = self.graphs.least(bucket, int(arrivals[bucket]), int(signatures.sizes[bucket]), asked[bucket])
             wanted[bucket] = sets * signatures.member[bucket]
         self.fresh += self.plan.draw(wanted)
 
@@ -171,14 +171,14 @@ class _Work:
         """Add sets of counterfeits where a cut, or an attack, is still too small; then write the histories."""
         signatures = self.plan.signatures
         self.fresh = np.pad(self.fresh, ((0, len(signatures.member) - len(self.fresh)), (0, 0)))
-        came = self._came()
-        for bucket, sets in list(self.graphs.wanting(came, signatures.sizes)):
-            needed = self.graphs.least(bucket, int(came[bucket]), int(signatures.sizes[bucket]), sets)
+        arrivals = self._arrivals()
+        for bucket, sets in list(self.graphs.wanting(arrivals, signatures.sizes)):
+            needed = self.graphs.least(bucket, int(arrivals[bucket]), int(signatures.sizes[bucket]), sets)
             self.fresh[bucket] += needed * signatures.member[bucket]
-        self.graphs.close(self._came())
+        self.graphs.close(self._arrivals())
 
-    def _came(self) -> Ints:
-        """How many records came to each bucket so far that were not in it before."""
+    def _arrivals(self) -> Ints:
+        """How many records arrived to each bucket so far that were not in it before."""
         return np.asarray((self.plan.drawn() + self.fresh).sum(axis=1))
 
     def draft(self) -> Draft:

@@ -28,7 +28,7 @@ class People:
     value: Codes
     """The sensitive value, as a number that lasts over the series."""
     since: Codes
-    """The release in which each of them came (came back)."""
+    """The release in which each of them arrived (arrived back)."""
 
     @classmethod
     def none(cls) -> "People":
@@ -67,7 +67,7 @@ class Recall:
     signature: Codes
     """Row to the signature it had, -1 for somebody new."""
     since: Codes
-    """Row to the release in which it came; for the returned and the new this one."""
+    """Row to the release in which it arrived; for the returned and the new this one."""
     returned: Bools
     """Row to whether it had left and is back."""
     order: Ints

@@ -97,22 +97,22 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
         return _of_one(series, found, knowledge.coalition)
     number, records, requirement, weakness = min(found, key=lambda one: (one[3].largest_m, -one[3].people))
     m = int(series.limits.get(NAME, 1 if knowledge.m is None else knowledge.m))
-    succeeded = weakness.largest_m < m
+    exposes = weakness.largest_m < m
     fewest, end = weakness.fewest if weakness.groups else None, _outcome(weakness, m)
-    told = tell(number, records, requirement, weakness.members, exposed, fewest, end, _known(weakness))
+    story = tell(number, records, requirement, weakness.members, exposed, fewest, end, _known(weakness))
     details = _details(number, records, requirement, weakness)
     return Finding(
         NAME,
-        Status.EXPOSED if succeeded else Status.WITHSTOOD,
+        Status.EXPOSED if exposes else Status.WITHSTOOD,
         _sentence(number, records, requirement, weakness, m),
         series.numbers,
-        people=weakness.people if succeeded else 0,
+        people=weakness.people if exposes else 0,
         population=int(records.contributions.count.sum()),
         measure=MEASURE,
         worst=weakness.largest_m,
         limit=m,
         at_least=True,
-        details=details | {"by_release": [one[3].largest_m for one in found], "case": told},
+        details=details | {"by_release": [one[3].largest_m for one in found], "case": story},
     )
 
 
@@ -253,7 +253,7 @@ def _of_one(
     population = int(records.contributions.count.sum())
     end = f"{_harmed(people, groups_broken)}."
     least = fewest if groups_broken else None
-    told = tell(number, records, requirement, coalition, exposed, least, end, _known(weakness))
+    story = tell(number, records, requirement, coalition, exposed, least, end, _known(weakness))
     words = (
         f"takes its own records out of {_plural(groups_broken, 'group')} of release {number} and what is left of them "
         f"does not meet {requirement}: {people:,} of {population:,} people are exposed."
@@ -271,7 +271,7 @@ def _of_one(
         worst=people,
         limit=0,
         details=_details(number, records, requirement, weakness)
-        | {"coalition": list(coalition), "groups": groups_broken, "case": told},
+        | {"coalition": list(coalition), "groups": groups_broken, "case": story},
     )
 
 

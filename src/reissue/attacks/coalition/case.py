@@ -119,17 +119,17 @@ def _steps(
     contributions = records.contributions
     own = np.isin(contributions.provider, members)
     left = np.bincount(contributions.group[~own], contributions.count[~own], contributions.total).astype(np.int64)
-    told = [_who(number, records, members, int(contributions.count[own].sum()))]
+    sentences = [_who(number, records, members, int(contributions.count[own].sum()))]
     if not left.any():
-        return [*told, "All records of the release are theirs: there is nobody else to expose."]
+        return [*sentences, "All records of the release are theirs: there is nobody else to expose."]
     some: Bools = left == (left[left > 0].min() if fewest is None else fewest)
     if fewest is not None:
         some[some] = exposed(contributions.pick(some), requirement, members)
-    told.append(_worst_group(records, own, int(some.argmax()), len(members)))
+    sentences.append(_worst_group(records, own, int(some.argmax()), len(members)))
     if fewest is not None:
-        return [*told, f"That does not meet {requirement}."]
+        return [*sentences, f"That does not meet {requirement}."]
     stay = "" if requirement.growing else ", whichever own records stay in"
-    return [*told, f"That still meets {requirement}{stay}."]
+    return [*sentences, f"That still meets {requirement}{stay}."]
 
 
 def _who(number: int, records: Records, members: Sequence[int], mine: int) -> str:

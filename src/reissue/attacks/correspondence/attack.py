@@ -3,9 +3,9 @@
 Records only arrive; release i publishes everything up to time i, each release with cuts of its own. Who holds several
 releases can rule records out: a record of release 1 needs a partner in release 2 (F-attack, definition 3.1), a record
 of release 2 that stands for somebody of release 1 needs one there (C-attack, definition 3.3), and one that must be
-somebody of release 1 is nobody who came later (B-attack, definition 3.5). What remains for a target is `left`, one line
-for any number of releases (see `kernels.chains.chains`), exact for two, and for one attribute whose cuts differ;
-otherwise `exact` makes it so (see `exact`). The attack succeeds if `left` is below the k that the releases promise.
+somebody of release 1 is nobody who arrived later (B-attack, definition 3.5). What remains for a target is `left`, one
+line for any number of releases (see `kernels.chains.chains`), exact for two, and for one attribute whose cuts differ;
+otherwise `exact` makes it so (see `exact`). Somebody is exposed if `left` is below the k that the releases promise.
 
 It reads published columns alone, so any tool's global recoding will do: in every release the published values of an
 attribute are disjoint, and between releases one lies inside the other or apart.

@@ -2,7 +2,7 @@
 
 A person of group p in the earlier release stands in a group q of the later one whose box meets p's. If p and q overlap
 no other group of their own releases, whoever knows the person's values knows both groups, and at most
-sum_s min(n_p(s), n_q(s)) records are left. Counts alone do not tell who stands in which q; but a value of p that only
+sum_s min(n_p(s), n_q(s)) records are left. Counts alone do not tell who is in which q; but a value of p that only
 one such q holds takes all its records there. So people are counted only where they must be: this finds real exposures
 (if records only arrived), and never proves that there are none.
 """

@@ -8,7 +8,7 @@ from reissue.published.groups import SeriesCounts
 
 __all__ = ["of_pair", "tell"]
 
-_TOLD = 3
+_NAMED = 3
 """How many values are gone through one by one."""
 _BARS = 12
 UNIT = "records"
@@ -29,7 +29,7 @@ def tell(
     """
     left = sum(terms.values())
     counts = {place: _counts(views, place, group) for place, group in groups.items()}
-    told = list(groups)[: _BARS // 2] + list(groups)[len(groups) - _BARS // 2 :] if len(groups) > _BARS else groups
+    drawn = list(groups)[: _BARS // 2] + list(groups)[len(groups) - _BARS // 2 :] if len(groups) > _BARS else groups
     bars = [
         {
             "label": f"release {numbers[place]}",
@@ -37,12 +37,12 @@ def tell(
             "left": left,
             "published": shown(views.text(place, groups[place])),
         }
-        for place in told
+        for place in drawn
     ]
     steps = _steps(views, numbers, counts, terms, limit, since)
     look = in_words(bars[0]["published"])  # type: ignore[arg-type]
     steps[0] += f" In release {numbers[next(iter(groups))]} that is: {look}."
-    if len(told) < len(groups):
+    if len(drawn) < len(groups):
         steps.append(f"The picture shows the first and the last {_BARS // 2} of {len(groups)} releases.")
     return case(steps, {"kind": "candidates", "bars": bars, "limit": limit, "unit": UNIT})
 
@@ -72,11 +72,11 @@ def _steps(
 ) -> list[str]:
     held = [numbers[place] for place in counts]
     sizes = {numbers[place]: sum(own.values()) for place, own in counts.items()}
-    came = f", came after release {numbers[since]}" if since is not None else ""
+    arrival = f", arrived after release {numbers[since]}" if since is not None else ""
     several = len(held) > 1
     releases = f"releases {held[0]} to {held[-1]}" if len(held) > 3 else f"releases {listed(held)}"
     where, each = (releases, "each of them") if several else (f"release {held[0]}", "it")
-    known = f"The adversary knows someone's quasi-identifiers, and that this person is in {where}{came}"
+    known = f"The adversary knows someone's quasi-identifiers, and that this person is in {where}{arrival}"
     found = [
         f"{known}: that tells the person's group in {each}.",
         f"By itself, the group has {_sizes(sizes)} that look alike.",
@@ -87,7 +87,7 @@ def _steps(
     else:
         before = f", and is none that release {numbers[since]} must have had already" if since is not None else ""
         found.append(f"The person's record stays in all later releases, always with the same value{before}.")
-        found.append(" ".join(_told(views, numbers, counts, terms, value) for value in cracked[:_TOLD]))
+        found.append(" ".join(_ruled_out(views, numbers, counts, terms, value) for value in cracked[:_NAMED]))
     left = sum(terms.values())
     found.append(f"In all, {plural(left, 'record')} can still be the person's; the limit is {limit:,}.")
     return found
@@ -110,7 +110,7 @@ def _name(views: SeriesCounts, value: int) -> str:
     return value_text("\1".join("\0" if text is None else text for text in views.values[value]))
 
 
-def _told(
+def _ruled_out(
     views: SeriesCounts,
     numbers: Sequence[int],
     counts: Mapping[int, Mapping[int, int]],

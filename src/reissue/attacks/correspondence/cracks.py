@@ -16,7 +16,7 @@ def cracks(views: SeriesCounts, schema: Schema) -> pl.DataFrame:
     """Every target of two releases with the size and crack size of every group of records that match it.
 
     `attack` is F (the target is in release 1 and is looked for there), C (in release 1, looked for in release 2) or B
-    (came later, looked for in release 2). The quasi-identifiers of the target's groups stand in columns `1.name` and
+    (arrived later, looked for in release 2). The quasi-identifiers of the target's groups stand in columns `1.name` and
     `2.name`; nothing under `1.` for B.
     """
     tables, first = [], 1

@@ -10,17 +10,17 @@ __all__ = ["MEASURE", "NAME", "ChainGroup", "Tally", "Worst", "finding", "record
 
 NAME = "correspondence"
 MEASURE = "records left for a target"
-_TOLD = 12
-"""How many groups of the worst target are told: a ledger keeps every finding."""
+_LISTED = 12
+"""How many groups of the worst target are listed: a ledger keeps every finding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Worst:
-    """The target that is worst off; of several the one that came first, then the one with the smallest nodes."""
+    """The target that is worst off; of several the one that arrived first, then the one with the smallest nodes."""
 
     left: int
     arrived: int
-    """The release that it came with, from 0."""
+    """The release that it arrived with, from 0."""
     nodes: tuple[int, ...]
     """The smallest node of each quasi-identifier along its chain of groups."""
 
@@ -44,7 +44,7 @@ class Tally:
     """The least that is left by arrival time; 0 where nobody can have arrived."""
     worst: Worst
     groups: tuple[ChainGroup, ...]
-    """The groups of the one worst off, from the release on that it came with."""
+    """The groups of the one worst off, from the release on that it arrived with."""
     exposed: int
     """How many chains of groups have less left than the limit."""
     people: int
@@ -79,8 +79,8 @@ def _target(numbers: Sequence[int], tally: Tally) -> dict[str, object]:
         {"release": number, "size": one.size, "cracked": one.size - worst.left, "published": one.published}
         for number, one in zip(numbers[worst.arrived :], tally.groups, strict=True)
     ]
-    if len(groups) > _TOLD:
-        groups = groups[: _TOLD // 2] + groups[-_TOLD // 2 :]
+    if len(groups) > _LISTED:
+        groups = groups[: _LISTED // 2] + groups[-_LISTED // 2 :]
     return {"arrived": numbers[worst.arrived], "left": worst.left, "groups": groups}
 
 
@@ -108,4 +108,4 @@ def _listed(numbers: Sequence[int]) -> str:
 def _when(numbers: Sequence[int], arrived: int) -> str:
     if not arrived:
         return f"who is in release {numbers[0]}"
-    return f"who came between releases {numbers[arrived - 1]} and {numbers[arrived]}"
+    return f"who arrived between releases {numbers[arrived - 1]} and {numbers[arrived]}"

@@ -1,7 +1,7 @@
 """The deFinetti attack on a series: everyone at once, with a prior that is learnt from the posterior itself.
 
 Kifer's attack learns across the groups of one release who tends to have which value. A reader of a series learns it
-from all of them, from when people came and how long they stayed too, and solves for everyone with it: the joint attack
+from all of them, when people arrived and how long they stayed too, and solves for everyone with it: the joint attack
 with another prior than "as common as it is published". A few rounds: learn, solve a little, learn again.
 
 Counterfeits are what they are to the joint attack: members whom nobody knows, or slots that live on. Where a method put
@@ -184,7 +184,7 @@ def _learning(
 
 
 def features_of(crowd: Crowd) -> list[Ints]:
-    """What may go with a value: quasi-identifiers when a person came, when that was, and in how many releases."""
+    """What may go with a value: quasi-identifiers when a person arrived, when that was, and in how many releases."""
     names = sorted({name for one in crowd.sightings if one.table is not None for name in one.table.schema.quasi})
     quasi = {name: np.full(crowd.people, -1, np.int64) for name in names}
     arrival, stay = np.full(crowd.people, -1, np.int64), np.zeros(crowd.people, np.int64)

@@ -2,7 +2,7 @@
 
 Values do not change while a record lives, so groups of the same values can be subtracted from each other: what is left
 shows two sets of e people to have the same values, one as the other (definition 6). With e = 1 one person's value gives
-away the other's, and so on through a whole class: the domino. The attack succeeds if it finds an e below the limit:
+away the other's, and so on through a whole class: the domino. Somebody is exposed if it finds an e below the limit:
 the e that our own releases promise, else the smallest number of values in a group, below which no single release is.
 
 It starts from known membership (see `people.membership`). Whole buckets are attacked exactly, by an integer program for
@@ -116,8 +116,8 @@ def explain(state: EquivalenceState, found: Finding, series: Series, knowledge: 
     members, known, strangers = named_membership(series, knowledge)
     falling = int(found.details["domino"]["known_with_it"])
     context = CaseContext(series, knowledge, members, state.evidence.limit, falling)
-    told = case_of(context, state.evidence, known, strangers)
-    return replace(found, details={**found.details, "case": told}) if told else found
+    story = case_of(context, state.evidence, known, strangers)
+    return replace(found, details={**found.details, "case": story}) if story else found
 
 
 FOLD: Fold[Seen, EquivalenceState] = Fold(see, add, judge, explain, looks_back=True, state=EquivalenceState)

@@ -3,7 +3,7 @@
 Kept are the stretches of releases that each person was in its bucket: all groups there have been can be made of that
 again. Mostly none is needed. Two releases of a bucket differ at least by those who are in the newer one for the first
 time, and an attack that does not tell the newest release from the end is one of the release before. So buckets into
-which enough people came keep what was found in them; the others, few and small ones, are looked at.
+which enough people arrived keep what was found in them; the others, few and small ones, are looked at.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class BucketPresence:
     """Who was in which bucket when."""
 
     shapes: Ints
-    """Bucket to the number of its distribution of values, in the order in which they came."""
+    """Bucket to the number of its distribution of values, in the order in which they arrived."""
     bucket: Codes
     """Person to its first bucket."""
     when: PresenceIntervals
@@ -108,7 +108,7 @@ class Newest:
 
     there: Bools
     """Whether the bucket is in it."""
-    came: Ints
+    arrived: Ints
     """How many people are in it for the first time."""
 
 
@@ -144,7 +144,7 @@ def look(before: Found | None, presence: BucketPresence, newest: Newest, limit: 
     `before` is what was found up to the release before, by a limit that was no smaller; None to look at all buckets.
     Nearly the same are groups of one size that differ in people fewer than the limit, or in one.
     """
-    doubtful = newest.there & (newest.came < max(limit, 2))
+    doubtful = newest.there & (newest.arrived < max(limit, 2))
     again = np.ones(len(doubtful), np.bool_)
     if before is not None:
         again[:] = False
@@ -152,8 +152,8 @@ def look(before: Found | None, presence: BucketPresence, newest: Newest, limit: 
     near, found = False, []
     for number, bucket in presence.buckets(doubtful | again):
         near |= bool(doubtful[number]) and _nearly(bucket, max(limit, 2))
-        told = doubtful[number] and newest.came[number] < limit
-        if again[number] or (told and tells_newest(bucket, limit)):
+        few = doubtful[number] and newest.arrived[number] < limit
+        if again[number] or (few and tells_newest(bucket, limit)):
             again[number] = True
             e = np.repeat(cheapest(bucket, limit), bucket.weights)
             some = np.flatnonzero(e)

@@ -51,11 +51,11 @@ class CaseContext:
     def end(self, e: int) -> list[str]:
         """What it comes to."""
         same = "this person and that one have" if e == 1 else f"these {e} people and those {e} have"
-        told = [f"So {same} the same {'value' if e == 1 else 'values'}; the limit is {self.limit}."]
+        sentences = [f"So {same} the same {'value' if e == 1 else 'values'}; the limit is {self.limit}."]
         if self.falling:
             others = "1 other person" if self.falling == 1 else f"{self.falling:,} other people"
-            told.append(f"Once a single value becomes known, such steps give away up to {others}.")
-        return told
+            sentences.append(f"Once a single value becomes known, such steps give away up to {others}.")
+        return sentences
 
 
 def case_of(context: CaseContext, evidence: Evidence, known: Ints, strangers: Ints) -> Case | None:
@@ -203,13 +203,13 @@ def _people(bucket: Bucket, counted: Ints, numbers: Sequence[int]) -> str:
 
 
 def _graph(context: CaseContext, bucket: Bucket, found: Witness, numbers: Sequence[int]) -> Case:
-    """A node for each release and one for the end; an edge from where people came to where they were gone."""
-    came = bucket.patterns.argmax(axis=1)
+    """A node for each release and one for the end; an edge from where people arrived to where they were gone."""
+    arrived = bucket.patterns.argmax(axis=1)
     gone = bucket.patterns.shape[1] - bucket.patterns[:, ::-1].argmax(axis=1)
     potential = np.append(0, np.cumsum(found.release))
     side = (np.abs(potential - potential[-1]) > _TINY).astype(np.int64)
     cut = found.pattern != 0
-    shown = _important(came, gone, cut, bucket.weights, len(numbers) + 1)
+    shown = _important(arrived, gone, cut, bucket.weights, len(numbers) + 1)
     place = {node: number for number, node in enumerate(shown)}
     values = context.values(int(bucket.groups[0]))
     sizes = bucket.weights @ bucket.patterns
@@ -220,7 +220,7 @@ def _graph(context: CaseContext, bucket: Bucket, found: Witness, numbers: Sequen
         for node in shown
     ]
     weights: dict[tuple[int, int, bool], int] = {}
-    for start, stop, crossed, weight in zip(came, gone, cut, bucket.weights, strict=True):
+    for start, stop, crossed, weight in zip(arrived, gone, cut, bucket.weights, strict=True):
         if int(start) in place and int(stop) in place:
             ends = (place[int(start)], place[int(stop)], bool(crossed))
             weights[ends] = weights.get(ends, 0) + int(weight)
@@ -229,10 +229,10 @@ def _graph(context: CaseContext, bucket: Bucket, found: Witness, numbers: Sequen
     return _picture(nodes, edges, context.limit)
 
 
-def _important(came: Ints, gone: Ints, cut: Ints, weights: Ints, total: int) -> list[int]:
+def _important(arrived: Ints, gone: Ints, cut: Ints, weights: Ints, total: int) -> list[int]:
     """The nodes to show: those of cut edges, then those with most people, in order."""
     rank = np.zeros(total)
-    for ends in (came, gone):
+    for ends in (arrived, gone):
         rank += np.bincount(ends, weights + cut * (weights.sum() + 1), total)
     used = np.flatnonzero(rank)
     return sorted(used[np.argsort(-rank[used], kind="stable")][:_NODES].tolist())

@@ -91,7 +91,7 @@ def cheapest(bucket: Bucket, limit: int) -> Ints:
 
 def tells_newest(bucket: Bucket, limit: int) -> bool:
     """Whether an attack below the limit may tell the bucket's newest release from the end; a no is certain."""
-    # A release in which nobody came or left counts in no attack: there its potential may be that of the end.
+    # A release in which nobody arrived or left counts in no attack: there its potential may be that of the end.
     if not (bucket.patterns[:, -2:-1] != bucket.patterns[:, -1:]).any() or _paths(bucket) > 2 * (limit - 1):
         return False
     few = _contracted(bucket, limit)
@@ -103,15 +103,15 @@ def tells_newest(bucket: Bucket, limit: int) -> bool:
 def _paths(bucket: Bucket) -> int:
     """How many paths, none sharing a person, lead from the newest release to the end: each costs an attack 1 or more.
 
-    Who came now leads there at once; two people who came together, one of whom left now while the other stayed, lead
-    there over the release where they came. Of people who came back nothing is said.
+    Who arrived now leads there at once; two people who arrived together, one of whom left now while the other stayed,
+    lead there over the release where they arrived. Of people who returned nothing is said.
     """
     releases = bucket.patterns.shape[1]
-    came = bucket.patterns.argmax(axis=1)
+    arrived = bucket.patterns.argmax(axis=1)
     last = releases - 1 - bucket.patterns[:, ::-1].argmax(axis=1)
-    once = last - came + 1 == bucket.patterns.sum(axis=1)
+    once = last - arrived + 1 == bucket.patterns.sum(axis=1)
     left, stay = (
-        np.bincount(came[once & (last == when)], bucket.weights[once & (last == when)], releases)
+        np.bincount(arrived[once & (last == when)], bucket.weights[once & (last == when)], releases)
         for when in (releases - 2, releases - 1)
     )
     return int(np.minimum(left, stay)[:-1].sum() + stay[-1])
@@ -142,8 +142,8 @@ class _Contracted:
         """Pattern to its nodes in the history graph."""
         nodes = np.arange(self.patterns.shape[1]) + 1
         nodes[self.end] = END
-        came, gone = nodes[self.patterns.argmin(axis=1)], nodes[self.patterns.argmax(axis=1)]
-        return list(zip(came.tolist(), gone.tolist(), strict=True))
+        arrived, gone = nodes[self.patterns.argmin(axis=1)], nodes[self.patterns.argmax(axis=1)]
+        return list(zip(arrived.tolist(), gone.tolist(), strict=True))
 
     @property
     def edges(self) -> dict[tuple[int, int], int]:

@@ -8,7 +8,7 @@ numbers, is a key, and equal keys are neighbours when sorted. O(presences log pr
 Groups that differ in e classes give e-equivalences. Two sets of s that share s - e members share one of the first e + 1
 in any order of all members, so only groups that do are compared.
 
-Groups that came before need not be gone through again. Two of them become more alike only if classes of theirs become
+Earlier groups need not be gone through again. Two of them become more alike only if classes of theirs become
 one, so whatever is new has to do with a new group, or with one whose classes changed: only those are compared, with the
 groups that share a class with them. Groups of the same values and the same classes show the same from then on, and are
 kept once: where much is known, little is kept.
@@ -215,7 +215,7 @@ def _compared(groups: Groups, fresh: Bools, limit: int, classes: int) -> Ints:
 
 
 def tokens_of(groups: Groups) -> Ints:
-    """Member to (class, how many of the class came before in the group), as numbers, rare ones first."""
+    """Member to (class, how many of the class are before it in the group), as numbers, rare ones first."""
     size = int(groups.member.max(initial=0)) + 1
     keys = groups.of_member * size + groups.member
     order = np.argsort(keys, kind="stable")

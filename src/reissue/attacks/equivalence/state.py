@@ -32,10 +32,10 @@ def _nobody() -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """Everybody by now, numbered in the order in which they came, strangers too."""
+    """Everybody by now, numbered in the order in which they arrived, strangers too."""
 
     beliefs: Beliefs = field(default_factory=Beliefs)
-    """What is left of the known people's values; and these people, in the order in which they came."""
+    """What is left of the known people's values; and these people, in the order in which they arrived."""
     who: Ints = field(default_factory=_nobody)
     """Known person to its number among all people."""
     fakes: Ints = field(default_factory=_nobody)
@@ -73,7 +73,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """A release in the terms of all that came before."""
+    """A release in the terms of all earlier ones."""
 
     members: Membership
     crowd: Crowd
@@ -132,7 +132,7 @@ def _signatures(members: Membership, names: Sequence[str | None]) -> tuple[Ints,
 
 
 def with_arrival(before: Evidence | None, arrival: Arrival, limit: int) -> Evidence:
-    """What is shown with this release, together with all that came before."""
+    """What is shown with this release, together with all earlier ones."""
     known, crowd = before if before is not None and limit <= before.limit else None, arrival.crowd
     stays = _stays(before, arrival)
     found, near = Found.nothing(), True

@@ -47,8 +47,8 @@ class Solved:
 
 def with_case(finding: Finding, judged: Judged, solved: Solved) -> Finding:
     """The finding with its story."""
-    told = tell(judged, solved, finding.limit or 1.0)
-    return finding if told is None else replace(finding, details={**finding.details, "case": told})
+    story = tell(judged, solved, finding.limit or 1.0)
+    return finding if story is None else replace(finding, details={**finding.details, "case": story})
 
 
 def tell(judged: Judged, solved: Solved, limit: float) -> Case | None:

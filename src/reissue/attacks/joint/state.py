@@ -40,7 +40,7 @@ class Effort:
     """How much work goes into it: all of it at the gate, less where many settings are rehearsed."""
 
     story: bool = True
-    """Whether the worst case is told."""
+    """Whether the worst case is explained."""
     scaling: Scaling | None = None
     """How long counts are fitted; None: as long as is usual."""
     window: int | None = None

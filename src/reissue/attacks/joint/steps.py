@@ -17,11 +17,14 @@ _NOBODY = "nobody's value"
 
 def proof_steps(scene: Scene, proof: Proof, labels: Labels) -> list[str]:
     """What each conclusion rests on, and what they come to."""
-    told = [_conclusion(scene, proof, labels, some) for some in _merged(scene, proof.steps)]
-    if len(told) > _MOST:
-        earlier = len(told) - _MOST + 1
-        told = [f"First, {earlier} conclusions like the next ones rule out values of others.", *told[1 - _MOST :]]
-    return [_known(scene), _group(scene, proof), *told, _certain(scene, proof)]
+    sentences = [_conclusion(scene, proof, labels, some) for some in _merged(scene, proof.steps)]
+    if len(sentences) > _MOST:
+        earlier = len(sentences) - _MOST + 1
+        sentences = [
+            f"First, {earlier} conclusions like the next ones rule out values of others.",
+            *sentences[1 - _MOST :],
+        ]
+    return [_known(scene), _group(scene, proof), *sentences, _certain(scene, proof)]
 
 
 def _group(scene: Scene, proof: Proof) -> str:
@@ -43,23 +46,27 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
     size, here, name = sum(counts.values()), scene.release(place), scene.name(value)
     where = f"a group of {plural(size, 'record')}" if len(groups) == 1 else f"{len(groups)} groups that the person fits"
     alone = f"By itself, {here} shows {plural(len(counts), 'value')} in {where}{_look(scene, place, groups)}"
-    told = [_known(scene), f"{alone}: {name} is {percent(counts.get(value, 0) / max(size, 1))} likely."]
+    sentences = [_known(scene), f"{alone}: {name} is {percent(counts.get(value, 0) / max(size, 1))} likely."]
     gone = sum(not chances.get(one) for one in counts)
     if gone:
-        told.append(f"Of these values {gone:,} cannot be the person's: no way to fill all groups of all releases does.")
+        sentences.append(
+            f"Of these values {gone:,} cannot be the person's: no way to fill all groups of all releases does."
+        )
     if len(groups) == 1:
         others = len(scene.around.members((place, groups[0]))) - 1
         taken = expected_of_others(scene, person, (place, groups[0]), value)
         hold = "1 other person" if others == 1 else f"{others:,} other people"
-        told.append(
+        sentences.append(
             f"Solved for everyone at once, the {hold} of the group would hold {taken:.2g} of its "
             f"{plural(counts.get(value, 0), 'record')} of {name}."
         )
     else:
-        told.append("All groups of all releases are solved for everyone at once, so that each shows its own counts.")
+        sentences.append(
+            "All groups of all releases are solved for everyone at once, so that each shows its own counts."
+        )
     sure = len([one for one in chances.values() if one > 0]) == 1
     chance = "certain" if sure else f"{_likely(chances.get(value, 0.0))} likely"
-    return [*told, f"So that the person had {name} in {here} is {chance}; the limit is {percent(scene.limit)}."]
+    return [*sentences, f"So that the person had {name} in {here} is {chance}; the limit is {percent(scene.limit)}."]
 
 
 def _likely(chance: float) -> str:

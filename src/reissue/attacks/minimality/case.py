@@ -74,10 +74,10 @@ def _steps(
     people = f"{plural(size, 'person', 'people')}, with {classes:,} different exact quasi-identifiers"
     whom = "this person" if alone else "them"
     share, believed = found.shares[worst.cls, worst.column], found.believed[worst.cls, worst.column]
-    told = [
+    sentences = [
         f"The adversary knows everyone's quasi-identifiers: a group of {where} has {people}. Take {who}.",
         f"By itself the release links {whom} to {value} with {percent(share)}: {hits:,} of {size:,} records show it.",
         _EXCLUDED.format(requirement=requirement) if believed > share + _SLACK else _NOTHING,
     ]
     they = "this person has" if alone else f"these {worst.people:,} people have"
-    return [*told, f"So {they} {value} with {percent(believed)}; the limit is {percent(limit)}."]
+    return [*sentences, f"So {they} {value} with {percent(believed)}; the limit is {percent(limit)}."]

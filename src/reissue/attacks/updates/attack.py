@@ -135,13 +135,13 @@ def _judge(state: UpdateState, series: Series) -> Finding:
     """
     past = state.past
     if isinstance(past, Staying):
-        told = known_of_beliefs(past.beliefs, past.present, len(state.numbers))
+        known = known_of_beliefs(past.beliefs, past.present, len(state.numbers))
     else:
-        told = known_of_histories(past)
-    if not len(told.number):
+        known = known_of_histories(past)
+    if not len(known.number):
         raise CannotRunError(_NOBODY, needs=["members"])
-    _refuse(series, told)
-    return _finding(series, state.numbers, told, _limit(series, state.alone))
+    _refuse(series, known)
+    return _finding(series, state.numbers, known, _limit(series, state.alone))
 
 
 def _explain(state: UpdateState, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
@@ -201,14 +201,14 @@ def updates(series: Series, knowledge: Knowledge) -> Finding:
     found = _sound(risks(linked, model), linked, several)
     if not len(found.person):
         raise CannotRunError(_NOBODY, needs=["members"])
-    told = _known(found, *linked.table.shape)
-    _refuse(series, told)
+    known = _known(found, *linked.table.shape)
+    _refuse(series, known)
     limit = _limit(series, _alone(linked))
     worst = worst_place(linked, found.person, found.release, found.largest, limit)
     story: dict[str, object] = {"case": tell(series, knowledge, linked, model, worst, limit)}
-    exposed = np.flatnonzero(told.largest > limit + _SLACK)
+    exposed = np.flatnonzero(known.largest > limit + _SLACK)
     right = guessed_right(series, linked, model, exposed) if len(exposed) and knowledge.members is None else None
-    finding = _finding(series, series.numbers, told, limit, story, right)
+    finding = _finding(series, series.numbers, known, limit, story, right)
     number = int(several.sum())
     if not number:
         return finding
@@ -236,33 +236,33 @@ def _sound(found: Posteriors, linked: PersonHistories, several: Bools) -> Poster
     return replace(found, largest=np.where(guessed, alone, found.largest))
 
 
-def _refuse(series: Series, told: Known) -> None:
+def _refuse(series: Series, known: Known) -> None:
     """Say where the groups contradict that values change as they are said to."""
-    if told.impossible.any() and not series.schema.updates:
+    if known.impossible.any() and not series.schema.updates:
         raise CannotRunError(
             "somebody's groups have no value in common: values do change here, and the schema has no update model. Say "
             "under [updates] what can become what, or ask the attack 'joint', which learns it.",
             needs=["updates"],
         )
-    if told.impossible.all():
+    if known.impossible.all():
         raise CannotRunError("everybody's groups contradict the schema's update model: it is not of this series.")
 
 
 def _finding(
     series: Series,
     numbers: Sequence[int],
-    told: Known,
+    known: Known,
     limit: float,
     story: Mapping[str, object] | None = None,
     right: int | None = None,
 ) -> Finding:
-    exposed, everyone = int(told.number[told.largest > limit + _SLACK].sum()), int(told.number.sum())
-    worst, sure = float(told.largest.max()), int(told.number[told.certain].sum())
+    exposed, everyone = int(known.number[known.largest > limit + _SLACK].sum()), int(known.number.sum())
+    worst, sure = float(known.largest.max()), int(known.number[known.certain].sum())
     details: dict[str, object] = {"risk": worst, "sure": sure}
-    if told.risks is not None and told.certains is not None:
-        details |= {"certain": max(told.certains), "risks": told.risks, "certains": told.certains}
+    if known.risks is not None and known.certains is not None:
+        details |= {"certain": max(known.certains), "risks": known.risks, "certains": known.certains}
     if series.schema.updates:
-        details |= {"impossible": int(told.number[told.impossible].sum())}
+        details |= {"impossible": int(known.number[known.impossible].sum())}
     if right is not None:
         details |= {"right": right}
     return Finding(

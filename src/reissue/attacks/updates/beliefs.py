@@ -129,7 +129,7 @@ def _portions(belief: Codes, top: Floats) -> Iterator[Ints]:
     """All people, some at a time, those with the largest posteriors first."""
     best = (top == top.max(initial=0.0))[belief]
     first = np.flatnonzero(best)
-    # People lie in the order in which they came: every n-th of them are of all releases.
+    # People lie in the order in which they arrived: every n-th of them are of all releases.
     strides = -(-len(first) // _PORTION)
     for begin in range(strides):
         yield first[begin::strides]

@@ -201,16 +201,16 @@ def _steps(series: Series, graph: _Graph, at: int, shown: int, limit: float) -> 
     value, alone = graph.names[at][best], graph.share[at]
     likelier = "" if np.isclose(alone[best], alone.max()) else f", another one even {percent(alone.max())}"
     seen = plural(len(alone), "value")
-    told = [f"By itself, {here} shows {seen} there: {value} is {percent(alone[best])} likely{likelier}."]
+    sentences = [f"By itself, {here} shows {seen} there: {value} is {percent(alone[best])} likely{likelier}."]
     if len(numbers) > 1:
-        told.append(_ruled_out(graph, at, here))
+        sentences.append(_ruled_out(graph, at, here))
     certain = np.count_nonzero(graph.posterior[at]) == 1
     chance = "certain" if certain else f"{percent(graph.posterior[at][best])} likely"
     limits = f"the limit is {percent(limit)}"
-    told.append(f"So that the person had {value} in {here} is {chance}; {limits}.")
+    sentences.append(f"So that the person had {value} in {here} is {chance}; {limits}.")
     if shown < len(numbers):
-        told.append(f"The picture shows the {shown} of the {len(numbers)} releases that tell most.")
-    return told
+        sentences.append(f"The picture shows the {shown} of the {len(numbers)} releases that tell most.")
+    return sentences
 
 
 def _ruled_out(graph: _Graph, at: int, here: str) -> str:

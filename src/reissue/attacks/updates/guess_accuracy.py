@@ -1,7 +1,7 @@
 """How often the surest guess is right, where the truth is known: of our own releases.
 
-Posteriors take the groups of different releases for independent, as the paper does. They are not quite: those who stood
-together once tend to stand together again. So how sure an adversary is and how often the adversary is right differ, and
+Posteriors take the groups of different releases for independent, as the paper does. They are not quite: those who were
+together once tend to be together again. So how sure an adversary is and how often the adversary is right differ, and
 the holder, who knows the truth, can count it.
 """
 

@@ -11,7 +11,14 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.errors import CannotCarryError
 from reissue.kernels.tracking.incremental import Known, lasting_values, renamed
-from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, BeliefTracker, TrajectoryTracker, View, begun
+from reissue.kernels.tracking.person_tracker import (
+    CERTAIN,
+    IMPOSSIBLE,
+    BeliefTracker,
+    KnownPast,
+    TrajectoryTracker,
+    begun,
+)
 from reissue.people.histories import PersonHistories
 from reissue.schema import Schema
 from reissue.updates import mark_of, read_updates
@@ -42,7 +49,7 @@ def remember(
         raise CannotCarryError
     shown, at = past.shown.joined(renamed(linked.places, number))
     where = at[linked.table[:, 0]]
-    view: View = past.look(person, release)
+    view: KnownPast = past.look(person, release)
     judged = past.judged(view, where, shown.places, model)
     return Histories(past.after(person, release, where, shown, judged, model), tuple(names), mark)
 
@@ -54,6 +61,6 @@ def largest_of_histories(histories: Histories) -> tuple[Ints, Floats]:
 
 def known_of_histories(histories: Histories) -> Known:
     """Everybody's largest posterior."""
-    largest, told = histories.tracker.everyone
-    certain, impossible = (told & bit > 0 for bit in (CERTAIN, IMPOSSIBLE))
-    return Known(None, None, largest, certain, impossible, np.ones(len(told), np.int64))
+    largest, certainty = histories.tracker.everyone
+    certain, impossible = (certainty & bit > 0 for bit in (CERTAIN, IMPOSSIBLE))
+    return Known(None, None, largest, certain, impossible, np.ones(len(certainty), np.int64))

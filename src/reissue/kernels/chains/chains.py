@@ -95,7 +95,7 @@ def join_keys(quasi: Sequence[PublishedValues], one: Codes, other: Codes) -> tup
 
 
 def growth(quasi: Sequence[PublishedValues], earlier: ReleaseCounts, later: ReleaseCounts) -> Ints:
-    """G_l - G_i for every entry of the later release: how many records of its key and value came in between."""
+    """G_l - G_i for every entry of the later release: how many records of its key and value arrived in between."""
     before, after, number = join_keys(quasi, earlier.nodes, later.nodes)
     values = later.values
     was, now = before[earlier.group] * values + earlier.value, after[later.group] * values + later.value

@@ -236,7 +236,7 @@ def _joined(
 ) -> tuple[Ints, Ints, int]:
     """The keys of boxes that belong to turns, and turn by turn those of new boxes, on the join of both cuts in each.
 
-    Nodes are sorted by their first leaf, so a key begins where a node begins behind all that came before.
+    Nodes are sorted by their first leaf, so a key begins where a node begins behind all before it.
     """
     columns, sizes = [np.append(turn, np.repeat(np.arange(turns), new.shape[1]))], [turns]
     for column, own, its in zip(quasi, nodes, new, strict=True):
@@ -270,10 +270,10 @@ def _ceilings(history: ChainHistory, view: ReleaseCounts) -> Codes:
         if space > 16 * (len(was) + len(now)) + (1 << 16):
             both, space = rank(np.append(was, now))
             was, now = both[: len(was)], both[len(was) :]
-        came = np.bincount(now, np.tile(view.count, turns), space) - np.bincount(was, shown.count[entries], space)
-        if came.min() < 0:
+        arrivals = np.bincount(now, np.tile(view.count, turns), space) - np.bincount(was, shown.count[entries], space)
+        if arrivals.min() < 0:
             raise lacking_records()
-        found[some.start + 1 : some.stop + 1] = came[now].reshape(turns, -1)
+        found[some.start + 1 : some.stop + 1] = arrivals[now].reshape(turns, -1)
     return np.minimum.accumulate(found, out=found)
 
 

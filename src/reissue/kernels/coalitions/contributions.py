@@ -140,7 +140,7 @@ class Contributions:
 
 
 def private(contributions: Contributions, requirement: Requirement, m: int) -> Bools:
-    """Which groups are m-private: cautiously no where that cannot be told."""
+    """Which groups are m-private: no where that is not known."""
     fine: Bools = contributions.contributors > 0
     for part in sorted(requirement.parts(), key=lambda part: not part.by_size):
         fine[fine] = _keeps(contributions if fine.all() else contributions.pick(fine), part, m)

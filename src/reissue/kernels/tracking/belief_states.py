@@ -47,7 +47,7 @@ class BeliefStates:
     doubt: Floats
     largest: Floats
     """The largest posterior of any value in any release."""
-    told: np.ndarray
+    certainty: np.ndarray
     """CERTAIN: in some release one value is left; IMPOSSIBLE: none is."""
     keys: np.ndarray
     """What tells shapes apart."""
@@ -62,11 +62,11 @@ class BeliefStates:
     def read(cls, kept: Mapping[str, Any]) -> "BeliefStates":
         """From what `arrays` gave."""
         counts = (kept[f"shape_{name}"].astype(np.int64) for name in ("widths", "doubts"))
-        return cls(*counts, *(kept[f"shape_{name}"] for name in ("weight", "doubt", "largest", "told", "keys")))
+        return cls(*counts, *(kept[f"shape_{name}"] for name in ("weight", "doubt", "largest", "certainty", "keys")))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What is to be kept."""
-        names = ("widths", "doubts", "weight", "doubt", "largest", "told", "keys")
+        names = ("widths", "doubts", "weight", "doubt", "largest", "certainty", "keys")
         kept = {f"shape_{name}": getattr(self, name) for name in names}
         return kept | {f"shape_{name}": kept[f"shape_{name}"].astype(np.uint16) for name in ("widths", "doubts")}
 
@@ -85,7 +85,7 @@ class BeliefStates:
         """Some of the shapes, in the given order."""
         widths, doubts = self.widths[rows], self.doubts[rows]
         weight, doubt = ranges(self.weight_starts[rows], widths), ranges(self.doubt_starts[rows], widths * doubts)
-        parts = self.largest[rows], self.told[rows], self.keys[rows]
+        parts = self.largest[rows], self.certainty[rows], self.keys[rows]
         return BeliefStates(widths, doubts, self.weight[weight], self.doubt[doubt], *parts)
 
     def spread(self, rows: Ints, width: int, number: int) -> tuple[Floats, Floats]:
@@ -103,7 +103,7 @@ class BeliefStates:
 
 def joined(parts: list[BeliefStates]) -> BeliefStates:
     """All of them, one after the other."""
-    names = ("widths", "doubts", "weight", "doubt", "largest", "told", "keys")
+    names = ("widths", "doubts", "weight", "doubt", "largest", "certainty", "keys")
     return BeliefStates(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
@@ -195,12 +195,12 @@ def _lowest(weight: Floats, doubt: Floats, widths: Ints) -> BeliefStates:
     kept &= possible
     largest = np.where(kept, 1 - np.einsum("kar,ar->kr", doubt, weight), 0.0).max(axis=0)
     certain = (kept & (doubt == 0).all(axis=1)).any(axis=0)
-    told = (CERTAIN * certain + IMPOSSIBLE * ~possible).astype(np.uint8)
-    return _packed(weight, doubt, kept, widths, largest, told)
+    certainty = (CERTAIN * certain + IMPOSSIBLE * ~possible).astype(np.uint8)
+    return _packed(weight, doubt, kept, widths, largest, certainty)
 
 
 def _packed(
-    weight: Floats, doubt: Floats, kept: Bools, widths: Ints, largest: Floats, told: np.ndarray
+    weight: Floats, doubt: Floats, kept: Bools, widths: Ints, largest: Floats, certainty: np.ndarray
 ) -> BeliefStates:
     """Without padding, person after person."""
     real = np.arange(len(weight)) < widths[:, np.newaxis]
@@ -214,4 +214,4 @@ def _packed(
     for row, number, where in ((rows, flat, (place + 1) * _APART + slot), (person, own, at)):
         np.add.at(keys, row, mix(number.view(np.uint64) ^ mix(where.astype(np.uint64) + np.uint64(1))))
     keys ^= mix((widths * _APART + doubts).astype(np.uint64))
-    return BeliefStates(widths, doubts, own, flat, largest, told, keys)
+    return BeliefStates(widths, doubts, own, flat, largest, certainty, keys)

@@ -25,7 +25,7 @@ class Judged:
 
     largest: Floats
     """The largest posterior of any value in any release."""
-    told: np.ndarray
+    certainty: np.ndarray
     """CERTAIN: in some release one value is left; IMPOSSIBLE: none is."""
     shapes: BeliefStates | None = None
     shape: Ints | None = None
@@ -97,7 +97,7 @@ class BeliefTracker:
     def judged(self, view: Step, at: Ints, shown: ValueDistributions, model: UpdateModel) -> Judged:
         """What is known of them with their places in the release."""
         shapes, shape = moved(self.shapes, replace(view, place=at), shown, Powers(model))
-        return Judged(shapes.largest[shape], shapes.told[shape], shapes, shape)
+        return Judged(shapes.largest[shape], shapes.certainty[shape], shapes, shape)
 
     def picked(self, view: Step, rows: Ints) -> Step:
         """The same of some of them, who may repeat."""
@@ -126,7 +126,7 @@ class BeliefTracker:
     def everyone(self) -> tuple[Floats, np.ndarray]:
         """The largest posterior of these people; and what is certain, or impossible."""
         shape = np.concatenate([self.here.shape, self.gone.shape])
-        return self.shapes.largest[shape], self.shapes.told[shape]
+        return self.shapes.largest[shape], self.shapes.certainty[shape]
 
 
 def _tidied(shown: Distributions, here: _People, gone: _People, old: BeliefStates, new: BeliefStates) -> BeliefTracker:

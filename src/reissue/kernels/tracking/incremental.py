@@ -138,7 +138,7 @@ def no_places() -> ValueDistributions:
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
-    """All distributions of values that there have been, each once, in the order in which they came."""
+    """All distributions of values that there have been, each once, in the order in which they arrived."""
 
     places: ValueDistributions
     keys: np.ndarray

@@ -20,15 +20,15 @@ __all__ = [
     "IMPOSSIBLE",
     "BeliefTracker",
     "Judged",
+    "KnownPast",
     "PersonTracker",
     "TrajectoryTracker",
-    "View",
     "begun",
     "read_tracker",
 ]
 
 PersonTracker = BeliefTracker | TrajectoryTracker
-View = Any
+KnownPast = Any
 """What a past says of some people who come to a release; only the same past can read it."""
 
 _WIDE = 16
@@ -41,5 +41,6 @@ def begun(schema: Schema, model: UpdateModel, widest: int) -> PersonTracker:
 
 
 def read_tracker(kept: Mapping[str, Any]) -> PersonTracker:
-    """From what `arrays` gave."""
+    """From what `arrays` gave; memories of earlier versions call certainty by another name."""
+    kept = {name.replace("told", "certainty"): part for name, part in kept.items()}
     return BeliefTracker.read(kept) if "here_shape" in kept else TrajectoryTracker.read(kept)

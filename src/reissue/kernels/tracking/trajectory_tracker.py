@@ -17,11 +17,11 @@ from reissue.updates import UpdateModel, mark_of
 
 __all__ = ["TrajectoryTracker"]
 
-_FOUND = ("mark", "largest", "told", "gone_largest", "gone_told")
+_FOUND = ("mark", "largest", "certainty", "gone_largest", "gone_certainty")
 
 
 @dataclass(frozen=True, eq=False)
-class _View:
+class _KnownPast:
     """Some people's places so far, and the release that they come to."""
 
     presence: PresenceHistory
@@ -37,9 +37,9 @@ class TrajectoryTracker:
     mark: str
     """By which update model that was."""
     largest: Floats
-    told: np.ndarray
+    certainty: np.ndarray
     gone_largest: Floats
-    gone_told: np.ndarray
+    gone_certainty: np.ndarray
 
     @classmethod
     def none(cls) -> "TrajectoryTracker":
@@ -56,41 +56,41 @@ class TrajectoryTracker:
         """What is to be kept."""
         return self.trails.arrays() | self.shown.arrays() | {name: getattr(self, name) for name in _FOUND}
 
-    def look(self, people: Ints, release: int) -> _View:
+    def look(self, people: Ints, release: int) -> _KnownPast:
         """What is known of some people when they come to a release."""
-        return _View(self.trails.past(people), release)
+        return _KnownPast(self.trails.past(people), release)
 
-    def judged(self, view: _View, at: Ints, shown: ValueDistributions, model: UpdateModel) -> Judged:
+    def judged(self, view: _KnownPast, at: Ints, shown: ValueDistributions, model: UpdateModel) -> Judged:
         """What is known of them with their places in the release."""
-        return _told(longer(view.presence, view.release, at), shown, model)
+        return _judged(longer(view.presence, view.release, at), shown, model)
 
-    def picked(self, view: _View, rows: Ints) -> _View:
+    def picked(self, view: _KnownPast, rows: Ints) -> _KnownPast:
         """The same of some of them, who may repeat."""
         versions = view.presence.versions[rows]
         at = ranges(view.presence.starts[rows], versions)
         starts = np.append(0, np.cumsum(versions))
-        return _View(PresenceHistory(starts, view.presence.release[at], view.presence.place[at]), view.release)
+        return _KnownPast(PresenceHistory(starts, view.presence.release[at], view.presence.place[at]), view.release)
 
     def after(
         self, people: Ints, release: int, at: Ints, shown: Distributions, judged: Judged, model: UpdateModel
     ) -> "TrajectoryTracker":
         """With one release more. If the update model has changed, those who are gone are looked at again."""
         trails, mark, order = self.trails.after(people, release, at), mark_of(model), np.argsort(people)
-        gone = self._kept(trails.gone) if mark == self.mark else _told(trails.past(trails.gone), shown.places, model)
+        gone = self._kept(trails.gone) if mark == self.mark else _judged(trails.past(trails.gone), shown.places, model)
         return TrajectoryTracker(
-            shown, trails, mark, judged.largest[order], judged.told[order], gone.largest, gone.told
+            shown, trails, mark, judged.largest[order], judged.certainty[order], gone.largest, gone.certainty
         )
 
     def _kept(self, gone: Ints) -> Judged:
         """What was found of those who are gone, when they were last looked at."""
-        largest, told = np.empty(len(gone)), np.empty(len(gone), np.uint8)
+        largest, certainty = np.empty(len(gone)), np.empty(len(gone), np.uint8)
         for people, known in (
-            (self.trails.people, (self.largest, self.told)),
-            (self.trails.gone, (self.gone_largest, self.gone_told)),
+            (self.trails.people, (self.largest, self.certainty)),
+            (self.trails.gone, (self.gone_largest, self.gone_certainty)),
         ):
             rows, at = found(people, gone)
-            largest[rows], told[rows] = (part[at] for part in known)
-        return Judged(largest, told)
+            largest[rows], certainty[rows] = (part[at] for part in known)
+        return Judged(largest, certainty)
 
     @property
     def people(self) -> Ints:
@@ -100,15 +100,15 @@ class TrajectoryTracker:
     @property
     def everyone(self) -> tuple[Floats, np.ndarray]:
         """The largest posterior of these people; and what is certain, or impossible."""
-        return np.concatenate([self.largest, self.gone_largest]), np.concatenate([self.told, self.gone_told])
+        return np.concatenate([self.largest, self.gone_largest]), np.concatenate([self.certainty, self.gone_certainty])
 
 
-def _told(presence: PresenceHistory, shown: ValueDistributions, model: UpdateModel) -> Judged:
+def _judged(presence: PresenceHistory, shown: ValueDistributions, model: UpdateModel) -> Judged:
     """The largest posterior in any version of each history; and whether one is certain, or none possible."""
-    largest, told = np.zeros(len(presence.versions)), np.zeros(len(presence.versions), np.uint8)
+    largest, certainty = np.zeros(len(presence.versions)), np.zeros(len(presence.versions), np.uint8)
     for block in presence_blocks(presence, shown, model):
         left = np.count_nonzero(block.posterior, axis=2)
         largest[block.rows] = block.posterior.max(axis=(1, 2))
         certain, impossible = (left == 1).any(axis=1), (left == 0).any(axis=1)
-        told[block.rows] = CERTAIN * certain + IMPOSSIBLE * impossible
-    return Judged(largest, told)
+        certainty[block.rows] = CERTAIN * certain + IMPOSSIBLE * impossible
+    return Judged(largest, certainty)

@@ -1,7 +1,7 @@
 """A simulated continuation of a series: more waves like those there are, or by dynamics that somebody states. A guess.
 
 From wave to wave people go, their values change, and others come. Who stays keeps the quasi-identifiers; who comes has
-those, and the value, of somebody who came before (of anybody, where there is only one wave).
+those, and the value, of somebody who arrived before (of anybody, where there is only one wave).
 """
 
 from dataclasses import dataclass, replace

@@ -47,7 +47,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One setting: how far it came, what it cost, and whom it exposed."""
+    """One setting: how many releases it made, what it cost, and whom it exposed."""
 
     setting: Setting
     steps: tuple[Step, ...]

@@ -163,7 +163,7 @@ def plan(
 
     `waves` are dataframes or files in order of time. Of a single one the others are simulated by `dynamics` (how many
     come, go and change), and all that follows is marked as a guess. `budget` is how many seconds it may take: the
-    cheapest settings come first, and what was not tried is told. It can be interrupted: what was found is returned.
+    cheapest settings come first, and what was not tried is named. It can be interrupted: what was found is returned.
     `further` is how many releases there must be room for; as many again as there are waves by default,
     none beyond those that are simulated anyway.
     """

@@ -25,7 +25,7 @@ class Attacker:
     above: float | None
     """The share of records whose risk is above the threshold."""
     method: str
-    """How the numbers came about."""
+    """How the numbers were found."""
 
 
 def of_records(name: str, risk: Floats, records: Ints | Floats, threshold: float, method: str) -> Attacker:

@@ -218,7 +218,7 @@ def _attacker_words(one: Attacker, threshold: float) -> str:
 def _register_words(one: Register) -> list[str]:
     fit = f"k-map: at least {one.k_map:,} of the register's {one.people:,} people fit every group (k = {one.k_map:,})."
     if one.presence is None:
-        return [fit, "delta-presence: not told, for people of the register fit several groups."]
+        return [fit, "delta-presence: not known, for people of the register fit several groups."]
     low, high = one.presence
     return [fit, f"delta-presence: someone of the register is in the release with {low:.3g} to {high:.3g}."]
 
