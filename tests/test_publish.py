@@ -391,7 +391,7 @@ def test_a_private_copy_is_adopted_without_its_names(place: Path) -> None:
     with Ledger.create(place, plan) as ledger:
         assert adopt(ledger, [texts.with_columns(pl.format("Xanthippe-{}", "patient").alias("patient"))]) == 1
         assert "patient" not in ledger.tables(ledger.release(1))["release"].columns
-        assert "standing" in ledger.release(1).files
+        assert "roster" in ledger.release(1).files
         named = MONTHS[1].with_columns(pl.format("Xanthippe-{}", "patient").alias("patient"))
         findings = publish_next(named, ledger, dry_run=True).findings
         assert findings["updates"].releases == (1, 2)

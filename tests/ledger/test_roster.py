@@ -1,16 +1,21 @@
 """What a ledger keeps of who is in which group is the release's own roster, without who has which value."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from reissue.ledger.pack import pack_standing, unpack_standing
+from reissue.errors import DataError
+from reissue.ledger.ledger import Ledger
+from reissue.ledger.pack import pack_roster, unpack_roster
 from reissue.publishing.anonymize import anonymize
+from reissue.publishing.candidate import Candidate
+from reissue.publishing.publish import publish
 from reissue.release.release import Release
 from reissue.release.roster import Roster, roster_of
-from tests.ledger.series import INVARIANCE, MONTHS, schema
+from tests.ledger.series import INVARIANCE, MONTHS, POOL, schema
 
 PLAN = schema(INVARIANCE)
 
@@ -37,14 +42,14 @@ def test_a_roster_is_kept_as_it_was(method: str, options: dict[str, Any]) -> Non
     release = released(method, **options)
     own = roster_of(release)
     assert own is not None
-    assert told(unpack_standing(pack_standing(release), release.requirement)) == told(own)
+    assert told(unpack_roster(pack_roster(release), release.requirement)) == told(own)
 
 
 def test_of_some_people_only_their_groups_are_known() -> None:
     release = released("equivalence", e=5, k=2, ineligible="counterfeits")
     whole, some = roster_of(release), MONTHS[0]["patient"].head(3)
     assert whole is not None
-    part = unpack_standing(pack_standing(release), release.requirement, some)
+    part = unpack_roster(pack_roster(release), release.requirement, some)
     assert set(part.ids.to_list()) == set(some.to_list())
     mine = np.unique(whole.group[whole.ids.is_in(some.implode()).to_numpy()])
     assert np.array_equal(np.unique(part.records), mine)
@@ -57,3 +62,27 @@ def test_without_identifiers_there_is_none() -> None:
     nameless = MONTHS[0].drop("patient")
     plan = schema({}).with_roles({"patient": "drop"})
     assert roster_of(anonymize(nameless.with_columns(pl.lit(0).alias("patient")), plan, "k=2", seed=1)) is None
+
+
+def test_a_ledger_that_calls_it_by_its_old_name_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = Candidate.record
+
+    def earlier(self: Candidate, *arguments: Any) -> dict[str, Any]:
+        content = now(self, *arguments)
+        return {
+            **content,
+            "files": {what.replace("roster", "standing"): name for what, name in content["files"].items()},
+        }
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Candidate, "record", earlier)
+        publish(MONTHS[0], tmp_path / "old.ledger", schema(POOL))
+    with Ledger.open(tmp_path / "old.ledger") as ledger:
+        first = ledger.release(1)
+        assert "standing" in first.content["files"]
+        assert ledger.published(first, ledger.schema).roster is not None
+        publish(MONTHS[1], ledger)
+        assert "roster" in ledger.release(2).content["files"]
+        changed = MONTHS[2].with_columns(pl.format("{}-other", "patient").alias("patient"))
+        with pytest.raises(DataError, match="among the"):
+            publish(changed, ledger)

@@ -110,7 +110,7 @@ def test_shuffled_releases_are_noticed_by_whoever_reads_them(begin: Begin, tmp_p
         publish(month, ledger)
     ledger.amend(schema({**POOL, "require": "k=6"}))  # so that attacks begin from the stored releases
     first, second = ledger.release(1), ledger.release(2)
-    swap(ledger, first.files["standing"], second.files["standing"])
+    swap(ledger, first.files["roster"], second.files["roster"])
     assert "was changed" in refused(DataError, lambda: publish(MONTHS[2], ledger))
     swap(ledger, first.files["table.release"], second.files["table.release"])
     assert "was changed" in refused(DataError, lambda: ledger.tables(first))

@@ -21,6 +21,7 @@ __all__ = [
     "Shown",
     "box_text",
     "case",
+    "group_text",
     "histogram",
     "in_words",
     "listed",
@@ -30,7 +31,6 @@ __all__ = [
     "set_text",
     "short",
     "shown",
-    "standing",
     "value_text",
 ]
 
@@ -65,7 +65,7 @@ def histogram(values: Floats, people: Ints, limit: float, unit: str) -> Case:
     }
 
 
-def standing(series: Series, knowledge: Knowledge, release: int, group: int) -> Shown:
+def group_text(series: Series, knowledge: Knowledge, release: int, group: int) -> Shown:
     """What was published of the quasi-identifiers of a group; both are numbered as `membership` does."""
     published = series.releases[release]
     if knowledge.members is None and published.roster is not None:

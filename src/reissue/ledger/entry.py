@@ -67,7 +67,7 @@ _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
 
 
 def misplaced(number: int, kind: str) -> str:
-    """What keeps a kind of entry from standing at its place, as the end of a sentence; nothing if it may."""
+    """What keeps a kind of entry from its place, as the end of a sentence; nothing if it may."""
     if kind not in _FIELDS:
         return "is of a kind that this version of Reissue does not know"
     if (kind == "begin") != (number == 1):

@@ -25,7 +25,7 @@ from reissue.ledger.chain import LedgerEntry, broken, content_name
 from reissue.ledger.entry import FORMAT, later_format
 from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
 from reissue.ledger.key import Key, find_key
-from reissue.ledger.pack import pack_frame, pack_schema, plain, unpack_frame, unpack_memory, unpack_standing
+from reissue.ledger.pack import pack_frame, pack_schema, plain, unpack_frame, unpack_memory, unpack_roster
 from reissue.ledger.recorded import Recorded, releases_of, replaced_files
 from reissue.policy import Policy
 from reissue.release.memory import Memory, fingerprint
@@ -207,19 +207,17 @@ class Ledger:
         return read_published(Tables(self.tables(release), kept=self._roster(release, schema)), schema)
 
     def followed(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> "PublishedRelease":
-        """A release for attacks that only follow people: who stands where, of all or of some people."""
+        """A release for attacks that only follow people: who is where, of all or of some people."""
         from reissue.published import Tables, read_published
 
         roster = self._roster(release, schema, people)
         return read_published(Tables({} if roster else self.tables(release), kept=roster), schema)
 
     def _roster(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> Roster | None:
-        if "standing" not in release.files or schema.identifier is None:
+        if "roster" not in release.files or schema.identifier is None:
             return None
         promised = release.content["promises"].get("e")
-        roster = unpack_standing(
-            self.store.read(release.files["standing"]), parse(release.content["requirement"]), people
-        )
+        roster = unpack_roster(self.store.read(release.files["roster"]), parse(release.content["requirement"]), people)
         return replace(roster, e=None if promised is None else int(promised))
 
     def memory(self, releases: Sequence[Recorded], schema: Schema, method: str) -> Memory:

@@ -32,17 +32,17 @@ __all__ = [
     "pack_frame",
     "pack_memory",
     "pack_places",
+    "pack_roster",
     "pack_schema",
-    "pack_standing",
     "pack_state",
     "plain",
     "unpack_frame",
     "unpack_memory",
-    "unpack_standing",
+    "unpack_roster",
     "unpack_state",
 ]
 
-ENDINGS = {"memory": ".arrays", "standing": ".parquet", "state": ".arrays"}
+ENDINGS = {"memory": ".arrays", "roster": ".parquet", "state": ".arrays"}
 _ZIPPED = b"PK"
 _PERSON, _FAKE, _GROUP, _SLOT = _OWN = "\0person", "\0fake", "\0group", "\0slot"
 Keep = Callable[[bytes, str], str]
@@ -154,10 +154,10 @@ def unpack_state(content: bytes, kind: type | None = None) -> Any:
     return unpack_arrays(content) if kind is None else unpack_typed(kind, content)
 
 
-# --- who stands where ------------------------------------------------------------------------------------------------
+# --- who is where -----------------------------------------------------------------------------------------------------
 
 
-def pack_standing(release: Release) -> bytes:
+def pack_roster(release: Release) -> bytes:
     """Who is in which group, and the groups' values in an order of their own: what attacks over a series need."""
     draft, table = release.draft, release.table
     kept = np.flatnonzero(draft.groups >= 0)
@@ -192,14 +192,14 @@ def pack_places(
 
 
 def unpack_people(content: bytes) -> pl.Series:
-    """Everyone who stands in a release, as pseudonyms."""
+    """Everyone who is in a release, as pseudonyms."""
     return unpack_frame(content)[_PERSON].drop_nulls()
 
 
-def unpack_standing(content: bytes, requirement: Requirement, people: pl.Series | None = None) -> Roster:
+def unpack_roster(content: bytes, requirement: Requirement, people: pl.Series | None = None) -> Roster:
     """Who is in which group of an earlier release, which was made to meet a requirement.
 
-    With `people` given, only these are known, and only the groups in which one of them stands are there.
+    With `people` given, only these are known, and only the groups in which one of them is are there.
     """
     frame = unpack_frame(content)
     if people is not None:

@@ -8,6 +8,9 @@ from reissue.ledger.chain import LedgerEntry
 
 __all__ = ["Recorded", "needed_files", "releases_of", "replaced_files", "sent_of"]
 
+_EARLIER_NAMES = {"standing": "roster"}
+"""What older ledgers call some of their files; entries are chained, so they keep their names for good."""
+
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
@@ -24,8 +27,8 @@ class Recorded:
 
     @property
     def files(self) -> Mapping[str, str]:
-        """What was kept, by what it is: "table.release", "standing", "memory", "past", "state.updates"."""
-        return dict(self.content["files"])
+        """What was kept, by what it is: "table.release", "roster", "memory", "past", "state.updates"."""
+        return {_EARLIER_NAMES.get(what, what): name for what, name in self.content["files"].items()}
 
     @property
     def tables(self) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], d
     _check(tables, schema)
     files = {}
     if schema.identifier is not None and schema.identifier in next(iter(tables.values())).columns:
-        files["standing"] = writer.keep(_standing(release, ledger.key.pseudonyms), ENDINGS["standing"])
+        files["roster"] = writer.keep(_roster(release, ledger.key.pseudonyms), ENDINGS["roster"])
     else:
         files |= _originals(data, tables, writer)
     private = [name for name in (schema.identifier, schema.provider) if name is not None]
@@ -91,8 +91,8 @@ def _check(tables: dict[str, pl.DataFrame], schema: Schema) -> None:
     check(tables, Schema(dict(schema.columns)))
 
 
-def _standing(release: "PublishedRelease", pseudonyms: Any) -> bytes:
-    """Who stands where in a private copy: rows without an identifier are nobody anyone knows."""
+def _roster(release: "PublishedRelease", pseudonyms: Any) -> bytes:
+    """Who is where in a private copy: rows without an identifier are nobody anyone knows."""
     ids = release.main[release.schema.identifier or ""]
     nobody = ids.is_null().to_numpy()
     known, strangers = np.flatnonzero(~nobody), np.flatnonzero(nobody)

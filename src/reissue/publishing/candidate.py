@@ -128,11 +128,11 @@ class Candidate(Attempt):
         from reissue.ledger.pack import unpack_people
 
         last, ids = self.earlier[-1] if self.earlier else None, self.table.ids
-        if last is None or ids is None or "standing" not in last.files:
+        if last is None or ids is None or "roster" not in last.files:
             return
         form, now = last.content.get("identifiers"), self.identifiers
         changed = "" if form in {None, now} else f" (they were {form} and are {now})"
-        people = unpack_people(self.ledger.store.read(last.files["standing"]))
+        people = unpack_people(self.ledger.store.read(last.files["roster"]))
         refuse_strangers(people.to_numpy(), ids.to_numpy(), changed)
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
@@ -175,12 +175,12 @@ class Candidate(Attempt):
         """The content of the release's entry, its files kept."""
         from reissue._version import __version__
         from reissue.ledger.ledger import csv_bytes
-        from reissue.ledger.pack import ENDINGS, pack_frame, pack_memory, pack_standing, pack_state
+        from reissue.ledger.pack import ENDINGS, pack_frame, pack_memory, pack_roster, pack_state
         from reissue.publishing.gate import state_mark
 
         files = {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in release.tables.items()}
         if release.table.ids is not None:
-            files["standing"] = writer.keep(pack_standing(release), ENDINGS["standing"])
+            files["roster"] = writer.keep(pack_roster(release), ENDINGS["roster"])
         if find(release.method).stateful:
             files["memory"] = writer.keep(pack_memory(release.draft.memory), ENDINGS["memory"])
         elif release.draft.memory:

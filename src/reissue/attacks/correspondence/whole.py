@@ -59,7 +59,7 @@ class _Target:
 def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Tally, _Target]:
     releases = views.views
     left = [0] * len(releases)
-    standing = np.zeros(len(releases[-1].count), np.int64)
+    left_of_entry = np.zeros(len(releases[-1].count), np.int64)
     found: list[tuple[Worst, _Target]] = []
     exposed = 0
     for part in some:
@@ -76,9 +76,9 @@ def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Ta
         low = (part.sizes > 0) & (part.sizes < limit)
         exposed += int(low.sum())
         term = part.count * np.repeat(low, part.lengths)
-        standing += np.bincount(part.entries[-1], term, len(standing)).astype(np.int64)
+        left_of_entry += np.bincount(part.entries[-1], term, len(left_of_entry)).astype(np.int64)
     worst, target = found[0]
-    people = int(np.minimum(standing, releases[-1].count).sum())
+    people = int(np.minimum(left_of_entry, releases[-1].count).sum())
     return Tally(tuple(left), worst, _chain_groups(views, target), exposed, people, releases[-1].records), target
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import Case, case, in_words, listed, plural, short, standing, value_text
+from reissue.attacks.cases import Case, case, group_text, in_words, listed, plural, short, value_text
 from reissue.attacks.equivalence.exact import Bucket, Witness, buckets, witness
 from reissue.attacks.equivalence.propagation import Equivalences, apart_from, propagate, rests
 from reissue.attacks.equivalence.state import Evidence
@@ -133,7 +133,7 @@ def _look(context: CaseContext, group: int) -> str:
     if not len(context.members.label):
         return ""
     release = int(context.members.release[group])
-    shown = standing(context.series, context.knowledge, release, int(context.members.label[group]))
+    shown = group_text(context.series, context.knowledge, release, int(context.members.label[group]))
     return f" ({in_words(shown)})" if shown else ""
 
 

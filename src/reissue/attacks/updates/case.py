@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.cases import Case, Shown, case, listed, percent, plural, standing, value_text
+from reissue.attacks.cases import Case, Shown, case, group_text, listed, percent, plural, value_text
 from reissue.kernels.forward_backward import blocks
 from reissue.people.histories import PersonHistories
 from reissue.people.knowledge import Knowledge
@@ -128,7 +128,7 @@ def _telling(graph: _Graph, release: int) -> list[int]:
 
 def _published(series: Series, knowledge: Knowledge, linked: PersonHistories, person: int, release: int) -> Shown:
     group = -1 if linked.groups is None else int(linked.groups[person, release])
-    return {} if group < 0 else standing(series, knowledge, release, group)
+    return {} if group < 0 else group_text(series, knowledge, release, group)
 
 
 # --- the picture -----------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ class Attacker:
 
 
 def of_records(name: str, risk: Floats, records: Ints | Floats, threshold: float, method: str) -> Attacker:
-    """The summary of a risk by group, each standing for some records."""
+    """The summary of a risk by group, each of some records."""
     total = float(records.sum())
     above = float(records[risk > threshold].sum()) / total
     return Attacker(name, float(risk.max()), float(risk @ records) / total, above, method)
