@@ -25,8 +25,8 @@ from reissue.release.release import Release
 from reissue.utility import compare
 
 LIMIT = 0.75
-BANDS = ("v0", "v1", "v2", "v3", "v4-5", "v6-8", "v9-12", "v13+")
 MODEL = "visits ~ female + age"
+"""Bands of visits count as the middle of their numbers."""
 
 
 def main(arguments: list[str]) -> None:
@@ -44,14 +44,8 @@ def main(arguments: list[str]) -> None:
 def panel(folder: Path, chosen: argparse.Namespace) -> None:
     """A real panel: nobody exposed to a reader with a register, at most 5% counterfeits."""
     waves = SOURCES["panel"](folder, chosen.data, quick=chosen.quick)
-    numbered = [one.with_columns(_band()) for one in waves.tables]
-    waves = replace(waves, tables=tuple(numbered), schema=replace(waves.schema, updates={}))
+    waves = replace(waves, schema=replace(waves.schema, updates={}))
     _planned_and_published(folder, waves, Limits(LIMIT, counterfeits=0.05), MODEL)
-
-
-def _band() -> pl.Expr:
-    """The number of the band, so that it can be regressed on."""
-    return pl.col("visits").replace_strict({name: at for at, name in enumerate(BANDS)}, return_dtype=pl.Int64)
 
 
 def hospital(folder: Path, chosen: argparse.Namespace) -> None:

@@ -93,6 +93,25 @@ def test_transitions(reissue: Reissue) -> None:
     assert reissue(*command, "--before", "patients.csv").code == 2
 
 
+def test_a_page_shows_what_an_analyst_computes(reissue: Reissue, tmp_path: Path) -> None:
+    name = released(reissue, 5)
+    command = ("utility", "patients.csv", name, *CHECK, "--queries", "0", "--report", "page.html")
+    asked = ("--model", "age ~ sex", "--means", "disease ~ sex", "--before", "patients.csv", name)
+    numbers = reissue(*command, *asked, "--json").json
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert page.count('<svg class="chart"') == 3
+    for line in (line for one in (*numbers["models"], *numbers["means"]) for line in one["lines"]):
+        true, published = line["true"], line["published"]
+        assert f"{true['value']:.4g}</td>" in page
+        assert f"{published['low']:.4g} to {published['high']:.4g}</td>" in page
+    assert "value kept" in page
+    assert "100.0% keep their value" in page
+    assert reissue(*command).code == 2, "it is there already"
+    assert reissue(*command, "--force").out.endswith("Written: page.html\n")
+    assert "patients.csv" in reissue(*command[:-1], "patients.csv", "--force").err
+
+
 def test_two_tables(reissue: Reissue) -> None:
     reissue("anonymize", "patients.csv", *CHECK, "-r", "l=3", "--method", "anatomy", "-o", "out.csv")
     outcome = reissue("utility", "patients.csv", "out.csv", "out.sensitive.csv", *CHECK, "--queries", "20")

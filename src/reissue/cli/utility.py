@@ -7,10 +7,18 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import app
-from reissue.cli._options import DelimiterOption, JsonOption, SchemaOption, delimiter_of, options_of
+from reissue.cli._options import (
+    DelimiterOption,
+    ForceOption,
+    JsonOption,
+    SchemaOption,
+    delimiter_of,
+    options_of,
+)
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
+    from reissue.schema import Schema
     from reissue.utility import Comparison, Estimate, Transitions
 
 _MOST = 15
@@ -64,16 +72,24 @@ def utility(
     k: Annotated[
         int | None, typer.Option("-k", min=1, help="Group sizes are also shown in multiples of this k.")
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Where a page goes: all of it, true beside published, with charts."),
+    ] = None,
+    force: ForceOption = False,
     delimiter: DelimiterOption = ",",
     as_json: JsonOption = False,
 ) -> None:
     """Compare a published table with the original: loss, group sizes, count queries, and what an analyst computes."""
+    from reissue.files.tables import write_text
+    from reissue.report.utility_page import utility_html
     from reissue.schema import Schema
     from reissue.utility import compare, transitions
 
     if link is not None and before is None:
         raise InputError("`--link` says how two releases belong together: give the earlier one with `--before`.")
     plan = Schema.load(schema)
+    _refuse_report(report, [original, *published, *(before or ())], schema, plan, force=force)
     outcome = compare(
         original,
         published,
@@ -91,6 +107,8 @@ def utility(
     if before is not None:
         pairs = (before, (original, published))
         moves = transitions(*pairs, plan, link=link, delimiter=delimiter_of(delimiter))
+    if report is not None:
+        write_text(utility_html(outcome, moves), report, force=force)
     if as_json:
         more = {} if moves is None else {"transitions": moves.as_dict()}
         _render.show_json(outcome.as_dict() | more)
@@ -100,6 +118,16 @@ def utility(
         _show(comparison)
     if moves is not None:
         _show_transitions(moves)
+    if report is not None:
+        _render.say(f"Written: {report}")
+
+
+def _refuse_report(report: Path | None, tables: list[Path], schema: Path, read: "Schema", *, force: bool) -> None:
+    """Stop before anything is computed if the page cannot go there."""
+    from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
+
+    outputs = () if report is None else (Output("--report", report),)
+    Outputs(outputs, (*table_inputs("a table", tables), *schema_inputs(schema, read)), force=force)
 
 
 def _show(comparison: "Comparison") -> None:
