@@ -7,7 +7,7 @@ import pytest
 
 from reissue import synth
 from reissue.cli._app import BAD_INPUT, FINE, NOT_MET, run
-from reissue.cli.plan import seconds_of
+from reissue.cli.commands.plan import seconds_of
 from reissue.errors import InputError
 from reissue.policy import Policy
 from reissue.schema import Schema

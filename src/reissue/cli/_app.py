@@ -1,8 +1,8 @@
 """The command line as a whole: which commands there are, and how each one ends.
 
-A command is a module named in COMMANDS that registers one function with `@app.command()`. It imports what it works
-with inside that function, calls one of the library's doors, and shows the outcome with `_render`. It raises what the
-library raises; how that ends is decided here, in one place.
+A command is a module of `commands`, named in COMMANDS, that registers one function with `@app.command()`. It imports
+what it works with inside that function, calls one of the library's doors, and shows the outcome with `_render`. It
+raises what the library raises; how that ends is decided here, in one place.
 """
 
 import os
@@ -34,7 +34,7 @@ COMMANDS = (
     "attacks",
     "requirements",
 )
-"""The modules beside this one, in the order that help shows them."""
+"""The modules in `commands`, in the order that help shows them."""
 
 FINE, NOT_MET, BAD_INPUT, UNTESTED, NOT_WRITTEN, BUG = 0, 1, 2, 3, 4, 70
 EXIT_CODES = {
@@ -76,7 +76,7 @@ def _top(
 def load() -> typer.Typer:
     """The app with all its commands."""
     for name in COMMANDS:
-        import_module(f"reissue.cli.{name}")
+        import_module(f"reissue.cli.commands.{name}")
     return app
 
 

@@ -1,6 +1,6 @@
 """The `[updates]` section of a schema, read: where an update model comes from.
 
-A file, the sensitive column's taxonomy, an order, the holder's own history, listed chances, or none: values never change.
+A file, the sensitive column's taxonomy, an order, the holder's own history, listed chances, or none at all.
 """
 
 from collections.abc import Mapping, Sequence

@@ -43,7 +43,7 @@ def init(
     as_json: JsonOption = False,
 ) -> None:
     """Look at tables and write a commented schema for you to correct; with several waves plan their policy, too."""
-    from reissue.cli.plan import seconds_of, watching
+    from reissue.cli.commands.plan import seconds_of, watching
     from reissue.data.outputs import Output, Outputs, table_inputs
     from reissue.files.tables import write_text
     from reissue.publishing.plan.beginning import begin_series
@@ -81,7 +81,7 @@ def _show_json(made: "Beginning", out: Path) -> None:
 
 
 def _show(made: "Beginning", out: Path, *, answered: bool) -> None:
-    from reissue.cli.plan import show_plan
+    from reissue.cli.commands.plan import show_plan
     from reissue.proposing.propose import describe
 
     rows = [[g.column, f"{g.role}?" if g.confirm else str(g.role), describe(g.hierarchy), g.why] for g in made.guesses]

@@ -1,0 +1,1 @@
+"""The commands, one module each: it parses its options, calls the library and shows the outcome."""
