@@ -26,6 +26,7 @@ import polars as pl
 from benchmarks._measure import data_folder, one_pass
 from reissue._arrays import Floats, Ints
 from reissue.algorithms import Job, find
+from reissue.algorithms.invariance.register import RegisterState
 from reissue.attacks import Knowledge
 from reissue.attacks.equivalence.state import Crowd, arrive, with_arrival
 from reissue.data.table import Table
@@ -142,7 +143,7 @@ class Run:
     entering: float
     yardstick: float
     spare: "Spare"
-    before: Memory
+    before: Memory | None
     """What was remembered when it was made."""
 
     @property
@@ -153,27 +154,34 @@ class Run:
 
 def run(method: Method, frames: Iterator[pl.DataFrame]) -> Iterator[Run]:
     """Draft a series, release by release."""
-    memory: Memory = {}
+    memory: Memory | None = None
     for frame in frames:
         table = Table.read(frame, SCHEMA)
         coded = pl.DataFrame({**{f"c{n}": column for n, column in enumerate(table.codes)}, "s": table.sensitive})
         yardstick = one_pass(coded)
         entry, draft, seconds, entering = _draft(method, table, memory)
-        before, memory = memory, keep(entry, draft.memory, method.name)
+        before, memory = memory, keep(entry, _left(draft), method.name)
         draft = replace(draft, memory=memory)
         yield Run(entry.table, draft, seconds, entering, yardstick, Spare.of(entry), before)
 
 
-def _draft(method: Method, table: Table, memory: Memory) -> tuple[SeriesTable, Draft, float, float]:
+def _left(draft: Draft) -> RegisterState:
+    """What the method leaves for the next release."""
+    if not isinstance(draft.state, RegisterState):
+        raise TypeError
+    return draft.state
+
+
+def _draft(method: Method, table: Table, memory: Memory | None) -> tuple[SeriesTable, Draft, float, float]:
     """A release, and the CPU seconds of drafting and of entering it: none of them for garbage left by others."""
     chosen = find(method.name)
     gc.collect()
     gc.disable()
     start = time.process_time()
-    entry = enter(table, memory, method.name)
+    entry = enter(table, memory, method.name, chosen.state or RegisterState)
     entered = time.process_time()
     job = Job(entry.table, parse(method.requirement), np.random.default_rng(1), 0.0, chosen.settle(method.options))
-    draft = chosen.run(replace(job, memory=entry.state, people=entry.people, stable_code=entry.stable_code))
+    draft = chosen.run(replace(job, state=entry.state, people=entry.people, stable_code=entry.stable_code))
     done = time.process_time()
     gc.enable()
     return entry, draft, done - entered, entered - start
@@ -196,12 +204,13 @@ class Spare:
         values = entry.stable_code[entry.table.sensitive]
         count = np.bincount(values)
         records = len(values) - M * int(count.max())
-        if not entry.state:
+        if not isinstance(entry.state, RegisterState):
             return cls(records, 0, 0)
-        member = np.pad(entry.state["signatures"], ((0, 0), (0, len(count) - entry.state["signatures"].shape[1])))
-        live, place = np.intersect1d(entry.people, entry.state["live_people"], return_indices=True)[1:]
+        before, kept = entry.state.register.live, entry.state.signatures
+        member = np.pad(kept, ((0, 0), (0, len(count) - kept.shape[1])))
+        live, place = np.intersect1d(entry.people, before.people, return_indices=True)[1:]
         have = np.zeros(member.shape)
-        np.add.at(have, (entry.state["live_signature"][place], values[live]), 1)
+        np.add.at(have, (before.signature[place], values[live]), 1)
         sizes = np.maximum(member.sum(axis=1), 1)
         depth = have.max(axis=1)
         lacking = np.maximum(depth @ member - count, 0).sum()

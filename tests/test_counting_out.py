@@ -41,7 +41,7 @@ def published(form: str, frames: list[pl.DataFrame]) -> Release:
             seed=1,
             form=form,
             ineligible="counterfeits",
-            memory={} if release is None else release.draft.memory,
+            memory=None if release is None else release.draft.memory,
         )
     assert release is not None
     return release

@@ -1,7 +1,6 @@
 """Names for the arrays that everything is made of."""
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,3 @@ Ints: TypeAlias = NDArray[np.int64]
 """Counts, packed keys, positions in other arrays."""
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
-
-State: TypeAlias = Mapping[str, Any]
-"""What an attack carries from release to release: arrays, numbers and texts by name; people are numbers in it."""

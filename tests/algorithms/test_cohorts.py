@@ -16,7 +16,7 @@ from reissue import anonymize, synth
 from reissue.algorithms.cohorts.companions import companions
 from reissue.algorithms.cohorts.lasting_share import LastingShare
 from reissue.algorithms.cohorts.letting_go import without_empty
-from reissue.algorithms.cohorts.slots import Slots
+from reissue.algorithms.cohorts.slots import CohortState, Slots
 from reissue.algorithms.cohorts.update_model import Changes, distance
 from reissue.counting.cells import Domain
 from reissue.errors import InputError, NotMetError
@@ -68,8 +68,9 @@ def published(
 
 def slots_of(release: Release) -> dict[int, tuple[int, int, int | None]]:
     """Slot to its cohort, its value's code and who is in it."""
-    draft, state = release.draft, release.draft.memory["state"]
-    cohort = dict(zip(state["slot_name"].tolist(), state["slot_family"].tolist(), strict=True))
+    draft, state = release.draft, release.draft.state
+    assert isinstance(state, CohortState)
+    cohort = dict(zip(state.slots.name.tolist(), state.slots.family.tolist(), strict=True))
     assert draft.slots is not None
     values, people = release.table.sensitive.tolist(), release.table.frame["id"].to_list()
     if draft.counterfeits is not None:

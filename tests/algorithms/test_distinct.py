@@ -1,6 +1,5 @@
 """m-Distinct: every produced series is m-Distinct by the independent check, on streams of all kinds of updates."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +16,14 @@ from reissue import anonymize, synth
 from reissue._arrays import Bools, Ints
 from reissue.algorithms.distinct.buckets import intersection, survey
 from reissue.algorithms.distinct.parts import pieces
+from reissue.algorithms.distinct.risk import DistinctState
 from reissue.attacks.findings import Status
 from reissue.errors import DataError, InputError, NotMetError, RequirementError, SchemaError
-from reissue.kernels.tracking.belief_tracker import BeliefTracker
-from reissue.kernels.tracking.person_tracker import read_tracker
 from reissue.publishing.attack import attack
 from reissue.publishing.series import anonymize_series
 from reissue.release.memory import load_memory, save_memory
 from reissue.release.release import Release
+from reissue.release.states import pack_state
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 from reissue.utility import measure
@@ -175,60 +174,22 @@ def test_memory_goes_through_a_file(tmp_path: Path) -> None:
     for number, frame in enumerate(frames):
         options: dict[str, Any] = {"ineligible": "counterfeits", "risk": 1}
         releases.append(anonymize(frame, plan, "m-unique=2", method="distinct", memory=memory, seed=1, **options))
+        assert releases[-1].draft.memory is not None
         save_memory(releases[-1].draft.memory, tmp_path / f"{number}.memory")
         memory = load_memory(tmp_path / f"{number}.memory")
     assert check_series(releases, plan).distinct >= 2
-
-
-def test_memory_as_it_was_at_first_is_read(tmp_path: Path) -> None:
-    """Everybody's places by release, and what these showed, were kept as they are."""
-    plan = schema("nested", tmp_path)
-    frames = stream(5, read_updates(plan, VALUES))
-    options: dict[str, Any] = {"ineligible": "counterfeits", "risk": 1}
-    releases = publish(frames[:-1], plan, 2, [], **options)
-    memory = releases[-1].draft.memory
-    new = {name: part for name, part in memory["state"].items() if not name.startswith("trail_") and name != "model"}
-    people = np.unique(np.concatenate([release.draft.memory["state"]["live_people"] for release in releases]))
-    trail = np.full((len(people), len(releases)), -1, np.int32)
-    places: list[list[int]] = []
-    for number, release in enumerate(releases):
-        kept = read_tracker({name.removeprefix("trail_"): part for name, part in release.draft.memory["state"].items()})
-        assert isinstance(kept, BeliefTracker)
-        trail[np.searchsorted(people, kept.here.people), number] = len(places) + kept.here.place
-        shown = kept.shown.places
-        places += [shown.value[a:b].tolist() for a, b in itertools.pairwise(shown.starts.tolist())]
-    listed = {"place_starts": np.cumsum([0, *map(len, places)]), "place_values": np.concatenate(places)}
-    old = {**memory, "state": {**new, "trail_people": people, "trail": trail, **listed}}
-    found = [
-        anonymize(frames[-1], plan, "m-unique=2", method="distinct", memory=one, seed=1, **options)
-        for one in (memory, old)
-    ]
-    assert found[0].frame.equals(found[1].frame)
-    assert found[0].draft.notes["risk"] == pytest.approx(found[1].draft.notes["risk"])
-
-
-@pytest.mark.parametrize("kind", ["nested", "branches"])
-def test_memory_that_calls_certainty_by_its_old_name_is_read(kind: str, tmp_path: Path) -> None:
-    plan = schema(kind, tmp_path)
-    frames = stream(3, read_updates(plan, VALUES))
-    options: dict[str, Any] = {"ineligible": "counterfeits", "risk": 1}
-    memory = publish(frames[:-1], plan, 2, [], **options)[-1].draft.memory
-    old = {**memory, "state": {name.replace("certainty", "told"): part for name, part in memory["state"].items()}}
-    assert old["state"].keys() != memory["state"].keys()
-    found = [
-        anonymize(frames[-1], plan, "m-unique=2", method="distinct", memory=one, seed=1, **options)
-        for one in (memory, old)
-    ]
-    assert found[0].frame.equals(found[1].frame)
 
 
 def test_values_that_change_the_model_are_refused_where_the_past_cannot_be_looked_at_anew(tmp_path: Path) -> None:
     plan = schema("branches", tmp_path)
     frame = pl.DataFrame({"id": range(6), "q": range(6), "r": list("xyzxyz"), "s": VALUES})
     first = anonymize(frame, plan, "m-unique=2", method="distinct", risk=1, seed=1)
-    state = {**first.draft.memory["state"], "model": "another"}
+    state, memory = first.draft.state, first.draft.memory
+    assert isinstance(state, DistinctState)
+    assert memory is not None
+    other = replace(memory, state=pack_state(replace(state, model="another")))
     with pytest.raises(InputError, match="change the update model itself"):
-        anonymize(frame, plan, "m-unique=2", method="distinct", risk=1, memory={**first.draft.memory, "state": state})
+        anonymize(frame, plan, "m-unique=2", method="distinct", risk=1, memory=other)
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

@@ -249,9 +249,9 @@ def test_counterfeits_keep_their_quasi_identifiers_while_they_live() -> None:
         looks: dict[int, tuple[Any, ...]] = {}
         for release in releases:
             fakes, memory = release.draft.counterfeits, release.draft.memory
-            if fakes is not None:
-                rows = [memory["rows"][name].to_list() for name in ("q", "r")]
-                for name, *look in zip(memory["state"]["fake_name"].tolist(), *rows, strict=True):
+            if fakes is not None and fakes.names is not None and memory is not None and memory.rows is not None:
+                rows = [memory.rows[name].to_list() for name in ("q", "r")]
+                for name, *look in zip(fakes.names.tolist(), *rows, strict=True):
                     assert looks.setdefault(name, tuple(look)) == tuple(look)
 
 

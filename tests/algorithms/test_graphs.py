@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.algorithms.equivalence.graphs import Graphs
+from reissue.algorithms.equivalence.graphs import Graphs, KeptGraphs
 from reissue.kernels.history_graph import END, History, _cheapest
 from reissue.kernels.indistinguishable import tied_nodes
 from tests.effort import examples
@@ -18,7 +18,7 @@ class Buckets:
     def __init__(self, seed: int, buckets: int, limit: int, *, exact: bool) -> None:
         self.rng = np.random.default_rng(seed)
         self.buckets, self.limit, self.exact = buckets, limit, exact
-        self.memory: dict[str, object] = {}
+        self.memory: KeptGraphs | None = None
         self.full = [History() for _ in range(buckets)]
         self.alive: list[dict[int, int]] = [{} for _ in range(buckets)]
         self.release = 0
@@ -46,7 +46,7 @@ class Buckets:
 
     def close(self, graphs: Graphs) -> None:
         graphs.close(self.came)
-        self.memory = graphs.as_memory()
+        self.memory = graphs.kept()
 
 
 cases = st.tuples(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.05, 0.2, 0.5]))

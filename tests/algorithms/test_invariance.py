@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from reissue.algorithms.invariance.buckets import Ineligible, Signatures, assign
 from reissue.algorithms.invariance.split import split
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
-from reissue.release.memory import Memory, load_memory, save_memory
+from reissue.release.memory import Memory, load_memory, pack_memory, save_memory
 from reissue.release.release import GROUP, Release
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
@@ -268,6 +269,11 @@ def test_people_and_values_are_needed() -> None:
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 
+def memory_of(release: Release) -> Memory:
+    assert release.draft.memory is not None
+    return release.draft.memory
+
+
 def test_memory_files_continue_a_series(tmp_path: Path) -> None:
     frames = stream(11, releases=3, returns=True)
     straight = publish(frames, "equivalence", "simple-l=2", e=2)
@@ -276,7 +282,7 @@ def test_memory_files_continue_a_series(tmp_path: Path) -> None:
         options: dict[str, Any] = {"e": 2, "ineligible": "counterfeits", "k": 2}
         release = anonymize(frame, SCHEMA, "simple-l=2", method="equivalence", memory=memory, seed=5, **options)
         assert release.tables["release"].equals(expected.tables["release"])
-        save_memory(release.draft.memory, tmp_path / "memory", force=True)
+        save_memory(memory_of(release), tmp_path / "memory", force=True)
         memory = load_memory(tmp_path / "memory")
     assert (tmp_path / "memory").stat().st_mode & 0o077 == 0
 
@@ -285,14 +291,25 @@ def test_damaged_memory_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "memory"
     with pytest.raises(DataError, match="no memory file"):
         load_memory(path)
-    save_memory(start().draft.memory, path)
+    save_memory(memory_of(start()), path)
     with pytest.raises(InputError, match="exists already"):
-        save_memory(start().draft.memory, path)
+        save_memory(memory_of(start()), path)
     whole = path.read_bytes()
     for damage in (b"", b"nonsense", whole[: len(whole) // 2]):
         path.write_bytes(damage)
         with pytest.raises(DataError, match="not a memory file"):
             load_memory(path)
+
+
+def test_memories_of_another_version_are_refused(tmp_path: Path) -> None:
+    memory, path = memory_of(start()), tmp_path / "memory"
+    for content in (b"PK\3\4 as it was at first", pack_memory(memory).replace(b'"version": 2', b'"version": 3')):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"kept by another version.*Continue the series with the version"):
+            load_memory(path)
+    older = replace(memory, state=memory.state.replace(b'"version": 1', b'"version": 0'))
+    with pytest.raises(InputError, match="memory of this series was kept by another version"):
+        anonymize(PEOPLE, SCHEMA, "m-unique=2", method="invariance", memory=older)
 
 
 def test_values_that_vanish_and_come_back_keep_their_number() -> None:

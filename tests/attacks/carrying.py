@@ -10,7 +10,7 @@ import pytest
 from reissue.attacks import CannotRunError, Knowledge, Series, find, run_attack
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.run import cannot_run
-from reissue.ledger.pack import pack_state, unpack_state
+from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
 from tests.attacks import equivalence_twin
 
@@ -49,7 +49,8 @@ def assert_carries(attack: str, releases: Sequence[Any], schema: Schema, limits:
         newest = Series(newest.releases, schema, limits=dict(limits), numbers=(number,))
         try:
             (seen,) = fold.see(newest, Knowledge())
-            state = unpack_state(pack_state(fold.add(state, seen)), fold.state)
+            assert fold.state is not None
+            state = unpack_state(fold.state, pack_state(fold.add(state, seen)))
             own = fold.judge(state, newest)
             if own.status == Status.EXPOSED:
                 own = fold.explain(state, own, series, Knowledge())

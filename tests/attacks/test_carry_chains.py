@@ -16,8 +16,8 @@ from reissue.attacks.correspondence.whole import all_at_once
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.run import cannot_run
 from reissue.kernels.chains.history import ChainHistory, add_release
-from reissue.ledger.pack import pack_state, unpack_state
 from reissue.publishing.anonymize import anonymize
+from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import brute_left, random_history, schema, seeded
@@ -52,7 +52,8 @@ def carried(
         newest = Series.read(releases[number - 1 : number], plan)
         newest = Series(newest.releases, plan, exact=exact, limits=dict(limits), numbers=(number,))
         (seen,) = fold.see(newest, Knowledge())
-        state = unpack_state(pack_state(fold.add(state, seen)), Growth)
+        state = unpack_state(Growth, pack_state(fold.add(state, seen)))
+        assert state is not None
         try:
             own = fold.explain(state, fold.judge(state, newest), newest, Knowledge())
         except CannotCarryError:
@@ -155,7 +156,8 @@ def test_a_state_keeps_nothing_but_what_was_published() -> None:
     for frame in frames:
         past = add_release(past, frame, schema(2))
     assert past is not None
-    again = unpack_state(pack_state(past), ChainHistory)
+    again = unpack_state(ChainHistory, pack_state(past))
+    assert again is not None
     for number, frame in enumerate(frames):
         view = again.view(number)
         texts = [again.quasi[place].texts for place in range(2)]

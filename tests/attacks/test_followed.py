@@ -1,6 +1,7 @@
 """Pasts carried on release by release against everybody's whole history; and how little of it is kept."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 from reissue._arrays import Floats, Ints
 from reissue.kernels.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.kernels.tracking.belief_tracker import BeliefTracker
-from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, KnownPast, PersonTracker, begun, read_tracker
+from reissue.kernels.tracking.person_tracker import CERTAIN, IMPOSSIBLE, KnownPast, PersonTracker, begun
 from reissue.kernels.tracking.trajectories import Trajectories
 from reissue.kernels.tracking.trajectory_tracker import TrajectoryTracker
+from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, mark_of, read_updates
 from tests.effort import examples
@@ -51,8 +53,17 @@ def whole(table: Ints, shown: ValueDistributions, model: UpdateModel) -> dict[in
     return certainty
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A state as a ledger keeps it."""
+
+    VERSION: ClassVar[int] = 1
+
+    tracker: BeliefTracker | TrajectoryTracker
+
+
 def carried(first: Any, table: Ints, shown: ValueDistributions, model: UpdateModel) -> PersonTracker:
-    """Release by release; what is kept goes through arrays every time."""
+    """Release by release; what is kept goes through bytes every time."""
     past: PersonTracker = first
     people = 1000 + 7 * np.arange(len(table))
     for release in range(table.shape[1]):
@@ -64,7 +75,9 @@ def carried(first: Any, table: Ints, shown: ValueDistributions, model: UpdateMod
         expected = whole(table[there, : release + 1], shown, model)
         assert judged.largest == pytest.approx([expected[row][0] for row in range(len(there))], abs=1e-9)
         assert judged.certainty.tolist() == [expected[row][1] for row in range(len(there))]
-        past = read_tracker(past.after(people[there], release, where, kept, judged, model).arrays())
+        again = unpack_state(Kept, pack_state(Kept(past.after(people[there], release, where, kept, judged, model))))
+        assert again is not None
+        past = again.tracker
     return past
 
 
@@ -134,7 +147,7 @@ def test_trails_keep_everybodys_places(seed: int) -> None:
     people, trails = 50 + 3 * np.arange(8), Trajectories.none()
     for release in range(table.shape[1]):
         there = rng.permutation(np.flatnonzero(table[:, release] >= 0))
-        trails = Trajectories.read(trails.after(people[there], release, table[there, release]).arrays())
+        trails = trails.after(people[there], release, table[there, release])
         assert len(trails.place) <= 2 * int(trails.versions.sum())
     past, expected = trails.past(people), PresenceHistory.of(table)
     assert past.starts.tolist() == expected.starts.tolist()

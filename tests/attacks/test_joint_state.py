@@ -16,9 +16,9 @@ from reissue.attacks.joint.past import Past
 from reissue.attacks.joint.state import JointState, Recent
 from reissue.kernels.everyone.observations import Observation
 from reissue.ledger import Ledger
-from reissue.ledger.pack import pack_state, unpack_state
 from reissue.publishing.publish import publish_next
 from reissue.release.release import Release
+from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
 
 
@@ -35,7 +35,7 @@ def added(plan: Schema, releases: list[Release]) -> JointState:
     kept: JointState | None = None
     for number, release in enumerate(releases, start=1):
         newest = replace(Series.read([release], plan), numbers=(number,))
-        kept = unpack_state(pack_state(carried.add(kept, newest)), JointState)
+        kept = unpack_state(JointState, pack_state(carried.add(kept, newest)))
     assert kept is not None
     return kept
 

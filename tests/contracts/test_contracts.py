@@ -15,6 +15,7 @@ from reissue.attacks import Knowledge, Series
 from reissue.attacks.findings import Finding, Status
 from reissue.counting.cells import Counts
 from reissue.errors import InputError, NotMetError
+from reissue.release.memory import MethodState
 from reissue.release.release import Draft
 from reissue.requirements import LDiversity, Requirement, _base
 from reissue.testing import (
@@ -107,7 +108,7 @@ def _not_met(job: Job) -> Draft:
 
 def test_a_stateful_method_may_refuse_some_but_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(algorithms.registry, "_REGISTRY", algorithms.registered())
-    algorithms.registry.register(Algorithm("toy", _not_met, "A toy.", stateful=True))
+    algorithms.registry.register(Algorithm("toy", _not_met, "A toy.", state=MethodState))
     with pytest.raises(ContractError, match="makes a series for one"):
         check_algorithm("toy", requirements=["k=2"])
 

@@ -11,53 +11,63 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from reissue.errors import DataError, InternalError
+from reissue.errors import DataError, InputError, InternalError
 from reissue.ledger import Ledger
-from reissue.ledger.pack import pack_memory, pack_state, unpack_memory, unpack_state
-from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish, publish_next
-from reissue.release.memory import load_memory, save_memory
+from reissue.release.memory import read_memory
+from reissue.release.states import pack_state, unpack_state
 from tests.ledger.series import INVARIANCE, MONTHS, schema
 
 KINDS = st.sampled_from([np.int64, np.int32, np.uint8, np.uint64, np.bool_, np.float64])
 SOME = KINDS.flatmap(lambda kind: arrays(kind, array_shapes(min_dims=1, max_dims=2, min_side=0)))
-REST = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5)
+REST = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.binary(), lambda some: st.lists(some).map(tuple)
+)
 
 
-@given(st.dictionaries(st.text(), SOME | REST))
-def test_states(state: dict[str, Any]) -> None:
-    again = unpack_state(pack_state(state))
-    assert set(again) == set(state)
-    for name, value in state.items():
-        if isinstance(value, np.ndarray):
-            assert again[name].dtype == value.dtype
-            np.testing.assert_array_equal(again[name], value)
+@dataclass(frozen=True)
+class Anything:
+    VERSION: ClassVar[int] = 1
+
+    parts: tuple[Any, ...]
+
+
+@given(st.lists(SOME | REST))
+def test_states(parts: list[Any]) -> None:
+    again = unpack_state(Anything, pack_state(Anything(tuple(parts))))
+    assert again is not None
+    for one, other in zip(parts, again.parts, strict=True):
+        if isinstance(one, np.ndarray):
+            assert other.dtype == one.dtype
+            np.testing.assert_array_equal(other, one)
         else:
-            assert again[name] == value
+            assert other == one
 
 
-def test_arrays_that_do_not_lie_in_a_row() -> None:
-    table = np.arange(12).reshape(3, 4)
-    again = unpack_state(pack_state({"turned": table.T, "part": table[:, ::2]}))
-    assert again["turned"].tolist() == table.T.tolist()
-    assert again["part"].tolist() == table[:, ::2].tolist()
+def test_arrays_that_do_not_lie_in_a_row_bytes_and_tables() -> None:
+    table, frame = np.arange(12).reshape(3, 4), pl.DataFrame({"a": [1, None], "b": ["x", "y"]})
+    again = unpack_state(Anything, pack_state(Anything((table.T, table[:, ::2], b"\0\n", frame))))
+    assert again is not None
+    assert again.parts[0].tolist() == table.T.tolist()
+    assert again.parts[1].tolist() == table[:, ::2].tolist()
+    assert again.parts[2] == b"\0\n"
+    assert again.parts[3].equals(frame)
 
 
-def test_memories_and_those_that_were_kept_as_files(tmp_path: Path) -> None:
-    release = anonymize(MONTHS[0], schema(INVARIANCE), "m-unique=2", method="invariance", seed=1)
-    memory = release.draft.memory
-    save_memory(memory, tmp_path / "memory")
-    key = memory["key"]
-    for content in (pack_memory(memory), (tmp_path / "memory").read_bytes()):
-        again, expected = unpack_memory(content, key), load_memory(tmp_path / "memory")
-        assert {name for name in again if name != "rows"} == {"series", "method", "key", "values", "state"}
-        assert (again["series"], again["method"], again["key"]) == (memory["series"], memory["method"], key)
-        assert isinstance(again["values"], pl.DataFrame)
-        assert again["values"].equals(expected["values"])
-        assert set(again["state"]) == set(expected["state"])
-        for name, value in expected["state"].items():
-            assert np.array_equal(again["state"][name], value), name
-    assert key not in pack_memory(memory)
+def test_a_ledger_keeps_a_memory_without_its_key(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "a.ledger", schema(INVARIANCE)) as ledger:
+        release = publish(MONTHS[0], ledger)
+        memory, kept = release.draft.memory, ledger.store.read(ledger.release(1).files["memory"])
+        again = ledger.memory(ledger.releases, ledger.schema, "invariance")
+    assert memory is not None
+    assert memory.values is not None
+    assert again.values is not None
+    assert again.values.equals(memory.values)
+    assert vars(replace(again, values=None)) == vars(replace(memory, values=None))
+    assert str(memory.key) not in repr(memory)
+    assert memory.key not in kept
+    with pytest.raises(InputError, match="kept by another version"):
+        read_memory(kept.replace(b'"version": 2', b'"version": 1'), "The memory of this ledger")
 
 
 def test_a_damaged_memory_is_refused(tmp_path: Path) -> None:
@@ -90,14 +100,14 @@ class Whole:
 def test_typed_states_and_those_of_another_version() -> None:
     state = Whole((Part(np.arange(3)), Part(np.array([[0.5], [2.0]]), "x")), None, {"a": [1, {"b": None}]})
     content = pack_state(state)
-    again = unpack_state(content, Whole)
+    again = unpack_state(Whole, content)
+    assert again is not None
     assert (again.other, again.told, again.parts[1].name) == (None, state.told, "x")
     for mine, its in zip(state.parts, again.parts, strict=True):
         assert mine.numbers.dtype == its.numbers.dtype
         assert np.array_equal(mine.numbers, its.numbers)
-    assert unpack_state(content.replace(b'"version": 2', b'"version": 1'), Whole) is None
-    assert unpack_state(content.replace(b'"Whole"', b'"Other"'), Whole) is None
-    assert unpack_state(content.replace(b'"Part"', b'"Bits"'), Whole) is None
-    assert unpack_state(pack_state({"old": np.arange(2)}), Whole) is None
+    assert unpack_state(Whole, content.replace(b'"version": 2', b'"version": 1')) is None
+    assert unpack_state(Whole, content.replace(b'"Whole"', b'"Other"')) is None
+    assert unpack_state(Whole, content.replace(b'"Part"', b'"Bits"')) is None
     with pytest.raises(InternalError, match="cannot be kept"):
         pack_state(replace(state, told=[1]))  # type: ignore[arg-type]

@@ -126,7 +126,8 @@ def test_figure_4_and_table_VII_example_10_by_the_cut_alone() -> None:
     assert together(releases[2]) == {("Alice", "Chris", "Greg", "c:flu"), ("Ian", "Jane", "c:cancer", "c:measles")}
     assert [release.counterfeits for release in releases] == [2, 1, 3]
     # c1 stays who it is from T2 to T3; c2 and c3 are gone at T2.
-    names = [release.draft.memory["state"]["fake_name"].tolist() for release in releases]
+    fakes = [release.draft.counterfeits for release in releases]
+    names = [one.names.tolist() for one in fakes if one is not None and one.names is not None]
     assert set(names[1]) < set(names[2])
     assert not set(names[0]) & set(names[1])
     one = History().step(1, {}, 4)

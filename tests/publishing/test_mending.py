@@ -10,7 +10,6 @@ from reissue.algorithms.cohorts.companions import companions
 from reissue.data.table import Table
 from reissue.policy import Policy
 from reissue.publishing.repair.mending import Attempt, make_and_mend
-from reissue.release.memory import Memory
 from reissue.release.release import Release
 from tests.algorithms.test_cohorts import SCHEMA, stream
 
@@ -19,8 +18,8 @@ from tests.algorithms.test_cohorts import SCHEMA, stream
 class Once(Attempt):
     """The first release of a series."""
 
-    def memory(self) -> Memory:
-        return {}
+    def memory(self) -> None:
+        return None
 
     def after(self, *, accepts_history: bool) -> None:
         return None

@@ -11,6 +11,7 @@ from reissue._arrays import Bools, Ints
 from reissue._plugins import all_registered, find_registered, keep_registered
 from reissue.data.table import Table
 from reissue.errors import InputError, nearest
+from reissue.release.memory import MethodState
 from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement
 
@@ -34,8 +35,8 @@ class Job:
     """The method's own options, by name; all of them, with defaults filled in."""
     progress: Callable[[float], None] = _silent
     """Called with the share of the work that is done, from 0 to 1."""
-    memory: Mapping[str, Any] = field(default_factory=dict)
-    """What the method remembered after the release before; empty for a first release."""
+    state: Any = None
+    """What the method left after the release before, of the class that it registered; None for a first release."""
     people: Ints | None = None
     """Row to its person's number, which stays the same over a series; for stateful methods."""
     stable_code: Ints | None = None
@@ -90,8 +91,8 @@ class Algorithm:
     options: Mapping[str, Option] = field(default_factory=dict)
     suppresses: bool = False
     """Whether it makes use of rows that may be left out."""
-    stateful: bool = False
-    """Whether it follows people through a series, and so needs identifiers and its memory."""
+    state: type[MethodState] | None = None
+    """What it leaves for the next release, if it follows people through a series."""
     accepts_history: bool = False
     """Whether its option `after` may be what a ledger kept of the earlier releases instead of the releases."""
     blind: bool = False
@@ -114,11 +115,16 @@ class Algorithm:
     """The policy with which a series by it may begin; None if it is not proposed for series."""
     left_out_with: Callable[[Release, pl.Series], Bools] | None = None
     """A release and identifiers to the rows that must go with them, where leaving out a person alone is not enough."""
-    recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None
+    recheck: Callable[[Release, Mapping[str, Any]], object | None] | None = None
     """Checks what it promises beyond the requirement, from the published tables; raises InternalError.
 
-    May return a memory of this release, for a ledger to keep.
+    May return a state for a ledger to keep, as what the next release comes after.
     """
+
+    @property
+    def stateful(self) -> bool:
+        """Whether it follows people through a series, and so needs identifiers and its memory."""
+        return self.state is not None
 
     def refuse_impossible(self, requirement: Requirement, table: Table, suppress: float = 0.0) -> None:
         """Stop before work starts if it can make no release of this table that meets a requirement."""
@@ -166,7 +172,7 @@ def algorithm(
     *,
     options: Mapping[str, Option] | None = None,
     suppresses: bool = False,
-    stateful: bool = False,
+    state: type[MethodState] | None = None,
     accepts_history: bool = False,
     blind: bool = False,
     changes_values: bool = False,
@@ -178,7 +184,7 @@ def algorithm(
     remedies: Mapping[str, str] | None = None,
     suggestion: Suggestion | None = None,
     left_out_with: Callable[[Release, pl.Series], Bools] | None = None,
-    recheck: Callable[[Release, Mapping[str, Any]], Mapping[str, Any] | None] | None = None,
+    recheck: Callable[[Release, Mapping[str, Any]], object | None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
 
@@ -189,7 +195,7 @@ def algorithm(
             summary,
             dict(options or {}),
             suppresses=suppresses,
-            stateful=stateful,
+            state=state,
             accepts_history=accepts_history,
             blind=blind,
             changes_values=changes_values,

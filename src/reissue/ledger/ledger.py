@@ -25,10 +25,10 @@ from reissue.ledger.chain import LedgerEntry, broken, content_name
 from reissue.ledger.entry import FORMAT, later_format
 from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
 from reissue.ledger.key import Key, find_key
-from reissue.ledger.pack import pack_frame, pack_schema, plain, unpack_frame, unpack_memory, unpack_roster
+from reissue.ledger.pack import pack_frame, pack_schema, plain, unpack_frame, unpack_roster
 from reissue.ledger.recorded import Recorded, releases_of, replaced_files
 from reissue.policy import Policy
-from reissue.release.memory import Memory, fingerprint
+from reissue.release.memory import Memory, fingerprint, read_memory
 from reissue.release.roster import Roster
 from reissue.requirements import parse
 from reissue.schema import Schema
@@ -233,8 +233,8 @@ class Ledger:
         own = self.key.derive("memory")
         last = releases[-1] if releases else None
         if last is None or "memory" not in last.files:
-            return {"series": fingerprint(schema), "method": method, "key": own}
-        return unpack_memory(self._kept_memory(last), own)
+            return Memory(fingerprint(schema), method, own)
+        return replace(read_memory(self._kept_memory(last), "The memory of this ledger"), key=own)
 
     def _kept_memory(self, last: Recorded) -> bytes:
         """The memory after a release; if only later ones, withdrawn since, are still kept, the first of those."""

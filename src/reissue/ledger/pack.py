@@ -1,16 +1,13 @@
-"""What a ledger keeps, as bytes and back: schemas with the files they name, tables, memories, and who stands where.
+"""What a ledger keeps, as bytes and back: schemas with the files they name, tables, and who is where.
 
 Nothing here holds an identifier (people are pseudonyms before they come here) or a quasi-identifier of a person beyond
 what was published: who is in which group is kept apart from the values of the group.
 """
 
 import io
-import tempfile
 import tomllib
 from collections.abc import Callable
-from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,8 +16,6 @@ import tomlkit
 from reissue.counting.texts import count_texts, joined_texts
 from reissue.errors import SchemaError
 from reissue.files.places import read_whole
-from reissue.ledger.states import pack_arrays, pack_typed, unpack_arrays, unpack_typed
-from reissue.release.memory import Memory, load_memory
 from reissue.release.release import Release
 from reissue.release.roster import Roster
 from reissue.requirements import Requirement
@@ -30,20 +25,15 @@ from reissue.updates import read_updates
 __all__ = [
     "ENDINGS",
     "pack_frame",
-    "pack_memory",
     "pack_places",
     "pack_roster",
     "pack_schema",
-    "pack_state",
     "plain",
     "unpack_frame",
-    "unpack_memory",
     "unpack_roster",
-    "unpack_state",
 ]
 
 ENDINGS = {"memory": ".arrays", "roster": ".parquet", "state": ".arrays"}
-_ZIPPED = b"PK"
 _PERSON, _FAKE, _GROUP, _SLOT = _OWN = "\0person", "\0fake", "\0group", "\0slot"
 Keep = Callable[[bytes, str], str]
 
@@ -100,61 +90,7 @@ def unpack_frame(content: bytes) -> pl.DataFrame:
     return pl.read_parquet(io.BytesIO(content))
 
 
-# --- memories --------------------------------------------------------------------------------------------------------
-
-
-_STATE, _FRAME = "state.", "frame."
-
-
-def pack_memory(memory: Memory) -> bytes:
-    """A method's memory without its key, which is derived from the ledger's own."""
-    frames = {name: value for name, value in memory.items() if isinstance(value, pl.DataFrame)}
-    flat = {name: memory[name] for name in memory if name not in {"key", "state", *frames}}
-    flat |= {f"{_STATE}{name}": value for name, value in memory["state"].items()}
-    for name, frame in frames.items():
-        written = io.BytesIO()
-        frame.write_ipc(written)
-        flat[f"{_FRAME}{name}"] = np.frombuffer(written.getvalue(), np.uint8)
-    return pack_arrays(flat)
-
-
-def unpack_memory(content: bytes, key: bytes) -> Memory:
-    """The memory, with its key."""
-    if content.startswith(_ZIPPED):
-        return _unzipped(content, key)
-    memory: dict[str, Any] = {"state": {}}
-    for name, value in unpack_arrays(content).items():
-        if name.startswith(_STATE):
-            memory["state"][name.removeprefix(_STATE)] = value
-        elif name.startswith(_FRAME):
-            memory[name.removeprefix(_FRAME)] = pl.read_ipc(io.BytesIO(value.tobytes()))
-        else:
-            memory[name] = value
-    return {**memory, "key": key}
-
-
-def _unzipped(content: bytes, key: bytes) -> Memory:
-    """From a memory file, as ledgers kept it before."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "memory.npz"
-        path.write_bytes(content)
-        return {**load_memory(path), "key": key}
-
-
-# --- what attacks carry on -------------------------------------------------------------------------------------------
-
-
-def pack_state(state: Any) -> bytes:
-    """An attack's state, or what a method keeps of earlier releases."""
-    return pack_typed(state) if is_dataclass(state) else pack_arrays(dict(state))
-
-
-def unpack_state(content: bytes, kind: type | None = None) -> Any:
-    """The state again; None if it is not of this kind, and has to be made again."""
-    return unpack_arrays(content) if kind is None else unpack_typed(kind, content)
-
-
-# --- who is where -----------------------------------------------------------------------------------------------------
+# --- who is where ------------------------------------------------------------------------------------------------
 
 
 def pack_roster(release: Release) -> bytes:

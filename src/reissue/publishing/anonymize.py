@@ -8,8 +8,8 @@ import numpy as np
 
 from reissue.algorithms import Algorithm, Job, find
 from reissue.data.table import Table
-from reissue.errors import InputError, SchemaError
-from reissue.release.memory import Memory, enter, keep
+from reissue.errors import InputError, InternalError, SchemaError
+from reissue.release.memory import Memory, MethodState, SeriesTable, enter, keep
 from reissue.release.release import Release
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
@@ -61,25 +61,27 @@ def anonymize(
         )
     rng = np.random.default_rng(seed)
     job = Job(table, requirement, rng, suppress, settled, progress)
-    if chosen.stateful:
-        return _continue(job, chosen, memory or {}, newcomers=newcomers, tight=boxes == "tight")
-    if memory:
+    if chosen.state is not None:
+        entry = enter(table, memory, method, chosen.state, newcomers=newcomers)
+        return _continue(job, chosen, entry, tight=boxes == "tight")
+    if memory is not None:
         raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
     chosen.refuse_impossible(requirement, table, suppress)
     draft = chosen.run(job)
     progress(1.0)
     release = make_release(table, draft, requirement, method, rng)
-    kept = chosen.recheck(release, settled) if chosen.recheck else None
-    return replace(release, draft=replace(release.draft, memory=kept)) if kept else release
+    state = chosen.recheck(release, settled) if chosen.recheck else None
+    return replace(release, draft=replace(release.draft, state=state))
 
 
-def _continue(job: Job, chosen: Algorithm, memory: Memory, *, newcomers: bool, tight: bool) -> Release:
+def _continue(job: Job, chosen: Algorithm, entry: SeriesTable, *, tight: bool) -> Release:
     """The next release of a series; its draft carries the memory for the one after."""
-    entry = enter(job.table, memory, chosen.name, newcomers=newcomers)
     entry = replace(entry, table=entry.table.with_boxes(tight=tight))
     draft = chosen.run(
-        replace(job, table=entry.table, memory=entry.state, people=entry.people, stable_code=entry.stable_code)
+        replace(job, table=entry.table, state=entry.state, people=entry.people, stable_code=entry.stable_code)
     )
     job.progress(1.0)
-    draft = replace(draft, memory=keep(entry, draft.memory, chosen.name))
+    if not isinstance(draft.state, MethodState):
+        raise InternalError(f"The method '{chosen.name}' left no state for the next release. Please report this.")
+    draft = replace(draft, memory=keep(entry, draft.state, chosen.name))
     return make_release(entry.table, draft, job.requirement, chosen.name, job.rng)

@@ -3,20 +3,20 @@
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reissue.algorithms import find
 from reissue.attacks.findings import Finding, Findings
 from reissue.data.identifiers import refuse_strangers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, NotMetError
 from reissue.publishing.repair.mending import Attempt, make_and_mend
-from reissue.release.memory import Memory
+from reissue.release.memory import Memory, pack_memory
 from reissue.release.release import Release
+from reissue.release.states import pack_state
 
 if TYPE_CHECKING:
     from reissue.ledger import Ledger, Recorded
@@ -175,16 +175,16 @@ class Candidate(Attempt):
         """The content of the release's entry, its files kept."""
         from reissue._version import __version__
         from reissue.ledger.ledger import csv_bytes
-        from reissue.ledger.pack import ENDINGS, pack_frame, pack_memory, pack_roster, pack_state
+        from reissue.ledger.pack import ENDINGS, pack_frame, pack_roster
         from reissue.publishing.gate import state_mark
 
         files = {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in release.tables.items()}
         if release.table.ids is not None:
             files["roster"] = writer.keep(pack_roster(release), ENDINGS["roster"])
-        if find(release.method).stateful:
-            files["memory"] = writer.keep(pack_memory(release.draft.memory), ENDINGS["memory"])
-        elif release.draft.memory:
-            files["past"] = writer.keep(pack_state(release.draft.memory["chains"]), ENDINGS["state"])
+        if release.draft.memory is not None:  # without its key, which is derived from the ledger's own
+            files["memory"] = writer.keep(pack_memory(replace(release.draft.memory, key=b"")), ENDINGS["memory"])
+        elif release.draft.state is not None:
+            files["past"] = writer.keep(pack_state(release.draft.state), ENDINGS["state"])
         for name, carried in together.states.items():
             files[f"state.{name}"] = writer.keep(pack_state(carried), ENDINGS["state"])
         return {

@@ -24,7 +24,6 @@ from reissue.attacks.updates.histories import Histories, largest_of_histories
 from reissue.errors import CannotCarryError, CannotRunError, DataError, InternalError
 from reissue.ledger.chain import canonical
 from reissue.ledger.ledger import Ledger, Recorded
-from reissue.ledger.pack import unpack_state
 from reissue.ledger.store import MissingFileError
 from reissue.people.histories import histories_of_members
 from reissue.people.knowledge import Knowledge
@@ -33,6 +32,7 @@ from reissue.policy import Policy
 from reissue.published import PublishedRelease, read_published
 from reissue.published.series import Series
 from reissue.release.release import Release
+from reissue.release.states import unpack_state
 from reissue.schema import Schema
 from reissue.updates import read_updates
 from reissue.verify.second_look import confirm, confirm_coalitions, confirm_posteriors
@@ -121,7 +121,7 @@ def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema, kind: 
     if file is None or last.content.get("carried") != state_mark(schema.dumps(), last.without):
         return None
     try:
-        return unpack_state(ledger.store.read(file), kind)
+        return unpack_state(kind, ledger.store.read(file))
     except MissingFileError:
         return None
     except DataError as problem:

@@ -104,8 +104,9 @@ def write_series(
             staging.add_folder(outputs.folder)
         pairs = zip(releases, (file.path for file in outputs.files if file.table), strict=True)
         written = [release.stage(staging, str(target), force=force) for release, target in pairs]
-        if memory is not None:
-            staging.add_bytes(memory, pack_memory(releases[-1].draft.memory), replaces=True, private=True)
+        kept = releases[-1].draft.memory
+        if memory is not None and kept is not None:
+            staging.add_bytes(memory, pack_memory(kept), replaces=True, private=True)
         staging.place()
     return Written(tuple(releases), tuple(map(tuple, written)))
 

@@ -1,27 +1,23 @@
 """The private memory of a series: what a method must know of earlier releases, in one file until a ledger keeps it.
 
-A memory is a mapping: `series` (a fingerprint of the schema's roles), `method`, `key`, `values` (the sensitive values
-seen so far; a value's row is its stable number), `rows` (quasi-identifiers of remembered records, as values) and
-`state`, the method's own arrays. People are in it as numbers, keyed hashes of their identifiers (SipHash under `key`).
-The file must stay private all the same, since whoever has it can test a guess.
+People are in it as numbers, keyed hashes of their identifiers (SipHash under `key`). The file must stay private all the
+same, since whoever has it can test a guess.
 
 `enter` turns a table and a memory into what a method works with; `keep` turns what the method leaves into a memory.
 """
 
 import hashlib
-import io
 import json
 import secrets
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Ints
+from reissue._arrays import Codes, Ints
 from reissue.counting.cells import Domain
 from reissue.counting.siphash import siphash
 from reissue.data.identifiers import identifier_texts, refuse_strangers
@@ -29,17 +25,62 @@ from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files.places import refuse_existing
 from reissue.files.tables import write_private
+from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare
 
-__all__ = ["Memory", "SeriesTable", "enter", "fingerprint", "keep", "load_memory", "pack_memory", "save_memory"]
+__all__ = [
+    "Memory",
+    "MethodState",
+    "SeriesTable",
+    "enter",
+    "fingerprint",
+    "keep",
+    "load_memory",
+    "pack_memory",
+    "read_memory",
+    "save_memory",
+]
 
-VERSION = 1
-CODES = "codes"
-"""The key of a method's state that holds leaf codes (quasi-identifiers x records); they are kept as values."""
-_LIVE = "live_people"
-"""The key of a method's state that holds the numbers of the people in the last release."""
-Memory = Mapping[str, Any]
+
+@dataclass(frozen=True, eq=False)
+class MethodState:
+    """What a method leaves for the next release; every stateful method has a class of its own, with a VERSION."""
+
+    VERSION: ClassVar[int] = 1
+
+    @property
+    def people(self) -> Ints:
+        """The numbers of the people in the last release."""
+        raise NotImplementedError
+
+    @property
+    def codes(self) -> Codes | None:
+        """Quasi-identifiers x remembered records: leaf codes, which may change and so are kept as values."""
+        return None
+
+    def with_codes(self, codes: Codes) -> Self:
+        """The same with other codes of these records."""
+        del codes
+        return self
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Memory:
+    """What is remembered after a release, or before the first one of a series whose key is known."""
+
+    VERSION: ClassVar[int] = 2
+
+    series: str
+    """A fingerprint of the schema's roles."""
+    method: str
+    key: bytes
+    values: pl.DataFrame | None = None
+    """The sensitive values seen so far; a value's row is its stable number."""
+    rows: pl.DataFrame | None = None
+    """Quasi-identifiers of remembered records, as values."""
+    state: bytes = b""
+    """What the method left, as bytes that only the method can read; none before the first release."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +92,8 @@ class SeriesTable:
     """Row to its person's number."""
     stable_code: Ints
     """Sensitive code to its value's number; -1 for values that nobody has had so far."""
-    state: Mapping[str, Any]
-    """What the method left after the release before."""
+    state: MethodState | None
+    """What the method left after the release before; None for a first one."""
     values: pl.DataFrame
     key: bytes
 
@@ -64,52 +105,62 @@ def fingerprint(schema: Schema) -> str:
     return hashlib.sha256(json.dumps(roles, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def enter(table: Table, memory: Memory, method: str, *, newcomers: bool = False) -> SeriesTable:
-    """A table as the next one of a series; an empty memory begins one. `newcomers` lets hardly anybody return."""
+def enter(
+    table: Table, memory: Memory | None, method: str, kind: type[MethodState], *, newcomers: bool = False
+) -> SeriesTable:
+    """A table as the next one of a series by a method whose states are of a kind; no memory begins one.
+
+    `newcomers` lets hardly anybody return.
+    """
     ids = table.ids
     if ids is None:
         raise SchemaError(f"The method '{method}' follows people, but the schema names no identifier column.")
     if not table.schema.sensitive:
         raise SchemaError(f"The method '{method}' needs a sensitive column, and the schema names none.")
+    memory = memory or Memory(fingerprint(table.schema), method, secrets.token_bytes(16))
     _check(memory, table.schema, method)
-    key = memory.get("key") or secrets.token_bytes(16)
-    past = memory.get("values", table.frame.select(table.schema.sensitive).clear())
-    table = _knowing(table, past, memory.get("rows"))
+    state = _state(memory, kind)
+    past = table.frame.select(table.schema.sensitive).clear() if memory.values is None else memory.values
+    table = _knowing(table, past, memory.rows)
     stable_code, values = _stable_codes(table, past)
-    state = dict(memory.get("state", {}))
-    if "rows" in memory:
-        state[CODES] = _codes(table.codings, memory["rows"])
-    people = siphash(identifier_texts(ids), key)
-    if not newcomers and _LIVE in state:
-        refuse_strangers(state[_LIVE], people)
-    return SeriesTable(table, people, stable_code, state, values, key)
+    people = siphash(identifier_texts(ids), memory.key)
+    if state is not None:
+        none = np.empty((len(table.codings), 0), np.int32)
+        state = state.with_codes(none if memory.rows is None else _codes(table.codings, memory.rows))
+        if not newcomers:
+            refuse_strangers(state.people, people)
+    return SeriesTable(table, people, stable_code, state, values, memory.key)
 
 
-def keep(entry: SeriesTable, state: Mapping[str, Any], method: str) -> Memory:
+def _state(memory: Memory, kind: type[MethodState]) -> MethodState | None:
+    if not memory.state:
+        return None
+    state = unpack_state(kind, memory.state)
+    if state is None:
+        raise DataError(_OTHER.format("The memory of this series"))
+    return state
+
+
+def keep(entry: SeriesTable, state: MethodState, method: str) -> Memory:
     """The memory after a release, from what the method leaves."""
-    memory = {
-        "series": fingerprint(entry.table.schema),
-        "method": method,
-        "key": entry.key,
-        "values": entry.values,
-        "state": {name: value for name, value in state.items() if name != CODES},
-    }
-    if CODES not in state or not state[CODES].shape[1]:
-        return memory
-    names, kinds = entry.table.schema.quasi, entry.table.frame.schema
-    columns = zip(names, entry.table.codings, state[CODES], strict=True)
-    return {**memory, "rows": pl.DataFrame([c.decode(codes).alias(n).cast(kinds[n]) for n, c, codes in columns])}
+    codes, rows = state.codes, None
+    if codes is not None and codes.shape[1]:
+        names, kinds = entry.table.schema.quasi, entry.table.frame.schema
+        columns = zip(names, entry.table.codings, codes, strict=True)
+        rows = pl.DataFrame([coding.decode(own).alias(name).cast(kinds[name]) for name, coding, own in columns])
+    packed = pack_state(state if codes is None else state.with_codes(codes[:, :0]))
+    return Memory(fingerprint(entry.table.schema), method, entry.key, entry.values, rows, packed)
 
 
 def _check(memory: Memory, schema: Schema, method: str) -> None:
-    if memory and memory["series"] != fingerprint(schema):
+    if memory.series != fingerprint(schema):
         raise InputError(
             "This memory belongs to another series: its identifier, quasi-identifiers or sensitive columns differ "
             "from the schema's. Give the memory of this series, or begin a new one."
         )
-    if memory and memory["method"] != method:
+    if memory.method != method:
         raise InputError(
-            f"This memory was left by the method '{memory['method']}'; '{method}' cannot continue it. A series keeps "
+            f"This memory was left by the method '{memory.method}'; '{method}' cannot continue it. A series keeps "
             "its method."
         )
 
@@ -175,7 +226,12 @@ def _stable_codes(table: Table, past: pl.DataFrame) -> tuple[Ints, pl.DataFrame]
 
 # --- files -----------------------------------------------------------------------------------------------------------
 
-_FRAMES = ("values", "rows")
+_ZIPPED = b"PK"
+"""How memory files of earlier versions begin."""
+_OTHER = (
+    "{} was kept by another version of Reissue, in a form that this one does not read. Continue the series with the "
+    "version that wrote it; or begin a new one, in a ledger after adopting the earlier releases."
+)
 
 
 def save_memory(memory: Memory, path: str | Path, *, force: bool = False) -> None:
@@ -186,19 +242,7 @@ def save_memory(memory: Memory, path: str | Path, *, force: bool = False) -> Non
 
 def pack_memory(memory: Memory) -> bytes:
     """A memory as the content of its file."""
-    state = memory["state"]
-    arrays = {f"state.{name}": value for name, value in state.items() if isinstance(value, np.ndarray)}
-    numbers = {name: value for name, value in state.items() if not isinstance(value, np.ndarray)}
-    header = {"reissue memory": VERSION, "series": memory["series"], "method": memory["method"], "state": numbers}
-    arrays["header"] = np.frombuffer(json.dumps({**header, "key": memory["key"].hex()}).encode(), np.uint8)
-    for name in _FRAMES:
-        if name in memory:
-            written = io.BytesIO()
-            memory[name].write_ipc(written)
-            arrays[f"frame.{name}"] = np.frombuffer(written.getvalue(), np.uint8)
-    packed = io.BytesIO()
-    np.savez(packed, allow_pickle=False, **arrays)
-    return packed.getvalue()
+    return pack_state(memory)
 
 
 def load_memory(path: str | Path) -> Memory:
@@ -206,16 +250,15 @@ def load_memory(path: str | Path) -> Memory:
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no memory file '{path}'.")
+    return read_memory(path.read_bytes(), f"The file '{path}'")
+
+
+def read_memory(content: bytes, what: str) -> Memory:
+    """A memory again; `what` it is read from begins the sentence that says why not."""
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as packed:
-            arrays = {name: packed[name] for name in packed.files}
-        header = json.loads(arrays["header"].tobytes())
-        version = int(header["reissue memory"])
-        frames = {n: pl.read_ipc(io.BytesIO(arrays[f"frame.{n}"].tobytes())) for n in _FRAMES if f"frame.{n}" in arrays}
-        state = {name.removeprefix("state."): value for name, value in arrays.items() if name.startswith("state.")}
-        memory = {"series": header["series"], "method": header["method"], "key": bytes.fromhex(header["key"]), **frames}
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, pl.exceptions.PolarsError):
-        raise DataError(f"'{path}' is not a memory file of Reissue, or it is damaged.") from None
-    if version > VERSION:
-        raise DataError(f"The memory file '{path}' was written by a later version of Reissue. Update Reissue first.")
-    return {**memory, "state": {**state, **header["state"]}}
+        memory = None if content.startswith(_ZIPPED) else unpack_state(Memory, content)
+    except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError):
+        raise DataError(f"{what} is not a memory file of Reissue, or it is damaged.") from None
+    if memory is None:
+        raise DataError(_OTHER.format(what))
+    return memory

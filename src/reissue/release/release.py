@@ -13,6 +13,7 @@ from reissue.data.table import Table
 from reissue.files.places import second_path
 from reissue.files.staging import Staging
 from reissue.files.tables import stage_tables, write_files
+from reissue.release.memory import Memory
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 
@@ -75,8 +76,10 @@ class Draft:
     """Row, then counterfeit, to the slot that it fills, whose number lasts; for cohorts. -1 for a suppressed row."""
     e: int | None = None
     """Fewer people than this are never shown to have the same values as as many others, if the method promises it."""
-    memory: Mapping[str, Any] = field(default_factory=dict)
-    """Private: what the method must remember for the next release."""
+    state: object | None = None
+    """Private: what the method leaves for the next release, of a class of its own; None if it needs nothing."""
+    memory: Memory | None = None
+    """Private: what the series remembers, the state in it, of methods that follow people."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What the method wants to tell: levels, cuts, rounds."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.algorithms.cohorts.slots import Memory, Slots
+from reissue.algorithms.cohorts.slots import CohortState, Slots
 from reissue.algorithms.cohorts.update_model import Changes, distance, update_model
 from reissue.algorithms.invariance.plan import codes_of
 from reissue.algorithms.registry import Job
@@ -36,7 +36,7 @@ class Arrival:
     stayed: int
 
 
-def arrive(job: Job, memory: Memory) -> Arrival:
+def arrive(job: Job, memory: CohortState) -> Arrival:
     """Carry the slots on, then let people back in."""
     if job.people is None or job.stable_code is None:
         raise InternalError("A method that remembers was run without people. Please report this.")
@@ -57,7 +57,7 @@ def arrive(job: Job, memory: Memory) -> Arrival:
     return _with_returns(job, memory, slots, known, model, before, changes)
 
 
-def _rows_of(people: Ints, memory: Memory) -> Ints:
+def _rows_of(people: Ints, memory: CohortState) -> Ints:
     """Slot to the row of who is in it, -1 where nobody is any more."""
     order = np.argsort(people)
     at = np.minimum(np.searchsorted(people[order], memory.people), len(people) - 1)
@@ -78,7 +78,7 @@ def _moved(values: Ints, model: Model, rng: np.random.Generator) -> Ints:
 
 
 def _with_returns(
-    job: Job, memory: Memory, slots: Slots, known: Bools, model: Model, before: Ints, changes: Changes
+    job: Job, memory: CohortState, slots: Slots, known: Bools, model: Model, before: Ints, changes: Changes
 ) -> Arrival:
     """Those who are back take their own slot, whatever it has become, if it can have become their value."""
     people, lasting = _given(job.people), _given(job.stable_code)[job.table.sensitive]

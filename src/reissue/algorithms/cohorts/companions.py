@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools
-from reissue.algorithms.cohorts.slots import Memory
+from reissue.algorithms.cohorts.slots import CohortState
 from reissue.counting.siphash import siphash
 from reissue.data.identifiers import identifier_texts
 from reissue.release.release import Release
@@ -17,12 +17,12 @@ def companions(release: Release, people: pl.Series) -> Bools:
 
     Without them the cohort ends, and the release says nothing about anybody who was in it.
     """
-    memory, key, ids = Memory.of(release.draft.memory["state"]), release.draft.memory["key"], release.table.ids
-    if ids is None:
+    state, memory, ids = release.draft.state, release.draft.memory, release.table.ids
+    if ids is None or memory is None or not isinstance(state, CohortState):
         return np.zeros(release.table.rows, np.bool_)
-    wanted = siphash(identifier_texts(people), key)
-    filled = memory.slots.filled
-    here, family = memory.people[memory.slots.row[filled]], memory.slots.family[filled]
-    gone = memory.departed
+    wanted = siphash(identifier_texts(people), memory.key)
+    filled = state.slots.filled
+    here, family = state.people[state.slots.row[filled]], state.slots.family[filled]
+    gone = state.departed
     families = np.union1d(family[np.isin(here, wanted)], gone.family[np.isin(gone.people, wanted)])
-    return np.isin(siphash(identifier_texts(ids), key), here[np.isin(family, families)])
+    return np.isin(siphash(identifier_texts(ids), memory.key), here[np.isin(family, families)])

@@ -25,7 +25,7 @@ from reissue.algorithms.cohorts.founding import founded
 from reissue.algorithms.cohorts.lasting_share import earlier, later
 from reissue.algorithms.cohorts.letting_go import without_empty
 from reissue.algorithms.cohorts.refilling import refilled
-from reissue.algorithms.cohorts.slots import Departed, Memory, Slots
+from reissue.algorithms.cohorts.slots import CohortState, Departed, Slots
 from reissue.algorithms.extents import extent_of
 from reissue.algorithms.invariance.plan import FORM, form_of, near
 from reissue.algorithms.joining import joined
@@ -87,12 +87,12 @@ class _Asked:
     },
     suppresses=True,
     left_out_with=companions,
-    stateful=True,
+    state=CohortState,
     random=True,
 )
 def cohorts(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring."""
-    asked, memory = _Asked.of(job), Memory.of(job.memory)
+    asked, memory = _Asked.of(job), job.state or CohortState.none()
     arrival = arrive(job, memory)
     if len(arrival.refused) > job.spare:
         raise _refusal(len(arrival.refused), job.spare)
@@ -103,7 +103,7 @@ def cohorts(job: Job) -> Draft:
     return _draft(job, slots, groups, memory, arrival)
 
 
-def _settled(job: Job, arrival: Arrival, memory: Memory, asked: _Asked) -> Slots:
+def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked) -> Slots:
     """Everyone in a slot; refills may cost more where there would be too many counterfeits."""
     most = asked.counterfeits * (job.table.rows - len(arrival.refused))
     bound, past = later(job, arrival.model, asked.share), earlier(job, arrival.model, asked.share)
@@ -125,7 +125,7 @@ def _names(arrival: Arrival, left: Ints) -> Ints:
     return np.concatenate([arrival.apart_name, np.full(len(left), -1)])
 
 
-def _named(slots: Slots, memory: Memory) -> Slots:
+def _named(slots: Slots, memory: CohortState) -> Slots:
     """With names for new slots."""
     new, name = slots.name < 0, slots.name.copy()
     name[new] = memory.names + np.arange(int(new.sum()))
@@ -142,7 +142,7 @@ def _groups(job: Job, slots: Slots, requirement: Requirement) -> Ints:
     return joined(extent, slots.cohort, slots.value.astype(np.int64), domain, requirement)[slots.cohort]
 
 
-def _draft(job: Job, slots: Slots, groups: Ints, memory: Memory, arrival: Arrival) -> Draft:
+def _draft(job: Job, slots: Slots, groups: Ints, memory: CohortState, arrival: Arrival) -> Draft:
     filled = slots.filled
     of_row = np.full(job.table.rows, -1, np.int32)
     of_row[slots.row[filled]] = groups[filled]
@@ -164,12 +164,12 @@ def _draft(job: Job, slots: Slots, groups: Ints, memory: Memory, arrival: Arriva
         **form_of(job),
         counterfeits=fakes,
         slots=np.concatenate([names, slots.name[empty]]),
-        memory=_after(job, slots, memory, arrival).as_state(),
+        state=_after(job, slots, memory, arrival),
         notes=notes,
     )
 
 
-def _after(job: Job, slots: Slots, memory: Memory, arrival: Arrival) -> Memory:
+def _after(job: Job, slots: Slots, memory: CohortState, arrival: Arrival) -> CohortState:
     """What is remembered after this release."""
     if job.people is None or job.stable_code is None:
         raise InternalError("A method that remembers was run without people. Please report this.")
@@ -182,7 +182,7 @@ def _after(job: Job, slots: Slots, memory: Memory, arrival: Arrival) -> Memory:
     row = np.full(len(filled), -1, np.int64)
     row[np.flatnonzero(filled)[order]] = np.arange(len(order))
     stable: Codes = job.stable_code[kept.value].astype(np.int32)
-    return Memory(
+    return CohortState(
         replace(kept, value=stable, row=row, before=stable),
         people[order],
         _departed(memory, people[order]),
@@ -192,7 +192,7 @@ def _after(job: Job, slots: Slots, memory: Memory, arrival: Arrival) -> Memory:
     )
 
 
-def _departed(memory: Memory, here: Ints) -> Departed:
+def _departed(memory: CohortState, here: Ints) -> Departed:
     """Everyone who was there once and is not now."""
     before, held = memory.departed, memory.slots.filled
     order = np.argsort(memory.slots.row[held])

@@ -1,19 +1,13 @@
 """Slots: the places of cohorts, which live on when the people in them leave, and what is remembered of them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.errors import InputError
+from reissue.release.memory import MethodState
 
-__all__ = ["Departed", "Memory", "Slots"]
-
-_VERSION = 1
-_KEPT = ("name", "cohort", "value", "row", "family", "rested")
-"""Of slots: what they showed before is what they show now, in the next release."""
+__all__ = ["CohortState", "Departed", "Slots"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +108,12 @@ class Departed:
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
-    """What the method must know of earlier releases; people are numbers, values are lasting numbers."""
+class CohortState(MethodState):
+    """What is left for the next release; people are numbers, values are lasting numbers."""
 
     slots: Slots
-    """Their rows are places in `people`."""
-    people: Ints
+    """Their rows are places in `inside`; what they showed is what they showed before, in the next release."""
+    inside: Ints
     """Who is in the filled slots; sorted."""
     departed: Departed
     changes: Ints
@@ -129,21 +123,12 @@ class Memory:
     """How many numbers slots and cohorts have used up."""
 
     @classmethod
-    def of(cls, state: Mapping[str, Any]) -> "Memory":
-        """From a method's state; empty for a first release."""
+    def none(cls) -> "CohortState":
+        """Before the first release."""
         none = np.empty(0, np.int64)
-        if not state:
-            return cls(Slots.none(), none, Departed(none, none, none, none), np.empty((3, 0), np.int64), 0, 0)
-        if int(state["version"]) > _VERSION:
-            raise InputError("This series was continued by a later version of Reissue. Update Reissue first.")
-        kept = {name: state[f"slot_{name}"].astype(np.int64) for name in _KEPT}
-        slots = Slots(**kept, before=kept["value"])
-        departed = Departed(**{one.name: state[f"departed_{one.name}"] for one in fields(Departed)})
-        return cls(slots, state["live_people"], departed, state["changes"], int(state["release"]), int(state["names"]))
+        return cls(Slots.none(), none, Departed(none, none, none, none), np.empty((3, 0), np.int64), 0, 0)
 
-    def as_state(self) -> dict[str, Any]:
-        """For a method's state; `of` reads it."""
-        slots = {f"slot_{name}": getattr(self.slots, name) for name in _KEPT}
-        departed = {f"departed_{one.name}": getattr(self.departed, one.name) for one in fields(Departed)}
-        own = {"live_people": self.people, "changes": self.changes, "release": self.release, "names": self.names}
-        return {"version": _VERSION, **slots, **departed, **own}
+    @property
+    def people(self) -> Ints:
+        """The numbers of the people in the last release."""
+        return self.inside

@@ -12,7 +12,6 @@ methods.md, which in rare cases leaves a record or two more than there are; `rei
 Cost: a specialization, tried or taken, touches the rows, chains and arrivals under its node, and nothing else.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from reissue.counting.segments import pieces, ranges
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.kernels.chains.history import ChainHistory
-from reissue.release.release import Draft, Release
+from reissue.release.release import Draft
 
 __all__ = ["correspondence"]
 
@@ -49,7 +48,7 @@ __all__ = ["correspondence"]
         require="k=5",
         attacks=("correspondence",),
     ),
-    recheck=lambda release, options: _checked(release, _listed(options["after"])),
+    recheck=lambda release, options: recheck(release, _listed(options["after"])),
 )
 def correspondence(job: Job) -> Draft:
     """Specialize from the root while every target of every arrival time has enough records left.
@@ -96,12 +95,6 @@ def _listed(after: Any) -> ChainHistory | list[Any]:
     if isinstance(after, str) or not hasattr(after, "__len__") or hasattr(after, "columns"):
         raise InputError("The option 'after' must be a list of earlier releases, in the order published.")
     return list(after)
-
-
-def _checked(release: Release, after: ChainHistory | list[Any]) -> Mapping[str, Any]:
-    """What a ledger keeps for the next release."""
-    carried = recheck(release, after)
-    return {} if carried is None else {"chains": carried}
 
 
 def _rows(table: Table, cuts: list[Codes]) -> Codes:

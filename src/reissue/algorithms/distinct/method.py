@@ -16,7 +16,6 @@ every bucket is cut into pieces (`parts`) and split into groups with little gene
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.distinct.parts import pieces
 from reissue.algorithms.distinct.plan import DistinctPlan, Ineligible
 from reissue.algorithms.distinct.repair import Formed, multisets
-from reissue.algorithms.distinct.risk import Exposed, Outcome, RiskLimit
+from reissue.algorithms.distinct.risk import DistinctState, Exposed, Outcome, RiskLimit
 from reissue.algorithms.invariance.plan import (
     FORM,
     INELIGIBLE,
@@ -42,7 +41,7 @@ from reissue.algorithms.invariance.split import split
 from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
 from reissue.errors import DataError, InputError, InternalError, NotMetError, SchemaError
 from reissue.release.release import Counterfeits, Draft
-from reissue.updates import UpdateModel, read_updates
+from reissue.updates import UpdateModel, mark_of, read_updates
 
 __all__ = ["distinct"]
 
@@ -61,7 +60,7 @@ __all__ = ["distinct"]
         "ineligible": INELIGIBLE,
     },
     suppresses=True,
-    stateful=True,
+    state=DistinctState,
     random=True,
     m_requirement="m-unique",
     remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
@@ -151,7 +150,8 @@ class _Scene:
         if job.people is None or job.stable_code is None:
             raise InternalError("A method that remembers was run without people. Please report this.")
         width = int(job.stable_code.max()) + 1
-        register = Register.of(job.memory)
+        past: DistinctState | None = job.state
+        register = Register.none() if past is None else past.register
         values = job.stable_code[job.table.sensitive].astype(np.int32)
         recall = register.recall(job.people, values, changing=True)
         known = np.flatnonzero(recall.value >= 0)
@@ -159,7 +159,7 @@ class _Scene:
         wrong = known[~model.can[recall.value[known], values[known]]]
         if len(wrong):
             raise _impossible(wrong)
-        kept = job.memory.get("signatures", np.empty((0, 0), np.int64)).tolist()
+        kept = [] if past is None else past.signatures.tolist()
         signatures = [tuple(value for value in row if value >= 0) for row in kept]
         return cls(job, model, register, recall, job.people, values, width, signatures)
 
@@ -209,7 +209,7 @@ class _Scene:
 def _model(job: Job, width: int, before: Codes, now: Codes) -> UpdateModel:
     """The schema's update model over stable values; the same one throughout a series. Without one: what was seen."""
     names = value_names(job, width)
-    kept = job.memory.get("updates")
+    kept = None if job.state is None else job.state.updates
     if not job.table.schema.updates:
         return _seen(names, kept, before, now)
     model = read_updates(job.table.schema, names)
@@ -331,13 +331,10 @@ def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, limit: RiskLimit, 
         scene.values,
         scene.recall,
     )
-    memory = {
-        **_remembered(register, [*scene.signatures, *map(tuple, listed)]),
-        **limit.memory(outcome, scene.people),
-        "m": plan.m,
-        "star": int(job.options["star"]),
-        "updates": scene.can,
-    }
+    register, signatures = _renumbered(register, [*scene.signatures, *map(tuple, listed)])
+    past = limit.after(outcome, scene.people)
+    mark = "" if past is None else mark_of(scene.model)
+    state = DistinctState(register, signatures, plan.m, int(job.options["star"]), scene.can, past, mark)
     notes = {
         "buckets": len(plan.buckets),
         "intersected": plan.joined,
@@ -346,12 +343,12 @@ def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, limit: RiskLimit, 
         **({} if outcome is None else {"risk": outcome.risk}),
     }
     return Draft(
-        formed.groups[:rows], **form_of(job), counterfeits=_counterfeits(scene, formed), memory=memory, notes=notes
+        formed.groups[:rows], **form_of(job), counterfeits=_counterfeits(scene, formed), state=state, notes=notes
     )
 
 
-def _remembered(register: Register, signatures: list[tuple[int, ...]]) -> dict[str, Any]:
-    """The register, and the signatures that somebody has, each once."""
+def _renumbered(register: Register, signatures: list[tuple[int, ...]]) -> tuple[Register, Ints]:
+    """The register, and the signatures that somebody has, each once; -1 beyond the last value of one."""
     used = np.unique(np.concatenate([register.live.signature, register.gone.signature]))
     numbers: dict[tuple[int, ...], int] = {}
     again = np.full(len(signatures), -1, np.int32)
@@ -362,7 +359,7 @@ def _remembered(register: Register, signatures: list[tuple[int, ...]]) -> dict[s
     table = np.full((len(numbers), longest), -1, np.int64)
     for row, key in zip(table, numbers, strict=True):
         row[: len(key)] = key
-    return {**replace(register, live=live, gone=gone).as_memory(), "signatures": table}
+    return replace(register, live=live, gone=gone), table
 
 
 def _counterfeits(scene: _Scene, formed: Formed) -> Counterfeits | None:

@@ -9,29 +9,47 @@ the person stands among counterfeits whose values are chosen to bring the poster
 the person is left out of this release, if so many may be; else the release is refused: an unlucky history cannot always
 be mended.
 
-Everybody's past is remembered for this, as far as it matters to later releases (`attacks/_followed`).
+Everybody's past is remembered for this, as far as it matters to later releases (`kernels/tracking`).
 """
 
-import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from reissue._arrays import Floats, Ints
+from reissue._arrays import Bools, Floats, Ints
 from reissue.algorithms.distinct.repair import Formed, Repair, even, multisets
+from reissue.algorithms.invariance.register import RegisterState
 from reissue.algorithms.registry import Job
 from reissue.errors import InputError, NotMetError
 from reissue.kernels.forward_backward import ValueDistributions
 from reissue.kernels.tracking.incremental import Distributions
-from reissue.kernels.tracking.person_tracker import BeliefTracker, Judged, KnownPast, PersonTracker, begun, read_tracker
+from reissue.kernels.tracking.person_tracker import (
+    BeliefTracker,
+    Judged,
+    KnownPast,
+    PersonTracker,
+    TrajectoryTracker,
+    begun,
+)
 from reissue.updates import UpdateModel, mark_of
 
-__all__ = ["Exposed", "Outcome", "RiskLimit"]
+__all__ = ["DistinctState", "Exposed", "Outcome", "RiskLimit"]
 
 _SLACK = 1e-9
-_KEPT = "trail_"
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctState(RegisterState):
+    """What is left for the next release; a line of `signatures` are its values, and -1 beyond the last."""
+
+    star: int
+    updates: Bools
+    """Value x value: what can become what."""
+    past: BeliefTracker | TrajectoryTracker | None
+    """Everybody's past, if there is a limit."""
+    model: str
+    """A mark of the update model by which that was looked at."""
 
 
 class Exposed(Exception):  # noqa: N818
@@ -64,9 +82,9 @@ class RiskLimit:
                 f"A limit on risk below 1/{m} cannot be kept by groups of {m}: a single release tells more. Choose m "
                 "to be 1/risk or more."
             )
-        if limit is None or not job.memory:
+        if limit is None or job.state is None:
             return cls(limit, model, begun(job.table.schema, model, m), 0)
-        return cls(limit, model, _remembered(job, model, m), int(job.memory["release"]))
+        return cls(limit, model, _remembered(job.state, model), job.state.register.release)
 
     def keep_to(
         self, formed: Formed, people: Ints, rng: np.random.Generator, spare: int
@@ -116,12 +134,11 @@ class RiskLimit:
 
         return largest
 
-    def memory(self, outcome: "Outcome | None", people: Ints) -> Mapping[str, Any]:
-        """What is remembered after a release."""
+    def after(self, outcome: "Outcome | None", people: Ints) -> PersonTracker | None:
+        """Everybody's past after a release; None if there is no limit."""
         if outcome is None:
-            return {}
-        past = self.past.after(people, self.release, outcome.place, outcome.shown, outcome.judged, self.model)
-        return {f"{_KEPT}{name}": part for name, part in past.arrays().items()} | {"model": mark_of(self.model)}
+            return None
+        return self.past.after(people, self.release, outcome.place, outcome.shown, outcome.judged, self.model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,32 +158,14 @@ class Outcome:
         return float(self.judged.largest.max(initial=0.0))
 
 
-def _remembered(job: Job, model: UpdateModel, m: int) -> PersonTracker:
-    """Everybody's past as it was kept, also as it was kept at first: a table of everybody by release."""
-    kept = {name.removeprefix(_KEPT): part for name, part in job.memory.items() if name.startswith(_KEPT)}
-    if "trail" in job.memory:
-        return _again(job, model, m)
-    if not kept:
+def _remembered(state: DistinctState, model: UpdateModel) -> PersonTracker:
+    """Everybody's past as it was kept."""
+    if state.past is None:
         raise InputError("This series was begun without a limit on risk, so nobody's past is remembered.")
-    past = read_tracker(kept)
-    if isinstance(past, BeliefTracker) and job.memory["model"] != mark_of(model):
+    if isinstance(state.past, BeliefTracker) and state.model != mark_of(model):
         raise InputError(
             "The table has sensitive values that change the update model itself, so that the past would have to be "
             "looked at anew. Nothing was published. Let the model list all values that can occur, and begin the series "
             "anew, or leave out the option 'risk'."
         )
-    return past
-
-
-def _again(job: Job, model: UpdateModel, m: int) -> PersonTracker:
-    """Everybody's past, release by release, from a table of everybody's places (-1 for none)."""
-    memory, past = job.memory, begun(job.table.schema, model, m)
-    starts, values = memory["place_starts"].tolist(), memory["place_values"]
-    shown, at = past.shown.joined(even([values[a:b].tolist() for a, b in itertools.pairwise(starts)]))
-    for release, column in enumerate(memory["trail"].T):
-        there = np.flatnonzero(column >= 0)
-        people, place = memory["trail_people"][there], at[column[there]]
-        view: KnownPast = past.look(people, release)
-        judged = past.judged(view, place, shown.places, model)
-        past = past.after(people, release, place, shown, judged, model)
-    return past
+    return state.past

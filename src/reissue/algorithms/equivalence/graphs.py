@@ -20,10 +20,19 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Ints
 from reissue.kernels.history_graph import END, OLD, History
 
-__all__ = ["Graphs"]
+__all__ = ["Graphs", "KeptGraphs"]
 
 _TURN = 16
 """A bucket's light edges are looked through for nodes to join in one release out of so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptGraphs:
+    """Histories by signature, between two releases."""
+
+    edges: Ints
+    nodes: Ints
+    returned: Ints
 
 
 @dataclass
@@ -57,17 +66,15 @@ class Graphs:
     """Buckets whose cut was found large enough; more records that come only raise it."""
 
     @classmethod
-    def of(cls, memory: Mapping[str, Any], release: int, limit: int, *, exact: bool) -> "Graphs":
-        """From a method's memory."""
-        if not memory:
+    def of(cls, kept: "KeptGraphs | None", release: int, limit: int, *, exact: bool) -> "Graphs":
+        """From what the release before left, if there was one."""
+        if kept is None:
             return cls(release, limit, exact)
-        returned = set(memory["returned"].tolist())
-        return cls(release, limit, exact, _sorted(memory["edges"]), _sorted(memory["nodes"]), returned)
+        return cls(release, limit, exact, _sorted(kept.edges), _sorted(kept.nodes), set(kept.returned.tolist()))
 
-    def as_memory(self) -> dict[str, Any]:
-        """For a method's memory; `of` reads it."""
-        returned = np.array(sorted(self.returned), np.int64)
-        return {"edges": self.edges, "nodes": self.nodes, "returned": returned}
+    def kept(self) -> "KeptGraphs":
+        """For the next release; `of` reads it."""
+        return KeptGraphs(self.edges, self.nodes, np.array(sorted(self.returned), np.int64))
 
     def leave(self, here: Ints, signature: Codes, since: Codes, back: Codes) -> None:
         """Note how many there were, the signature and arrival of each who left, and the signatures of returners."""

@@ -25,13 +25,13 @@ without a look at sensitive values, so they tell no more, and no longer show who
 O(records) and a small flow per changed bucket; the exact program is asked only where the cut falls short.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.algorithms.equivalence.graphs import Graphs
+from reissue.algorithms.equivalence.graphs import Graphs, KeptGraphs
 from reissue.algorithms.invariance.plan import (
     INELIGIBLE,
     KEEPS_VALUES,
@@ -42,6 +42,7 @@ from reissue.algorithms.invariance.plan import (
     near,
     same_parameters,
 )
+from reissue.algorithms.invariance.register import RegisterState
 from reissue.algorithms.registry import Job, Option, Suggestion, algorithm, find
 from reissue.errors import InputError, NotMetError
 from reissue.release.release import Counterfeits, Draft
@@ -50,6 +51,56 @@ from reissue.requirements import KAnonymity
 __all__ = ["equivalence"]
 
 _FORMS = ("generalized", "permuted", "two tables")
+
+
+@dataclass(frozen=True, eq=False)
+class _Fakes:
+    """Counterfeits, which live from release to release like people."""
+
+    signature: Codes
+    value: Codes
+    since: Codes
+    name: Ints
+    """A number that each keeps for life."""
+    codes: Codes
+    """Quasi-identifiers x counterfeits."""
+
+    @classmethod
+    def none(cls, attributes: int) -> "_Fakes":
+        none = np.empty(0, np.int32)
+        return cls(none, none, none, np.empty(0, np.int64), np.empty((attributes, 0), np.int32))
+
+    def pick(self, chosen: Bools) -> "_Fakes":
+        return _Fakes(
+            self.signature[chosen], self.value[chosen], self.since[chosen], self.name[chosen], self.codes[:, chosen]
+        )
+
+    def join(self, others: "_Fakes") -> "_Fakes":
+        return _Fakes(
+            np.concatenate([self.signature, others.signature]),
+            np.concatenate([self.value, others.value]),
+            np.concatenate([self.since, others.since]),
+            np.concatenate([self.name, others.name]),
+            np.hstack([self.codes, others.codes]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BucketState(RegisterState):
+    """What is left for the next release."""
+
+    e: int
+    fakes: _Fakes
+    graphs: KeptGraphs
+
+    @property
+    def codes(self) -> Codes:
+        """Quasi-identifiers x counterfeits."""
+        return self.fakes.codes
+
+    def with_codes(self, codes: Codes) -> Self:
+        """The same with other codes of the counterfeits."""
+        return replace(self, fakes=replace(self.fakes, codes=codes))
 
 
 @algorithm(
@@ -69,7 +120,7 @@ _FORMS = ("generalized", "permuted", "two tables")
         ),
         "ineligible": INELIGIBLE,
     },
-    stateful=True,
+    state=BucketState,
     random=True,
     refuses_changes=True,
     m_requirement="simple-l",
@@ -132,10 +183,11 @@ class _Work:
 
     def __post_init__(self) -> None:
         self.plan = Plan(self.situation, self.m)
-        self.old = _Fakes.of(self.job.memory, len(self.job.table.codes))
+        past: BucketState | None = self.job.state
+        self.old = _Fakes.none(len(self.job.table.codes)) if past is None else past.fakes
         exact = self.job.options["exact"] is True and self.e <= self.m
         release = self.situation.register.release + 1
-        self.graphs = Graphs.of(self.job.memory, release, 2 * (self.e - 1) + 1, exact=exact)
+        self.graphs = Graphs.of(None if past is None else past.graphs, release, 2 * (self.e - 1) + 1, exact=exact)
 
     def balance(self) -> None:
         """All values of a bucket equally often: by new records, else old counterfeits, else others."""
@@ -207,7 +259,9 @@ class _Work:
             looks=self._looks(fakes) if self.job.options["form"] == "generalized" else None,
             counterfeits=added_records if len(fakes.value) else None,
             e=self.e,
-            memory=self._memory(signature, fakes),
+            state=BucketState(
+                situation.publish(signature), self.plan.signatures.member, self.m, self.e, fakes, self.graphs.kept()
+            ),
             notes={"signatures": len(used), "new": len(situation.new), "left": len(situation.recall.left.people)},
         )
 
@@ -220,53 +274,6 @@ class _Work:
         return pool.run(
             replace(self.job, table=everyone, requirement=alike, suppress=0.0, options=pool.settle({}))
         ).groups
-
-    def _memory(self, signature: Codes, fakes: "_Fakes") -> dict[str, object]:
-        register = self.situation.publish(signature).as_memory()
-        parameters = {"m": self.m, "e": self.e, "signatures": self.plan.signatures.member}
-        return {**register, **parameters, **fakes.as_memory(), **self.graphs.as_memory()}
-
-
-_NAMES = ("fake_signature", "fake_value", "fake_since", "fake_name")
-
-
-@dataclass(frozen=True, eq=False)
-class _Fakes:
-    """Counterfeits, which live from release to release like people."""
-
-    signature: Codes
-    value: Codes
-    since: Codes
-    name: Ints
-    """A number that each keeps for life."""
-    codes: Codes
-    """Quasi-identifiers x counterfeits."""
-
-    @classmethod
-    def of(cls, memory: Mapping[str, object], attributes: int) -> "_Fakes":
-        none = np.empty(0, np.int32)
-        signature, value, since, name = (np.asarray(memory.get(name, none)) for name in _NAMES)
-        return cls(signature, value, since, name, np.asarray(memory.get("codes", np.empty((attributes, 0), np.int32))))
-
-    def as_memory(self) -> dict[str, object]:
-        return {
-            **dict(zip(_NAMES, (self.signature, self.value, self.since, self.name), strict=True)),
-            "codes": self.codes,
-        }
-
-    def pick(self, chosen: Bools) -> "_Fakes":
-        return _Fakes(
-            self.signature[chosen], self.value[chosen], self.since[chosen], self.name[chosen], self.codes[:, chosen]
-        )
-
-    def join(self, others: "_Fakes") -> "_Fakes":
-        return _Fakes(
-            np.concatenate([self.signature, others.signature]),
-            np.concatenate([self.value, others.value]),
-            np.concatenate([self.since, others.since]),
-            np.concatenate([self.name, others.name]),
-            np.hstack([self.codes, others.codes]),
-        )
 
 
 def _rank(cells: Ints) -> Ints:

@@ -26,6 +26,7 @@ from reissue.algorithms.invariance.plan import (
     near,
     same_parameters,
 )
+from reissue.algorithms.invariance.register import RegisterState
 from reissue.algorithms.invariance.regroup import Kinds, regroup
 from reissue.algorithms.invariance.split import split
 from reissue.algorithms.registry import Job, algorithm
@@ -38,7 +39,7 @@ __all__ = ["invariance"]
     "invariance",
     "m-invariance for series in which people come and go: groups of m different values, the same for a lifetime.",
     options={"form": FORM, "ineligible": INELIGIBLE},
-    stateful=True,
+    state=RegisterState,
     random=True,
     refuses_changes=True,
     m_requirement="m-unique",
@@ -61,13 +62,13 @@ def invariance(job: Job) -> Draft:
     fake_value = np.concatenate([places.value[~added], cell % situation.width]).astype(np.int32)
     job.progress(0.3)
     draft, signature = _split(situation, signature, fake_signature, fake_value)
-    memory = {**situation.publish(signature).as_memory(), "signatures": plan.signatures.member, "m": m}
+    state = RegisterState(situation.publish(signature), plan.signatures.member, m)
     notes = {
         "signatures": len(np.unique(signature)),
         "new": len(situation.new),
         "left": len(situation.recall.left.people),
     }
-    return Draft(draft.groups, **form_of(job), counterfeits=draft.counterfeits, memory=memory, notes=notes)
+    return Draft(draft.groups, **form_of(job), counterfeits=draft.counterfeits, state=state, notes=notes)
 
 
 def _split(situation: Situation, signature: Codes, fake_signature: Codes, fake_value: Codes) -> tuple[Draft, Codes]:

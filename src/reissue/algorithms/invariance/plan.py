@@ -19,7 +19,7 @@ from reissue.algorithms.invariance.buckets import (
     fill,
     lacks,
 )
-from reissue.algorithms.invariance.register import Recall, Register
+from reissue.algorithms.invariance.register import Recall, Register, RegisterState
 from reissue.algorithms.registry import Job, Option
 from reissue.errors import DataError, InputError, InternalError, RequirementError
 
@@ -87,9 +87,9 @@ def m_of(job: Job, method: str, names: Sequence[str] = ("m-unique", "simple-l"))
 
 def same_parameters(job: Job, **now: int) -> None:
     """Refuse a memory that was left with other parameters."""
-    other = [name for name, value in now.items() if name in job.memory and int(job.memory[name]) != value]
+    other = [] if job.state is None else [name for name, value in now.items() if getattr(job.state, name) != value]
     if other:
-        given = ", ".join(f"{name} = {int(job.memory[name])}" for name in other)
+        given = ", ".join(f"{name} = {getattr(job.state, name)}" for name in other)
         raise InputError(f"This series was begun with {given}. A series keeps its parameters.")
 
 
@@ -109,11 +109,12 @@ class Situation:
         """Divide the rows: whose signature is known, who is new, who has left."""
         if job.people is None or job.stable_code is None:
             raise InternalError("A method that remembers was run without people. Please report this.")
-        register = Register.of(job.memory)
+        past: RegisterState | None = job.state
+        register = Register.none() if past is None else past.register
         width = int(job.stable_code.max()) + 1
         if width > MOST_VALUES:
             raise _too_many(job, width)
-        signatures = Signatures(job.memory.get("signatures", np.zeros((0, width), np.bool_))).widen(width)
+        signatures = Signatures(np.zeros((0, width), np.bool_) if past is None else past.signatures).widen(width)
         values = job.stable_code[job.table.sensitive].astype(np.int32)
         return cls(job, register, signatures, values, register.recall(job.people, values))
 

@@ -4,18 +4,16 @@ People are numbers (keyed hashes of their identifiers), kept sorted. Those in th
 are kept apart, so a release costs as much as the table and its updates, not as much as the whole past.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.errors import DataError, InternalError
+from reissue.release.memory import MethodState
 
-__all__ = ["People", "Recall", "Register"]
+__all__ = ["People", "Recall", "Register", "RegisterState"]
 
-_KINDS = ("live", "gone")
 _COLUMNS = ("people", "signature", "value", "since")
 
 
@@ -88,18 +86,9 @@ class Register:
     """How many releases there have been."""
 
     @classmethod
-    def of(cls, memory: Mapping[str, Any]) -> "Register":
-        """From a method's memory; empty for a first release."""
-        if not memory:
-            return cls(People.none(), People.none())
-        live, gone = (People(*(memory[f"{kind}_{name}"] for name in _COLUMNS)) for kind in _KINDS)
-        return cls(live, gone, int(memory["release"]))
-
-    def as_memory(self) -> dict[str, Any]:
-        """For a method's memory; `of` reads it."""
-        blocks = zip(_KINDS, (self.live, self.gone), strict=True)
-        kept = {f"{kind}_{name}": getattr(block, name) for kind, block in blocks for name in _COLUMNS}
-        return {**kept, "release": self.release}
+    def none(cls) -> "Register":
+        """Before the first release."""
+        return cls(People.none(), People.none())
 
     def recall(self, people: Ints, values: Codes, *, changing: bool = False) -> Recall:
         """What is known about the people of a new table; refuses a sensitive value that changed, unless it may."""
@@ -137,6 +126,21 @@ class Register:
             kept[gone.find(np.sort(people[recall.returned]))] = False
             gone = gone.pick(kept)
         return Register(live, gone.merge(recall.left), self.release + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class RegisterState(MethodState):
+    """What m-invariance leaves for the next release."""
+
+    register: Register
+    signatures: np.ndarray
+    """One line for each; m-invariance: value to whether it has the value."""
+    m: int
+
+    @property
+    def people(self) -> Ints:
+        """The numbers of the people in the last release."""
+        return self.register.live.people
 
 
 def _refuse_changed(rows: Ints) -> None:

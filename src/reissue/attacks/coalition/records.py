@@ -150,7 +150,7 @@ def _release_of(release: Release, others: Bools) -> Release:
     )
     changed = None if draft.sensitive is None else draft.sensitive[kept]
     # Looks are of all rows; without them quasi-identifiers are exact, which gives the attacker no less.
-    draft = replace(draft, groups=groups, sensitive=changed, looks=None, memory={}, e=None)
+    draft = replace(draft, groups=groups, sensitive=changed, looks=None, state=None, memory=None, e=None)
     sizes = np.bincount(groups, minlength=len(present)).astype(np.int64)
     boxes = Boxes(release.boxes.lo[:, present], release.boxes.hi[:, present], sizes)
     tables = tables_of(table, draft, boxes, np.random.default_rng(0))

@@ -12,11 +12,10 @@ Weights and doubts together are a *shape*: the same for all people whose release
 of the values. Each is kept once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -57,18 +56,6 @@ class BeliefStates:
         """Before the first release."""
         ints, floats = np.empty(0, np.int64), np.empty(0)
         return cls(ints, ints, floats, floats, floats, np.empty(0, np.uint8), np.empty(0, np.uint64))
-
-    @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> "BeliefStates":
-        """From what `arrays` gave."""
-        counts = (kept[f"shape_{name}"].astype(np.int64) for name in ("widths", "doubts"))
-        return cls(*counts, *(kept[f"shape_{name}"] for name in ("weight", "doubt", "largest", "certainty", "keys")))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What is to be kept."""
-        names = ("widths", "doubts", "weight", "doubt", "largest", "certainty", "keys")
-        kept = {f"shape_{name}": getattr(self, name) for name in names}
-        return kept | {f"shape_{name}": kept[f"shape_{name}"].astype(np.uint16) for name in ("widths", "doubts")}
 
     @cached_property
     def weight_starts(self) -> Ints:

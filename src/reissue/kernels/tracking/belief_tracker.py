@@ -1,9 +1,7 @@
 """Everybody's past as shapes (see belief_states): a release costs by who is in it, however long they were there."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +9,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
 from reissue.kernels.forward_backward import Powers, ValueDistributions
 from reissue.kernels.tracking.belief_states import BeliefStates, Step, joined, moved
-from reissue.kernels.tracking.incremental import Distributions, absent, found, narrow
+from reissue.kernels.tracking.incremental import Distributions, absent, found
 from reissue.updates import UpdateModel
 
 __all__ = ["BeliefTracker", "Judged"]
@@ -66,25 +64,7 @@ class BeliefTracker:
     @classmethod
     def none(cls) -> "BeliefTracker":
         """Before the first release."""
-        return cls(Distributions.read(None), _People.none(), _People.none(), BeliefStates.none())
-
-    @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> "BeliefTracker":
-        """From what `arrays` gave."""
-        here, gone = (
-            _People(*(kept[f"{kind}_{name}"].astype(np.int64, copy=False) for name in _COLUMNS))
-            for kind in ("here", "gone")
-        )
-        return cls(Distributions.read(kept), here, gone, BeliefStates.read(kept))
-
-    def arrays(self) -> dict[str, Any]:
-        """What is to be kept."""
-        people = {
-            f"{kind}_{name}": part if name == "people" else narrow(part)
-            for kind, some in (("here", self.here), ("gone", self.gone))
-            for name, part in ((name, getattr(some, name)) for name in _COLUMNS)
-        }
-        return people | self.shapes.arrays() | self.shown.arrays()
+        return cls(Distributions.none(), _People.none(), _People.none(), BeliefStates.none())
 
     def look(self, people: Ints, release: int) -> Step:
         """What is known of some people when they come to a release; where they stand in it is not, yet."""

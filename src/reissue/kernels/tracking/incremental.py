@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats, Ints, State
+from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.hashing import mix
 from reissue.kernels.forward_backward import ValueDistributions
 
@@ -147,22 +147,9 @@ class Distributions:
     """Their places by key."""
 
     @classmethod
-    def read(cls, kept: State | None) -> "Distributions":
-        """From what `arrays` gave; none before the first release."""
-        if kept is None:
-            return cls(no_places(), np.empty(0, np.uint64), np.empty(0, np.int64))
-        places = ValueDistributions(kept["starts"], kept["value"].astype(np.int64), kept["share"])
-        return cls(places, kept["keys"], kept["key_order"])
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What is to be kept."""
-        return {
-            "starts": self.places.starts,
-            "value": narrow(self.places.value),
-            "share": self.places.share,
-            "keys": self.keys,
-            "key_order": self.order.astype(np.int32),
-        }
+    def none(cls) -> "Distributions":
+        """Before the first release."""
+        return cls(no_places(), np.empty(0, np.uint64), np.empty(0, np.int64))
 
     def joined(self, shown: ValueDistributions) -> tuple["Distributions", Ints]:
         """With those of one release more, and where these are."""

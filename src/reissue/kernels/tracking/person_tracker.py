@@ -6,7 +6,6 @@ have been so far, such as an order of any numbers, changes with a new value, and
 then `TrajectoryTracker` keeps everybody's places, and a release costs by how long its people have stayed.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from reissue.kernels.tracking.belief_states import CERTAIN, IMPOSSIBLE
@@ -24,7 +23,6 @@ __all__ = [
     "PersonTracker",
     "TrajectoryTracker",
     "begun",
-    "read_tracker",
 ]
 
 PersonTracker = BeliefTracker | TrajectoryTracker
@@ -38,9 +36,3 @@ _WIDE = 16
 def begun(schema: Schema, model: UpdateModel, widest: int) -> PersonTracker:
     """Before the first release; its places have at most so many values."""
     return BeliefTracker.none() if widest <= _WIDE and settled(schema, model) else TrajectoryTracker.none()
-
-
-def read_tracker(kept: Mapping[str, Any]) -> PersonTracker:
-    """From what `arrays` gave; memories of earlier versions call certainty by another name."""
-    kept = {name.replace("told", "certainty"): part for name, part in kept.items()}
-    return BeliefTracker.read(kept) if "here_shape" in kept else TrajectoryTracker.read(kept)

@@ -4,9 +4,7 @@ The stays of those who are in the last release are kept apart from the stays of 
 to, when somebody leaves, and looked up when somebody returns. Numbers take as few bytes as they need.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -45,29 +43,6 @@ class Trajectories:
     def none(cls) -> "Trajectories":
         """Before the first release."""
         return cls(_nothing(), _no_presence(), _nothing(), _nothing(), _nothing(), _nothing(), _nothing())
-
-    @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> "Trajectories":
-        """From what `arrays` gave."""
-        here = PresenceHistory(
-            kept["stays"], kept["stay_release"].astype(np.int64), kept["stay_place"].astype(np.int64)
-        )
-        gone = (kept["gone"], kept["gone_begin"].astype(np.int64), kept["gone_versions"].astype(np.int64))
-        return cls(kept["here"], here, *gone, kept["gone_release"], kept["gone_place"])
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What is to be kept."""
-        return {
-            "here": self.people,
-            "stays": self.here.starts,
-            "stay_release": narrow(self.here.release),
-            "stay_place": narrow(self.here.place),
-            "gone": self.gone,
-            "gone_begin": narrow(self.begin),
-            "gone_versions": narrow(self.versions),
-            "gone_release": narrow(self.release),
-            "gone_place": narrow(self.place),
-        }
 
     def past(self, people: Ints) -> PresenceHistory:
         """The stays of some people so far; none of those who are new."""

@@ -1,8 +1,6 @@
 """Everybody's past as trails: the places of everybody, for update models that change with the values there are."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -45,16 +43,7 @@ class TrajectoryTracker:
     def none(cls) -> "TrajectoryTracker":
         """Before the first release."""
         nothing = np.empty(0), np.empty(0, np.uint8)
-        return cls(Distributions.read(None), Trajectories.none(), "", *nothing, *nothing)
-
-    @classmethod
-    def read(cls, kept: Mapping[str, Any]) -> "TrajectoryTracker":
-        """From what `arrays` gave."""
-        return cls(Distributions.read(kept), Trajectories.read(kept), *(kept[name] for name in _FOUND))
-
-    def arrays(self) -> dict[str, Any]:
-        """What is to be kept."""
-        return self.trails.arrays() | self.shown.arrays() | {name: getattr(self, name) for name in _FOUND}
+        return cls(Distributions.none(), Trajectories.none(), "", *nothing, *nothing)
 
     def look(self, people: Ints, release: int) -> _KnownPast:
         """What is known of some people when they come to a release."""

@@ -83,15 +83,15 @@ class _Wave(Attempt):
             raise _TooManyError(f"It needs {release.counterfeits:,} counterfeits for {real:,} records.")
         return release
 
-    def memory(self) -> Memory:
+    def memory(self) -> Memory | None:
         """As the last release left it."""
-        return (self.earlier[-1].draft.memory or {}) if self.earlier else {}
+        return self.earlier[-1].draft.memory if self.earlier else None
 
     def after(self, *, accepts_history: bool) -> Any:
         """The releases, or the last one's memory of them."""
-        last = self.memory()
-        if accepts_history and last:
-            return last["chains"]
+        past = self.earlier[-1].draft.state if self.earlier and accepts_history else None
+        if past is not None:
+            return past
         return [one.tables["release"] for one in self.earlier]
 
     def seed(self) -> int:

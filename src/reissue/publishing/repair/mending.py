@@ -96,7 +96,7 @@ class Attempt(ABC):
     """The share of what may be left out that the method does not get for itself."""
 
     @abstractmethod
-    def memory(self) -> Memory:
+    def memory(self) -> Memory | None:
         """What a stateful method remembers of the releases before."""
 
     @abstractmethod

@@ -1,25 +1,28 @@
 """Typed states as bytes and back: the one place where what attacks and methods keep is written and read.
 
-A state is a frozen dataclass of arrays, numbers, texts, JSON objects, tuples of these and
-further dataclasses. Its class says by
-`VERSION` what it keeps; a state of another class or version is none. States are read and written whole with every
-release: arrays are written as they lie in memory, but whole numbers with as few bytes as they need.
+A state is a frozen dataclass of arrays, numbers, texts, bytes, tables, JSON objects, tuples of these and further
+dataclasses. Its class says by `VERSION` what it keeps; a state of another class or version is none. States are read and
+written whole with every release: arrays are written as they lie in memory, but whole numbers with as few bytes as they
+need.
 """
 
+import io
 import json
 import math
 import types
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
+import polars as pl
 
 from reissue.errors import InternalError
 
-__all__ = ["pack_arrays", "pack_typed", "unpack_arrays", "unpack_typed"]
+__all__ = ["pack_state", "unpack_state"]
 
 _ALIGNED = 64
-_ARRAY, _KIND, _PARTS, _JSON = "array", "kind", "parts", "json"
+_KIND, _PARTS, _JSON = "kind", "parts", "json"
 _TREE = "\0tree"
 State = TypeVar("State")
 
@@ -27,7 +30,7 @@ State = TypeVar("State")
 # --- arrays by name --------------------------------------------------------------------------------------------------
 
 
-def pack_arrays(named: dict[str, Any]) -> bytes:
+def _pack_arrays(named: dict[str, Any]) -> bytes:
     """Arrays, after a line of JSON that tells of them, with all else."""
     arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
     written = {name: np.ascontiguousarray(_narrow(array)) for name, array in arrays.items()}
@@ -48,7 +51,7 @@ def _narrow(array: np.ndarray) -> np.ndarray:
     return array.astype(kind) if kind.itemsize < array.dtype.itemsize else array
 
 
-def unpack_arrays(content: bytes) -> dict[str, Any]:
+def _unpack_arrays(content: bytes) -> dict[str, Any]:
     """The same again; arrays may be such as cannot be written to."""
     at = content.index(b"\n") + 1
     head = json.loads(content[:at])
@@ -60,21 +63,36 @@ def unpack_arrays(content: bytes) -> dict[str, Any]:
     return {**named, **head["rest"]}
 
 
+def _table_bytes(frame: pl.DataFrame) -> np.ndarray:
+    written = io.BytesIO()
+    frame.write_ipc(written)
+    return np.frombuffer(written.getvalue(), np.uint8)
+
+
+_ASIDE: Mapping[str, tuple[type, Callable[[Any], np.ndarray], Callable[[np.ndarray], Any]]] = {
+    "array": (np.ndarray, lambda array: array, lambda array: array),
+    "bytes": (bytes, lambda content: np.frombuffer(content, np.uint8), lambda array: array.tobytes()),
+    "table": (pl.DataFrame, _table_bytes, lambda array: pl.read_ipc(io.BytesIO(array.tobytes()))),
+}
+"""What is put aside as an array, by its mark: its class, the array of it, and it again."""
+
+
 # --- typed states ----------------------------------------------------------------------------------------------------
 
 
-def pack_typed(state: Any) -> bytes:
+def pack_state(state: Any) -> bytes:
     """A state as bytes."""
     arrays: dict[str, Any] = {}
     tree = _tree(state, arrays)
-    return pack_arrays({**arrays, _TREE: {"version": type(state).VERSION, "state": tree}})
+    return _pack_arrays({**arrays, _TREE: {"version": type(state).VERSION, "state": tree}})
 
 
 def _tree(part: Any, arrays: dict[str, Any]) -> Any:
     """Parts as JSON; arrays are put aside, by number."""
-    if isinstance(part, np.ndarray):
-        arrays[str(len(arrays))] = part
-        return {_ARRAY: str(len(arrays) - 1)}
+    for mark, (kind, array_of, _) in _ASIDE.items():
+        if isinstance(part, kind):
+            arrays[str(len(arrays))] = array_of(part)
+            return {mark: str(len(arrays) - 1)}
     if is_dataclass(part):
         parts = {one.name: _tree(getattr(part, one.name), arrays) for one in fields(part)}
         return {_KIND: type(part).__name__, _PARTS: parts}
@@ -89,9 +107,9 @@ def _tree(part: Any, arrays: dict[str, Any]) -> Any:
     raise InternalError("A state holds something that cannot be kept. Please report this.")
 
 
-def unpack_typed(kind: type[State], content: bytes) -> State | None:
+def unpack_state(kind: type[State], content: bytes) -> State | None:
     """The state again; None if it is of another class or version, and has to be made again."""
-    named = unpack_arrays(content)
+    named = _unpack_arrays(content)
     kept = named.get(_TREE)
     if kept is None or kept["version"] != kind.VERSION or kept["state"][_KIND] != kind.__name__:  # type: ignore[attr-defined]
         return None
@@ -123,8 +141,9 @@ def _built(tree: Any, named: dict[str, Any], kinds: dict[str, type]) -> Any:
         return tuple(_built(one, named, kinds) for one in tree)
     if not isinstance(tree, dict):
         return tree
-    if _ARRAY in tree:
-        return named[tree[_ARRAY]]
+    for mark, (_, _, part_of) in _ASIDE.items():
+        if mark in tree:
+            return part_of(named[tree[mark]])
     if _JSON in tree:
         return tree[_JSON]
     parts = {name: _built(one, named, kinds) for name, one in tree[_PARTS].items()}
