@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from reissue._plugins import all_registered, find_registered, keep_registered
@@ -9,12 +10,24 @@ from reissue.attacks.fold import Fold, Run, at_hand
 
 __all__ = [
     "Attack",
+    "Heading",
     "attack",
     "find",
     "registered",
 ]
 
 Written = TypeVar("Written", bound=Fold[Any, Any] | Run)
+
+
+class Heading(StrEnum):
+    """The three questions under which a record puts what was found (Article 29 Working Party, Opinion 05/2014)."""
+
+    SINGLING_OUT = "singling out"
+    """Whether a person's records can be isolated."""
+    LINKABILITY = "linkability"
+    """Whether records about one person can be linked, here or with another table."""
+    INFERENCE = "inference"
+    """Whether a person's value can be deduced."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,8 @@ class Attack:
     """Whether it needs nothing of an earlier release but who was in which group, and each group's values."""
     asked_if: str = ""
     """The question of `reissue init` whose answer yes puts it into the policy; none for an attack of other reasons."""
+    heading: Heading = Heading.INFERENCE
+    """Which of the three questions it answers, for the record."""
 
     @property
     def compares(self) -> bool:
@@ -94,6 +109,7 @@ def attack(
     any_columns: bool = False,
     follows: bool = False,
     asked_if: str = "",
+    heading: Heading = Heading.INFERENCE,
 ) -> Callable[[Written], Written]:
     """Register an attack, a function over all releases or a fold: `reissue.attack(...)` and the command line find it.
 
@@ -119,6 +135,7 @@ def attack(
             any_columns=any_columns,
             follows=follows,
             asked_if=asked_if,
+            heading=heading,
         )
         _register(known)
         return written

@@ -19,7 +19,7 @@ import polars as pl
 from reissue.attacks.correspondence.cracks import cracks
 from reissue.attacks.correspondence.finding import NAME
 from reissue.attacks.correspondence.state import FOLD, readable
-from reissue.attacks.registry import attack
+from reissue.attacks.registry import Heading, attack
 from reissue.errors import CannotRunError, InputError
 from reissue.published.recodings import refuse_other_recodings
 from reissue.published.series import Series
@@ -47,6 +47,7 @@ attack(
         "reissue anonymize february.csv --schema schema.toml --method correspondence --after january.csv --require k=5 "
         "--out release.csv"
     ),
+    heading=Heading.LINKABILITY,
 )(FOLD)
 
 

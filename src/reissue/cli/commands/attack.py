@@ -8,6 +8,7 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, UNTESTED, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of, options_of
+from reissue.cli._record import RecordOption, attack_record, record_outputs
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from reissue.people.knowledge import Knowledge
     from reissue.proposing.guess import Guessed
     from reissue.report import Costs
+    from reissue.report.evidence import Record
     from reissue.schema import Schema
 
 
@@ -94,6 +96,7 @@ def attack(
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write a report that people understand: one HTML file.")
     ] = None,
+    record: RecordOption = None,
     originals: Annotated[
         Path | None,
         typer.Option(
@@ -119,7 +122,7 @@ def attack(
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
     separator, tables = delimiter_of(delimiter), releases_among(published)
     knowledge = insiders(knowledge_of(knows or [], people, members), m, coalition)
-    _plan_outputs(report, save_schema, [*published, originals], schema, knowledge, force=force)
+    _plan_outputs(report, save_schema, record, [*published, originals], schema, knowledge, force=force)
     columns = ColumnHints(sensitive, _names(quasi), identifier, None if schema is not None else providers)
     known = {"members": knowledge.members, "population": knowledge.population}
     guessed = given_or_guessed(schema, columns, tables, **known, delimiter=separator)
@@ -143,7 +146,8 @@ def attack(
             progress=progress,
         )
     findings = replace(findings, assumptions=tuple(hints))
-    _write(findings, costs, guessed, report, save_schema, force=force)
+    kept = None if record is None else attack_record(findings, guessed.tables or tables, plan, originals, separator)
+    _write(findings, costs, guessed, report, save_schema, (record, kept), force=force)
     _end(findings, report, strict=strict, as_json=as_json)
 
 
@@ -153,10 +157,11 @@ def _write(
     guessed: "Guessed",
     report: Path | None,
     save_schema: Path | None,
+    record: "tuple[Path | None, Record | None]",
     *,
     force: bool,
 ) -> None:
-    """The report and the guessed schema, both or neither."""
+    """The report, the guessed schema and the record, all or none."""
     from reissue.files.staging import Staging
 
     with Staging() as staging:
@@ -164,6 +169,10 @@ def _write(
             from reissue.report import report_html
 
             staging.add_bytes(report, report_html(findings, utility=costs).encode(), replaces=force)
+        if record[0] is not None and record[1] is not None:
+            from reissue.report.evidence import stage_record
+
+            stage_record(record[1], record[0], staging, force=force)
         if save_schema is not None:
             staging.add_bytes(save_schema, guessed.as_toml().encode(), replaces=force)
         staging.place()
@@ -196,6 +205,7 @@ def _names(text: str | None) -> tuple[str, ...]:
 def _plan_outputs(
     report: Path | None,
     save_schema: Path | None,
+    record: Path | None,
     tables: list[Path | None],
     schema: Path | None,
     knowledge: "Knowledge",
@@ -208,6 +218,7 @@ def _plan_outputs(
 
     files = [Output("--report", report)] if report is not None else []
     files += [Output("--save-schema", save_schema)] if save_schema is not None else []
+    files += record_outputs(record)
     people = [Path(one) for one in (knowledge.population, *(knowledge.members or ())) if isinstance(one, str | Path)]
     named = schema_inputs(schema, None if schema is None else Schema.load(schema))
     read = (*table_inputs("a published table", tables), *table_inputs("a table of people", people), *named)

@@ -7,10 +7,12 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
-from reissue.cli._options import DelimiterOption, JsonOption, SchemaOption, delimiter_of
+from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of
+from reissue.cli._record import RecordOption, check_record, record_outputs
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
+    from reissue.report.evidence import Record
     from reissue.schema import Schema
 
 
@@ -60,6 +62,11 @@ def check(
         int | None,
         typer.Option(metavar="M", help="How many quasi-identifiers someone knows, any of them. Default: 2."),
     ] = None,
+    record: RecordOption = None,
+    original: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The original table: the record tells its risk too.")
+    ] = None,
+    force: ForceOption = False,
     everything: Annotated[
         bool, typer.Option("--all", metavar="", help="Show every measure in words, also beside what was asked for.")
     ] = False,
@@ -75,14 +82,18 @@ def check(
     risk: dict[str, Any] = {"preset": preset, "population": population, "sampling": sampling, "weights": weights}
     risk |= {"household": household, "threshold": threshold, "known": known}
     if series:
-        if any(value is not None for value in risk.values()):
+        if any(value is not None for value in (*risk.values(), record)):
             raise InputError("Risk is measured one release at a time: leave out --series.")
         _check_series(published, Schema.load(schema), require, delimiter_of(delimiter), as_json=as_json)
         return
-    plan = Schema.load(schema)
-    outcome = judge(published, plan, require, delimiter=delimiter_of(delimiter), **risk)
-    exact = read_published(published, plan, delimiter=delimiter_of(delimiter)).exact
+    plan, comma = Schema.load(schema), delimiter_of(delimiter)
+    _plan_outputs(record, [*published, original, population], schema, plan, force=force)
+    outcome = judge(published, plan, require, delimiter=comma, **risk)
+    exact = read_published(published, plan, delimiter=comma).exact
     warnings = [EXACT] if exact else []
+    if record is not None:
+        asked = {"requirement": require, **risk}
+        _write_record(record, check_record(published, plan, outcome, original, asked, comma), force, quiet=as_json)
     if as_json:
         _render.show_json({**outcome.as_dict(), "warnings": warnings})
     else:
@@ -90,6 +101,28 @@ def check(
         _render.warn(*warnings)
     if not outcome.met:
         raise typer.Exit(NOT_MET)
+
+
+def _plan_outputs(record: Path | None, tables: list[Path | None], schema: Path, plan: "Schema", *, force: bool) -> None:
+    """Refuse, before anything is counted, what could not be written at the end."""
+    from reissue.data.outputs import Outputs, schema_inputs, table_inputs
+
+    Outputs(
+        tuple(record_outputs(record)),
+        (*table_inputs("a table", tables), *schema_inputs(schema, plan)),
+        force=force,
+    )
+
+
+def _write_record(path: Path, record: "Record", force: bool, *, quiet: bool) -> None:
+    from reissue.files.staging import Staging
+    from reissue.report.evidence import stage_record
+
+    with Staging() as staging:
+        written = stage_record(record, path, staging, force=force)
+        staging.place()
+    if not quiet:
+        _render.say(f"Written: {', '.join(written)}")
 
 
 def _check_series(

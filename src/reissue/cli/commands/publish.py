@@ -13,6 +13,7 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, NewcomersOption, delimiter_of
+from reissue.cli._record import RecordOption, publish_record, record_outputs
 from reissue.data.outputs import Input, Output, Outputs, ledger_inputs, schema_inputs, table_inputs
 from reissue.errors import InputError, NotWrittenError
 from reissue.words import visible
@@ -70,6 +71,7 @@ def publish(
             "too. Default: DATA.refused.txt beside DATA.",
         ),
     ] = None,
+    record: RecordOption = None,
     key: KeyOption = None,
     force: ForceOption = False,
     delimiter: DelimiterOption = ",",
@@ -84,7 +86,7 @@ def publish(
 
     target, plan = out or _beside(data, "release"), None if schema is None else Schema.load(schema)
     inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
-    _plan_outputs(None if dry_run else target, report, inputs, force=force)
+    _plan_outputs(None if dry_run else target, report, record, inputs, force=force)
     paths: list[str] = []
     with (
         ledger_at(ledger, plan, key=key, dry_run=dry_run) as book,
@@ -102,7 +104,9 @@ def publish(
                 newcomers=newcomers,
                 delimiter=delimiter_of(delimiter),
                 schema=plan,
-                before_record=partial(_stage, staging, book, None if dry_run else target, report, paths, force=force),
+                before_record=partial(
+                    _stage, staging, book, None if dry_run else target, (report, record), paths, force=force
+                ),
                 progress=progress,
             )
         except RefusedError as refused:
@@ -113,11 +117,13 @@ def publish(
     _show(made, paths, head, report if _is_page(report) else None, as_json=as_json)
 
 
-def _plan_outputs(target: Path | None, report: Path | None, inputs: Iterable[Input], *, force: bool) -> None:
+def _plan_outputs(
+    target: Path | None, report: Path | None, record: Path | None, inputs: Iterable[Input], *, force: bool
+) -> None:
     """Refuse, before anything is made, what could not be written at the end."""
     tables = [] if target is None else [Output("--out", target, table=True)]
     pages = [] if report is None else [Output("--report", report)]
-    Outputs((*tables, *pages), tuple(inputs), force=force)
+    Outputs((*tables, *pages, *record_outputs(record)), tuple(inputs), force=force)
 
 
 def _beside(data: Path, name: str) -> Path:
@@ -130,17 +136,22 @@ def _stage(
     staging: "Staging",
     book: "Ledger",
     target: Path | None,
-    report: Path | None,
+    beside: tuple[Path | None, Path | None],
     paths: list[str],
     made: "Publication",
     *,
     force: bool,
 ) -> None:
-    """Write tables and page beside their places, before the release is recorded; `paths` gets the tables' places."""
+    """Write tables, page and record beside their places, before the release is recorded; `paths` gets the tables'."""
+    report, record = beside
     if target is not None:
         paths.extend(_stage_tables(made, book, target, staging, force=force))
     if _is_page(report):
         staging.add_bytes(report, _page(made).encode(), replaces=force)
+    if record is not None:
+        from reissue.report.evidence import stage_record
+
+        stage_record(publish_record(made, book.policy), record, staging, force=force)
 
 
 def _stage_tables(made: "Publication", book: "Ledger", target: Path, staging: "Staging", *, force: bool) -> list[str]:

@@ -16,6 +16,14 @@ from reissue.verify.risk.individual import Households, households_of, individual
 from reissue.verify.risk.register import Register, match_register
 from reissue.verify.risk.some_columns import SomeColumns, some_columns
 from reissue.verify.risk.uniqueness import Uniqueness, estimate_uniqueness
+from reissue.verify.risk.words import (
+    RiskFigure,
+    attacker_figure,
+    columns_figure,
+    households_figure,
+    register_figures,
+    uniqueness_figure,
+)
 
 __all__ = ["GroupRisk", "Risk", "RiskInputs", "measure_risk"]
 
@@ -82,14 +90,19 @@ class Risk:
         raise KeyError(f"'{name}' was not measured: it needs a register, a sampling fraction or weights.")
 
     @property
+    def figures(self) -> tuple[RiskFigure, ...]:
+        """The most telling number of each kind, in words too."""
+        found = [attacker_figure(one, self.threshold) for one in self.attackers]
+        found += [] if self.register is None else register_figures(self.register)
+        found += [] if self.uniqueness is None else [uniqueness_figure(self.uniqueness)]
+        found += [] if self.some_columns is None else [columns_figure(self.some_columns)]
+        found += [] if self.households is None else [households_figure(self.households, self.threshold)]
+        return tuple(found)
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """All of it in words, a sentence each."""
-        words = [_attacker_words(one, self.threshold) for one in self.attackers]
-        words += [] if self.register is None else _register_words(self.register)
-        words += [] if self.uniqueness is None else [_uniqueness_words(self.uniqueness)]
-        words += [] if self.some_columns is None else [_columns_words(self.some_columns)]
-        words += [] if self.households is None else [_household_words(self.households, self.threshold)]
-        return tuple(words)
+        return tuple(one.sentence for one in self.figures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,47 +214,3 @@ def _some_columns(release: PublishedRelease, known: int | None) -> SomeColumns |
         return None
     columns = [(codes.to_numpy(), size) for codes, size in (number_column(release.main[name]) for name in names)]
     return some_columns(columns, names, some)[0]
-
-
-# --- in words --------------------------------------------------------------------------------------------------------
-
-
-def _attacker_words(one: Attacker, threshold: float) -> str:
-    if one.largest is None or one.above is None:
-        return f"{one.name}: {one.average:.3g} of the records on average; {one.method}."
-    return (
-        f"{one.name}: largest {one.largest:.3g}, average {one.average:.3g}, {one.above:.1%} of the records above "
-        f"{threshold:.3g}; {one.method}."
-    )
-
-
-def _register_words(one: Register) -> list[str]:
-    fit = f"k-map: at least {one.k_map:,} of the register's {one.people:,} people fit every group (k = {one.k_map:,})."
-    if one.presence is None:
-        return [fit, "delta-presence: not known, for people of the register fit several groups."]
-    low, high = one.presence
-    return [fit, f"delta-presence: someone of the register is in the release with {low:.3g} to {high:.3g}."]
-
-
-def _uniqueness_words(one: Uniqueness) -> str:
-    if one.model == "sample":
-        whole = f"Population uniqueness: {one.sample:,} people, for the release holds everyone."
-        return whole if one.fraction >= 1 else "Population uniqueness: nobody, for no record is alone in the sample."
-    return (
-        f"Population uniqueness: about {one.people:,.0f} people are alone in the population ({one.share:.2%}; "
-        f"{one.model}, from {one.sample:,} who are alone in a sample of {one.fraction:.3g})."
-    )
-
-
-def _columns_words(one: SomeColumns) -> str:
-    return (
-        f"Whoever knows any {one.columns} quasi-identifiers is left with at least {one.smallest:,} records "
-        f"(k^m, m = {one.columns}; worst: {', '.join(one.worst)}); {one.alone:,} records are alone."
-    )
-
-
-def _household_words(one: Households, threshold: float) -> str:
-    return (
-        f"households: a member is found with {one.largest:.3g} at most, {one.average:.3g} on average; {one.above:.1%} "
-        f"of {one.households:,} households above {threshold:.3g}."
-    )

@@ -1,0 +1,41 @@
+"""The page "evidence": a record as one HTML file, in the order of a dossier, no script, nothing loaded."""
+
+from pathlib import Path
+
+from reissue.attacks.registry import Heading
+from reissue.files.staging import Staging
+from reissue.report.evidence.record import Record
+from reissue.report.page import template
+
+__all__ = ["evidence_html", "stage_record"]
+
+_QUESTIONS = {
+    Heading.SINGLING_OUT: "Can a person's records be isolated?",
+    Heading.LINKABILITY: "Can records about one person be linked, in this release, with another or with a register?",
+    Heading.INFERENCE: "Can a person's value be deduced?",
+}
+
+
+def evidence_html(record: Record) -> str:
+    """The record as a page."""
+    headings = [
+        {
+            "name": str(heading).capitalize(),
+            "anchor": str(heading).replace(" ", "-"),
+            "question": question,
+            "initial": [one for one in record.initial if one.heading == heading],
+            "residual": [one for one in record.residual if one.heading == heading],
+            "tests": [one for one in record.tests if one.heading == heading and one.outcome != "not run"],
+        }
+        for heading, question in _QUESTIONS.items()
+    ]
+    not_run = [one for one in record.tests if one.outcome == "not run"]
+    return template("evidence.html").render(record=record, headings=headings, not_run=not_run)
+
+
+def stage_record(record: Record, path: Path, staging: Staging, *, force: bool) -> list[str]:
+    """Write the record as JSON and, beside it, as a page."""
+    page = path.with_suffix(".html")
+    staging.add_bytes(path, record.to_json().encode(), replaces=force)
+    staging.add_bytes(page, evidence_html(record).encode(), replaces=force)
+    return [str(path), str(page)]

@@ -1,0 +1,202 @@
+"""Record: figures and methods for whoever must account for a release, in the order of a dossier.
+
+What was published; what was done to each column; criteria and thresholds; risk before and after, under the three
+headings of the Article 29 Working Party's Opinion 05/2014 (singling out, linkability, inference); what was tried
+against it and what came of that; when to look again. It never says whether data are anonymous in law.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+from reissue._version import __version__
+from reissue.attacks import registered
+from reissue.attacks.findings import Finding, Findings
+from reissue.attacks.registry import Heading
+from reissue.published import read_published
+from reissue.report.evidence.columns import ColumnRecord, columns_of
+from reissue.schema import Schema
+from reissue.verify.check import Check
+
+__all__ = ["Figure", "PublishedRecord", "Record", "TestRecord", "record_of"]
+
+FORMAT = 1
+"""The version of the record's JSON."""
+_BY_HEADING = {
+    Heading.SINGLING_OUT: {"k", "prosecutor", "k^m"},
+    Heading.LINKABILITY: {
+        "journalist",
+        "marketer",
+        "k-map",
+        "delta-presence",
+        "population uniqueness",
+        "households",
+    },
+    Heading.INFERENCE: {"l", "confidence", "t", "beta"},
+}
+"""Which numbers of `check` belong under which heading."""
+_LIBRARIES = ("numpy", "polars", "scipy")
+REVIEW = (
+    "before the next release about the same people: what is safe alone may not be safe together",
+    "when another table or register about the same people becomes known",
+    "when the schema, the criteria or the thresholds change, or a new attack becomes known",
+)
+
+
+@dataclass(frozen=True)
+class PublishedRecord:
+    """One table that was published."""
+
+    name: str
+    rows: int
+    groups: int
+    smallest: int
+    """Records of the smallest group."""
+    sha256: str | None = None
+    """Of the file, where it was one file."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number, with how it came about in words."""
+
+    heading: str
+    release: str
+    name: str
+    value: float | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class TestRecord:
+    """One adversarial test, and its result."""
+
+    heading: str
+    attack: str
+    outcome: str
+    sentence: str
+    releases: tuple[int, ...]
+    people: int
+    population: int
+    measure: str | None
+    worst: float | None
+    limit: float | None
+    method: str
+    """What such an adversary does."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """Everything, in the order in which a dossier asks for it."""
+
+    command: str
+    made: str
+    """When, by the clock of whoever made it."""
+    versions: Mapping[str, str]
+    published: tuple[PublishedRecord, ...]
+    columns: tuple[ColumnRecord, ...]
+    criteria: Mapping[str, str]
+    verdicts: tuple[str, ...] = ()
+    """Whether the criteria are met, in words."""
+    initial: tuple[Figure, ...] = ()
+    """Risk of the original tables, where they were given."""
+    residual: tuple[Figure, ...] = ()
+    tests: tuple[TestRecord, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    review: tuple[str, ...] = REVIEW
+    format: int = field(default=FORMAT)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; numbers that are none are null."""
+        found: dict[str, Any] = _plain(asdict(self))
+        return found
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def record_of(
+    command: str,
+    releases: Mapping[str, Any],
+    schema: Schema,
+    checks: Sequence[Check],
+    *,
+    before: Mapping[str, Check] | None = None,
+    findings: Findings | None = None,
+    criteria: Mapping[str, str] | None = None,
+    delimiter: str = ",",
+    when: datetime | None = None,
+) -> Record:
+    """The record of releases by name, each with what `check` says of it; `before`: of original tables by name."""
+    last = read_published(list(releases.values())[-1], schema, delimiter=delimiter).of_its_columns()
+    found = findings or Findings()
+    return Record(
+        command,
+        (when or datetime.now(UTC)).isoformat(timespec="seconds"),
+        {"reissue": __version__, "python": python_version(), **{name: version(name) for name in _LIBRARIES}},
+        tuple(_published(name, one, check) for (name, one), check in zip(releases.items(), checks, strict=True)),
+        columns_of(last),
+        dict(criteria or {}),
+        tuple(verdict.sentence for check in checks for verdict in check.verdicts),
+        tuple(figure for name, check in (before or {}).items() for figure in _figures(name, check)),
+        tuple(figure for name, check in zip(releases, checks, strict=True) for figure in _figures(name, check)),
+        tuple(_test(one) for one in found),
+        found.assumptions,
+    )
+
+
+def _published(name: str, one: Any, check: Check) -> PublishedRecord:
+    smallest = int(check["k"] or 0)
+    return PublishedRecord(name, check.rows, check.groups, smallest, _digest(one))
+
+
+def _digest(one: Any) -> str | None:
+    paths = [one] if isinstance(one, str | Path) else one if isinstance(one, list | tuple) else []
+    if len(paths) != 1 or not isinstance(paths[0], str | Path) or not Path(paths[0]).is_file():
+        return None
+    return sha256(Path(paths[0]).read_bytes()).hexdigest()
+
+
+def _figures(release: str, check: Check) -> list[Figure]:
+    """What was measured of one table, under its headings."""
+    numbers = [(one.name, one.value, one.sentence) for one in check.measures]
+    numbers += [(one.name, one.value, one.sentence) for one in (() if check.risk is None else check.risk.figures)]
+    return [
+        Figure(str(heading), release, name, value, sentence)
+        for heading, names in _BY_HEADING.items()
+        for name, value, sentence in numbers
+        if name in names
+    ]
+
+
+def _test(finding: Finding) -> TestRecord:
+    known = registered().get(finding.attack)
+    return TestRecord(
+        str(Heading.INFERENCE if known is None else known.heading),
+        finding.attack,
+        str(finding.status).replace("_", " "),
+        finding.sentence,
+        finding.releases,
+        finding.people,
+        finding.population,
+        finding.measure,
+        finding.worst,
+        finding.limit,
+        "" if known is None else known.summary,
+    )
