@@ -13,12 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import anonymize, synth
+from reissue.algorithms.cohorts.carrying import Arrival
+from reissue.algorithms.cohorts.collisions import without_collided
 from reissue.algorithms.cohorts.companions import companions
 from reissue.algorithms.cohorts.lasting_share import LastingShare
 from reissue.algorithms.cohorts.letting_go import without_empty
-from reissue.algorithms.cohorts.slots import CohortState, Slots
+from reissue.algorithms.cohorts.parts import Bounds
+from reissue.algorithms.cohorts.slots import CohortState, Slots, nothing_shown
+from reissue.algorithms.cohorts.splitting import split
 from reissue.algorithms.cohorts.update_model import Changes, distance
 from reissue.counting.cells import Domain
+from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
 from reissue.kernels.everyone.transitions import Model
 from reissue.people.knowledge import Knowledge
@@ -70,7 +75,7 @@ def slots_of(release: Release) -> dict[int, tuple[int, int, int | None]]:
     """Slot to its cohort, its value's code and who is in it."""
     draft, state = release.draft, release.draft.state
     assert isinstance(state, CohortState)
-    cohort = dict(zip(state.slots.name.tolist(), state.slots.family.tolist(), strict=True))
+    cohort = dict(zip(state.slots.name.tolist(), state.slots.cohort.tolist(), strict=True))
     assert draft.slots is not None
     values, people = release.table.sensitive.tolist(), release.table.frame["id"].to_list()
     if draft.counterfeits is not None:
@@ -192,29 +197,72 @@ def test_options_are_checked(options: dict[str, Any]) -> None:
 
 
 def slots(cohort: Sequence[int], value: Sequence[int], row: Sequence[int], before: Sequence[int]) -> Slots:
-    number = np.arange(len(cohort))
-    codes = [np.array(one, np.int32) for one in (value, before)]
-    return Slots(
-        number, np.array(cohort), codes[0], np.array(row), codes[1], np.array(cohort), np.zeros(len(cohort), np.int64)
-    )
+    home, history = np.array(cohort), nothing_shown(len(cohort))
+    history[:, 0] = before
+    rested = np.zeros(len(cohort), np.int64)
+    return Slots(np.arange(len(cohort)), home, np.array(value, np.int32), np.array(row), history, home, rested)
+
+
+BOUNDS = Bounds(Domain(np.ones(4, np.int64)), LastingShare(0.5), LastingShare(0.5))
 
 
 def test_two_slots_of_one_value_do_not_go() -> None:
-    bound, domain = LastingShare(0.5), Domain(np.ones(4, np.int64))
     same = slots([0, 0, 0, 0], [0, 0, 1, 2], [-1, -1, 0, 1], [0, 0, 1, 2])
-    assert len(without_empty(same, bound, bound, domain).name) == 4
+    assert len(without_empty(same, BOUNDS).name) == 4
     differ = slots([0, 0, 0, 0], [0, 3, 1, 2], [-1, -1, 0, 1], [0, 3, 1, 2])
-    assert without_empty(differ, bound, bound, domain).name.tolist() == [2, 3]
+    assert without_empty(differ, BOUNDS).name.tolist() == [2, 3]
     # What they showed last counts, not what they have become since.
     moved = slots([0, 0, 0, 0], [0, 3, 1, 2], [-1, -1, 0, 1], [0, 0, 1, 2])
-    assert len(without_empty(moved, bound, bound, domain).name) == 4
+    assert len(without_empty(moved, BOUNDS).name) == 4
 
 
 def test_a_change_that_looks_like_a_loss_keeps_slots() -> None:
-    bound, domain = LastingShare(0.5), Domain(np.ones(4, np.int64))
     # Slots 0 and 1 showed 0 and 1, but slot 2 became 1: a reader would miss two records of 0.
     looks = slots([0] * 4, [0, 1, 1, 2], [-1, -1, 0, 1], [0, 1, 0, 2])
-    assert len(without_empty(looks, bound, bound, domain).name) == 4
+    assert len(without_empty(looks, BOUNDS).name) == 4
+
+
+def test_slots_that_were_alike_once_do_not_go_together() -> None:
+    """Different values last time, but one value the time before: then they give each other away."""
+    then = slots([0] * 4, [0, 1, 2, 3], [-1, -1, 0, 1], [0, 1, 2, 3])
+    assert len(without_empty(then, BOUNDS).name) == 2
+    then.history[:, 1] = [0, 0, 1, 2]
+    assert len(without_empty(then, BOUNDS).name) == 4
+
+
+def plane(values: Sequence[int], ages: Sequence[int]) -> Table:
+    frame = pl.DataFrame({"id": range(len(ages)), "q": ages, "r": "x", "s": [VALUES[value] for value in values]})
+    return Table.read(frame, SCHEMA)
+
+
+def test_whoever_moves_far_away_goes_on_with_an_empty_slot() -> None:
+    table = plane([0, 1, 2, 3, 0], [20, 21, 22, 90, 23])
+    # Slots 0 to 4 are the rows' own, the last one is empty.
+    together = slots([0] * 6, [0, 1, 2, 3, 0, 1], [0, 1, 2, 3, 4, -1], [0, 1, 2, 3, 0, 1])
+    assert split(table, together, BOUNDS).cohort.tolist() == [0, 0, 0, 1, 0, 1]
+    near = plane([0, 1, 2, 3, 0, 0], [20, 21, 22, 21, 23, 90])
+    assert split(near, together, BOUNDS).cohorts == 1
+    # The empty slot had the mover's value once: another one goes with the mover.
+    together.history[:, 1] = [0, 1, 2, 3, 0, 3]
+    apart = split(table, together, BOUNDS).cohort
+    assert apart[3] == 1
+    assert apart[5] == 0
+    assert np.bincount(apart).tolist() == [4, 2]
+
+
+def test_a_new_cohort_is_not_split() -> None:
+    table = plane([0, 1, 2, 3], [20, 21, 22, 90])
+    assert split(table, slots([0] * 4, [0, 1, 2, 3], [0, 1, 2, 3], [-1] * 4), BOUNDS).cohorts == 1
+
+
+def test_collided_cohorts_are_left_out_as_far_as_that_is_allowed() -> None:
+    there = slots([0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 0, 1], [0, 1, 2, 3, 4, 5], [0, 1, 1, 2, 0, 1])
+    none = np.empty(0, np.int64)
+    arrival = Arrival(there, none, none, none, none, Changes(np.empty((3, 0), np.int64)), Model(4), 6)
+    assert without_collided(arrival, BOUNDS, 4).refused.tolist() == [0, 1, 2, 3]
+    assert without_collided(arrival, BOUNDS, 3).refused.tolist() == [0, 1]
+    assert not len(without_collided(arrival, BOUNDS, 1).refused)
+    assert without_collided(arrival, BOUNDS, 4).slots.people().tolist() == [0, 0, 2]
 
 
 def test_changes_are_counted_over_releases() -> None:

@@ -97,7 +97,8 @@ def _with_returns(
     value[mine[takes]], row[mine[takes]] = lasting[back[takes]], back[takes]
     new = np.sort(np.concatenate([others[found < 0], back[forgotten]]))
     apart = gone & ~forgotten
-    carried = replace(slots, value=codes_of(job, value), row=row, before=codes_of(job, before.astype(np.int32)))
+    history = np.where(slots.history >= 0, codes_of(job, slots.history), -1)
+    carried = replace(slots, value=codes_of(job, value), row=row, history=history)
     refused = back[~forgotten & ~gone & ~takes]
     return Arrival(carried, new, back[apart], name[apart], refused, changes, model, int(known.sum()))
 

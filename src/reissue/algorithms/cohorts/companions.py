@@ -13,16 +13,16 @@ __all__ = ["companions"]
 
 
 def companions(release: Release, people: pl.Series) -> Bools:
-    """Row of a release to whether its person is in a cohort in which one of these people is or was.
+    """Row of a release to whether its person is in a cohort with one of these people, or was with one who has left.
 
-    Without them the cohort ends, and the release says nothing about anybody who was in it.
+    Without them the cohort rests, and the release says nothing about anybody who was in it.
     """
     state, memory, ids = release.draft.state, release.draft.memory, release.table.ids
     if ids is None or memory is None or not isinstance(state, CohortState):
         return np.zeros(release.table.rows, np.bool_)
     wanted = siphash(identifier_texts(people), memory.key)
-    filled = state.slots.filled
-    here, family = state.people[state.slots.row[filled]], state.slots.family[filled]
-    gone = state.departed
-    families = np.union1d(family[np.isin(here, wanted)], gone.family[np.isin(gone.people, wanted)])
-    return np.isin(siphash(identifier_texts(ids), memory.key), here[np.isin(family, families)])
+    slots, filled, gone = state.slots, state.slots.filled, state.departed
+    here = state.inside[slots.row[filled]]
+    beside = np.isin(slots.cohort, slots.cohort[filled][np.isin(here, wanted)])
+    beside |= np.isin(slots.family, gone.family[np.isin(gone.people, wanted)])
+    return np.isin(siphash(identifier_texts(ids), memory.key), here[beside[filled]])

@@ -6,7 +6,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.cohorts.lasting_share import LastingShare
-from reissue.algorithms.cohorts.slots import Slots
+from reissue.algorithms.cohorts.slots import Slots, nothing_shown
 from reissue.algorithms.partition.pool import pool
 from reissue.algorithms.registry import Job
 from reissue.requirements import KAnonymity
@@ -33,10 +33,9 @@ def founded(job: Job, rows: Ints, names: Ints, size: int, bound: LastingShare) -
     wanted = KAnonymity(least) & bound
     draft = pool(replace(job, table=table, requirement=wanted, suppress=0.0, progress=lambda _: None))
     row = np.concatenate([rows, np.full(len(mates), -1)])
-    name, before = np.append(names, np.full(len(mates), -1)), np.full(len(row), -1, np.int32)
-    return Slots(
-        name, draft.groups.astype(np.int64), sensitive, row, before, np.full(len(row), -1), np.zeros(len(row), np.int64)
-    )
+    name, none = np.append(names, np.full(len(mates), -1)), np.full(len(row), -1)
+    cohort = draft.groups.astype(np.int64)
+    return Slots(name, cohort, sensitive, row, nothing_shown(len(row)), none, np.zeros(len(row), np.int64))
 
 
 def _counterfeits(job: Job, rows: Ints, share: float) -> tuple[Ints, Codes]:

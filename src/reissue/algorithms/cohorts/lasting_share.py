@@ -44,6 +44,11 @@ class LastingShare(Requirement):
         """So many rows have no value above the share."""
         return int(np.ceil(1 / self.share - _SLACK))
 
+    @property
+    def likely(self) -> float:
+        """The bound at other times, when values have collided."""
+        return self.share + _ROOM * (1 - self.share)
+
     def holds(self, counts: Counts) -> Bools:
         """Which groups keep to it. Numbers add up and deviations no more than that, so it is monotone."""
         fine = counts.largest <= self.share * counts.sizes + _SLACK
@@ -51,8 +56,7 @@ class LastingShare(Requirement):
         table = sparse.csr_array((counts.count, (counts.group, counts.value)), shape=shape, dtype=np.float64)
         for chance in self.times:
             likely = table @ chance + np.sqrt(table @ (chance * (1 - chance)))
-            most = self.share + _ROOM * (1 - self.share)
-            fine &= likely.max(axis=1, initial=0.0) <= most * counts.sizes + _SLACK
+            fine &= likely.max(axis=1, initial=0.0) <= self.likely * counts.sizes + _SLACK
         return np.asarray(fine)
 
     @classmethod

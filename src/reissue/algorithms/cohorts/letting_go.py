@@ -8,30 +8,29 @@ that go at once are alike to a reader, and so are all that stay.
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.algorithms.cohorts.lasting_share import LastingShare
+from reissue.algorithms.cohorts.parts import Bounds
 from reissue.algorithms.cohorts.slots import Slots
-from reissue.counting.cells import Counts, Domain
 
 __all__ = ["without_empty"]
 
 _SLACK = 1e-9
 
 
-def without_empty(slots: Slots, past: LastingShare, future: LastingShare, domain: Domain) -> Slots:
+def without_empty(slots: Slots, bounds: Bounds) -> Slots:
     """Without the empty slots that may go.
 
-    What counts of slots that go is what they showed last; of those that stay, that and what they show now.
+    What counts of slots that go is what they have shown; of those that stay, that and what they show now.
     """
-    go = _may_go(slots, past.share)
-    stay = np.flatnonzero(~go)
-    fine = past.holds(Counts(slots.cohort[go], slots.before[go], domain, slots.cohorts))
-    fine &= past.holds(Counts(slots.cohort[stay], slots.before[stay], domain, slots.cohorts))
-    fine &= future.holds(Counts(slots.cohort[stay], slots.value[stay], domain, slots.cohorts))
+    may_go, share = _may_go(slots, bounds.share), bounds.share
+    go, stay = np.flatnonzero(may_go), np.flatnonzero(~may_go)
+    fine = bounds.kept_until_now(slots, go, slots.cohort[go], slots.cohorts)
+    fine &= bounds.kept_until_now(slots, stay, slots.cohort[stay], slots.cohorts)
+    fine &= bounds.keep_from_now(slots, stay, slots.cohort[stay], slots.cohorts)
     # After a rest it is not known what a cohort would have shown last.
     fine &= np.bincount(slots.cohort, slots.rested, slots.cohorts) == 0
     fine &= np.bincount(slots.cohort[stay], minlength=slots.cohorts) > 1
-    fine &= _missed(slots, stay) <= past.share * np.bincount(slots.cohort[go], minlength=slots.cohorts) + _SLACK
-    return slots.some(~(go & fine[slots.cohort]))
+    fine &= _missed(slots, stay) <= share * np.bincount(slots.cohort[go], minlength=slots.cohorts) + _SLACK
+    return slots.some(~(may_go & fine[slots.cohort]))
 
 
 def _missed(slots: Slots, stay: Ints) -> Floats:

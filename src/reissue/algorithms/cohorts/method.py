@@ -20,12 +20,14 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.cohorts.carrying import Arrival, arrive
+from reissue.algorithms.cohorts.collisions import without_collided
 from reissue.algorithms.cohorts.companions import companions
 from reissue.algorithms.cohorts.founding import founded
-from reissue.algorithms.cohorts.lasting_share import earlier, later
 from reissue.algorithms.cohorts.letting_go import without_empty
+from reissue.algorithms.cohorts.parts import Bounds
 from reissue.algorithms.cohorts.refilling import refilled
 from reissue.algorithms.cohorts.slots import CohortState, Departed, Slots
+from reissue.algorithms.cohorts.splitting import split
 from reissue.algorithms.extents import extent_of
 from reissue.algorithms.invariance.plan import FORM, form_of, near
 from reissue.algorithms.joining import joined
@@ -75,7 +77,7 @@ class _Asked:
     "cohorts",
     "People who enter together stay together; slots of those who leave are carried on. For values that change.",
     options={
-        "size": Option(default=6, help="How many people a cohort of the first release has at least."),
+        "size": Option(default=8, help="How many people a cohort of the first release has at least."),
         "later": Option(default=2, help="The same for people who come later and found a cohort of their own."),
         "share": Option(
             default=0.5, help="The largest share of one value in a cohort, and among slots that it lets go."
@@ -96,23 +98,24 @@ def cohorts(job: Job) -> Draft:
     arrival = arrive(job, memory)
     if len(arrival.refused) > job.spare:
         raise _refusal(len(arrival.refused), job.spare)
+    bounds = Bounds.of(job, arrival.model, asked.share)
+    arrival = without_collided(arrival, bounds, job.spare)
     job.progress(0.1)
-    slots = _settled(job, arrival, memory, asked)
+    slots = _settled(job, arrival, memory, asked, bounds)
     job.progress(0.6)
     groups = _groups(job, slots, job.requirement & Confidence(asked.share))
     return _draft(job, slots, groups, memory, arrival)
 
 
-def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked) -> Slots:
+def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked, bounds: Bounds) -> Slots:
     """Everyone in a slot; refills may cost more where there would be too many counterfeits."""
     most = asked.counterfeits * (job.table.rows - len(arrival.refused))
-    bound, past = later(job, arrival.model, asked.share), earlier(job, arrival.model, asked.share)
     grow, living = asked.grow, arrival.slots.inhabited()
     for _ in range(_PATIENCE):
         slots, left = refilled(job.table, living, arrival.new, grow, asked.e)
-        slots = without_empty(slots, past, bound, job.table.domain)
+        slots = split(job.table, without_empty(slots, bounds), bounds)
         rows, names = np.concatenate([arrival.apart, left]), _names(arrival, left)
-        new = founded(job, rows, names, asked.size if not memory.release else asked.later, bound)
+        new = founded(job, rows, names, asked.size if not memory.release else asked.later, bounds.future)
         slots = _named(slots.beside(new), memory)
         if (~slots.filled).sum() <= most:
             break
@@ -175,15 +178,15 @@ def _after(job: Job, slots: Slots, memory: CohortState, arrival: Arrival) -> Coh
         raise InternalError("A method that remembers was run without people. Please report this.")
     resting = arrival.slots.resting(_REST)
     resting = replace(resting, rested=resting.rested + 1)
-    kept = replace(slots, rested=np.zeros_like(slots.rested)).beside(resting)
+    kept = slots.shown().beside(resting)
     filled = kept.filled
+    lasting: Codes = np.append(job.stable_code, -1).astype(np.int32)
     people = job.people[kept.row[filled]]
     order = np.argsort(people)
     row = np.full(len(filled), -1, np.int64)
     row[np.flatnonzero(filled)[order]] = np.arange(len(order))
-    stable: Codes = job.stable_code[kept.value].astype(np.int32)
     return CohortState(
-        replace(kept, value=stable, row=row, before=stable),
+        replace(kept, value=lasting[kept.value], history=lasting[kept.history], row=row),
         people[order],
         _departed(memory, people[order]),
         arrival.changes.counted,

@@ -1,13 +1,22 @@
 """Slots: the places of cohorts, which live on when the people in them leave, and what is remembered of them."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.release.memory import MethodState
 
-__all__ = ["CohortState", "Departed", "Slots"]
+__all__ = ["CohortState", "Departed", "Slots", "nothing_shown"]
+
+_REMEMBERED = 12
+"""Of so many releases it is remembered what a slot showed."""
+
+
+def nothing_shown(slots: int) -> Codes:
+    """The history of new slots."""
+    return np.full((slots, _REMEMBERED), -1, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +31,10 @@ class Slots:
     """The sensitive code that the slot shows."""
     row: Ints
     """The row of the table that is in it, -1: nobody, a counterfeit carries it on."""
-    before: Codes
-    """The sensitive code that it showed in the release before, -1 for a new one."""
+    history: Codes
+    """Slots x releases: the sensitive codes that it showed before, the last one first; then -1."""
     family: Ints
-    """The number of its cohort that lasts."""
+    """The number of the cohort that it was founded in, which may have been split since."""
     rested: Ints
     """For how many releases its cohort was not published, because nobody of it was there."""
 
@@ -33,7 +42,12 @@ class Slots:
     def none(cls) -> "Slots":
         """No slots."""
         empty, codes = np.empty(0, np.int64), np.empty(0, np.int32)
-        return cls(empty, empty, codes, empty, codes, empty, empty)
+        return cls(empty, empty, codes, empty, nothing_shown(0), empty, empty)
+
+    @property
+    def before(self) -> Codes:
+        """The sensitive code that it showed last, -1 for a new one."""
+        return self.history[:, 0]
 
     @property
     def filled(self) -> Bools:
@@ -57,7 +71,7 @@ class Slots:
             cohort,
             self.value[chosen],
             self.row[chosen],
-            self.before[chosen],
+            self.history[chosen],
             self.family[chosen],
             self.rested[chosen],
         )
@@ -76,6 +90,11 @@ class Slots:
         row[places] = rows
         return replace(self, row=row)
 
+    def shown(self) -> "Slots":
+        """After they were published."""
+        history = np.hstack([self.value[:, np.newaxis], self.history[:, :-1]])
+        return replace(self, history=history, rested=np.zeros_like(self.rested))
+
     def beside(self, others: "Slots") -> "Slots":
         """With other cohorts."""
         return Slots(
@@ -83,7 +102,7 @@ class Slots:
             np.concatenate([self.cohort, others.cohort + self.cohorts]),
             np.concatenate([self.value, others.value]),
             np.concatenate([self.row, others.row]),
-            np.concatenate([self.before, others.before]),
+            np.concatenate([self.history, others.history]),
             np.concatenate([self.family, others.family]),
             np.concatenate([self.rested, others.rested]),
         )
@@ -111,8 +130,10 @@ class Departed:
 class CohortState(MethodState):
     """What is left for the next release; people are numbers, values are lasting numbers."""
 
+    VERSION: ClassVar[int] = 2
+
     slots: Slots
-    """Their rows are places in `inside`; what they showed is what they showed before, in the next release."""
+    """Their rows are places in `inside`."""
     inside: Ints
     """Who is in the filled slots; sorted."""
     departed: Departed

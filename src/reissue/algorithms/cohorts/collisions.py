@@ -1,0 +1,38 @@
+"""Values that collide: cohorts in which one value has become too frequent are left out of a release.
+
+Together with other cohorts in its group such a cohort may be hidden for a while; what becomes known of the others later
+gives it away. So it rests, as one that nobody is in, and its people are back when their values differ again.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from reissue._arrays import Floats
+from reissue.algorithms.cohorts.carrying import Arrival
+from reissue.algorithms.cohorts.parts import Bounds
+from reissue.algorithms.cohorts.slots import Slots
+
+__all__ = ["without_collided"]
+
+
+def without_collided(arrival: Arrival, bounds: Bounds, spare: int) -> Arrival:
+    """Without the people of such cohorts, those with the largest shares first, as far as people may be left out."""
+    slots = arrival.slots
+    share, people = _largest_shares(slots), slots.people()
+    worst = np.argsort(-share, kind="stable")
+    worst = worst[(share[worst] > bounds.past.likely) & (people[worst] > 0)]
+    room = spare - len(arrival.refused)
+    chosen = worst[np.cumsum(people[worst]) <= room]
+    out = np.isin(slots.cohort, chosen) & slots.filled
+    refused = np.concatenate([arrival.refused, slots.row[out]])
+    return replace(arrival, slots=replace(slots, row=np.where(out, -1, slots.row)), refused=refused)
+
+
+def _largest_shares(slots: Slots) -> Floats:
+    """Cohort to the share of its most frequent value."""
+    width = int(slots.value.max(initial=0)) + 1
+    keys, number = np.unique(slots.cohort * width + slots.value, return_counts=True)
+    most = np.zeros(slots.cohorts)
+    np.maximum.at(most, keys // width, number)
+    return most / np.bincount(slots.cohort, minlength=slots.cohorts)
