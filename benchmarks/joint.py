@@ -1,9 +1,9 @@
 """Everyone at once: our own protected series attacked, how far claims can be trusted, and what the attack takes.
 
 Parts (`--only`): *attacked*, the demo's twelve months by every method, attacked by someone who knows everyone's group
-and by someone with a register; *learnt*, the same with a prior that is learnt; *calibration*, claims in tenths against
-how often they are right, for a synthetic hospital, Census with simulated lives and a real panel; *speed*, CPU seconds,
-memory and growth with the people.
+and by someone with a register; *learnt*, the same with a prior that is learnt; *totals*, by someone who has the true
+totals of each value; *calibration*, claims in tenths against how often they are right, for a synthetic hospital, Census
+with simulated lives and a real panel; *speed*, CPU seconds, memory and growth with the people.
 """
 
 import argparse
@@ -163,6 +163,21 @@ def learnt(bench: Bench) -> None:
         print(f"| {method.label} | {shares} | {above['people']:,}, {above['right']:,} | {large} |", flush=True)
 
 
+def totals(bench: Bench) -> None:
+    """A row for each method that adds counterfeits: the same attack by someone who has true totals of each value."""
+    print(f"| method | counterfeits | above {LIMIT}, right, sure | with true totals: above {LIMIT}, right, sure |")
+    print("|---|---|---|---|", flush=True)
+    for method in bench.methods:
+        fit, releases = _protected(method, bench.waves("hospital"))
+        added = sum(measure(release).added for release in releases)
+        if not added:
+            continue
+        knowledge = Knowledge(groups=True, totals=True)
+        found = attack(releases, fit.schema, only="joint", knowledge=knowledge, limits={"joint": LIMIT})["joint"]
+        plain = bench.findings(method, "hospital", groups=True)["joint"]
+        print(f"| {method.label} | {added:,} | {exposed(plain)} | {exposed(found)} |", flush=True)
+
+
 # --- calibration -----------------------------------------------------------------------------------------------------
 
 
@@ -238,4 +253,4 @@ def _large(folder: Path, people: int, releases: int) -> tuple[Waves, list[Releas
     return waves, protect(METHODS[0], waves)
 
 
-PARTS = {"attacked": attacked, "learnt": learnt, "calibration": calibration, "speed": speed}
+PARTS = {"attacked": attacked, "learnt": learnt, "totals": totals, "calibration": calibration, "speed": speed}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reissue.errors import RequirementError, SchemaError, nearest
+from reissue.people.knowledge import assumed
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 
@@ -53,8 +54,8 @@ class Policy:
     """Attack to its limit; each attack says what its limit counts."""
     limit: float | None = None
     """How surely anybody may be linked to a value, all releases solved for everyone at once; None: three quarters."""
-    knowledge: str = "form"
-    """What readers are taken to know: what the form of a release shows, or everyone's "groups" always."""
+    knowledge: tuple[str, ...] = ()
+    """What readers are taken to know beside what the form of a release shows: everyone's "groups", true "totals"."""
     not_run: bool | tuple[str, ...] = False
     """Attacks that need not run for a release to go out; True for any."""
     exact: bool = False
@@ -95,7 +96,7 @@ class Policy:
             attacks=attacks,
             limits=_limits(section),
             limit=_probability(section, "limit"),
-            knowledge=_knowledge(section),
+            knowledge=assumed(section),
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
             look_back=_look_back(section),
@@ -173,13 +174,6 @@ def _probability(section: Mapping[str, Any], key: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
         raise SchemaError(f"[policy] `{key}` must be a probability, above 0 and at most 1.")
     return float(value)
-
-
-def _knowledge(section: Mapping[str, Any]) -> str:
-    value = section.get("knowledge", "form")
-    if value not in {"form", "groups"}:
-        raise SchemaError('[policy] `knowledge` must be "form" (what a release shows) or "groups" (always known).')
-    return str(value)
 
 
 def _not_run(section: Mapping[str, Any]) -> bool | tuple[str, ...]:

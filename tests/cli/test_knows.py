@@ -2,11 +2,14 @@
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from reissue.publishing.series import anonymize_series
+from reissue.schema import Schema
 from tests.cli.conftest import Reissue
 
 SCHEMA = """
@@ -87,3 +90,22 @@ def test_the_concept_pages_commands_run(reissue: Reissue) -> None:
     outcomes = [reissue(*shlex.split(line)[1:]) for line in commands.splitlines() if line.strip()]
     assert [outcome.code for outcome in outcomes] == [0, 1, 0]
     assert "EXPOSED" in outcomes[1].out
+
+
+def test_true_totals_come_from_a_file(reissue: Reissue, tmp_path: Path) -> None:
+    """Most have the flu, and groups of three values take counterfeits: totals say which values these have."""
+    schema = replace(Schema.of_columns(identifier="id", quasi=["age"], sensitive=["ill"]), updates={"none": True})
+    frame = pl.DataFrame({"id": range(12), "age": range(20, 32), "ill": ["flu"] * 7 + ["gout"] * 3 + ["HIV"] * 2})
+    (made,) = anonymize_series([frame], schema, "m-unique=3", method="invariance", ineligible="counterfeits", seed=0)
+    made.write(str(tmp_path / "out.csv"))
+    (tmp_path / "schema.toml").write_text(schema.dumps(), encoding="utf-8")
+    (tmp_path / "members").mkdir()
+    frame.select("id", "age").write_csv(tmp_path / "members" / "one.csv")
+    frame["ill"].value_counts().write_csv(tmp_path / "totals.csv")
+    (tmp_path / "bad.csv").write_text("ill\nflu\n")
+    command = ("attack", "out.csv", "--schema", "schema.toml", "--only", "joint", "--members", "members", "--json")
+    plain, known = reissue(*command), reissue(*command, "--knows", "totals=totals.csv")
+    assert plain.json["findings"][0]["worst"] < known.json["findings"][0]["worst"]
+    bad = reissue(*command, "--knows", "totals=bad.csv")
+    assert bad.code == 2
+    assert "totals" in bad.json["error"]["message"]

@@ -1,6 +1,6 @@
 """Tiny random series that some world explains: people, groups, values that stay or change, counterfeits, registers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,13 +28,18 @@ def tiny(
     register: bool = False,
     absent: bool = False,
     coalition: bool = False,
+    totals: bool = False,
 ) -> Tiny:
-    """Draw one; a register fits some people into two groups, or leaves open whether they are there."""
+    """Draw one; a register fits some people into two groups, or leaves open whether they are there.
+
+    With `totals` it is known how many people have each value, and so how many counterfeits do.
+    """
     steps = None if rng.random() < 0.5 else _steps(rng, values)
     true = rng.integers(0, values, people)
     series = []
     for _ in range(releases):
-        series.append(_release(rng, true, values, counterfeits, register=register, absent=absent, coalition=coalition))
+        seen = _release(rng, true, values, counterfeits, register=register, absent=absent, coalition=coalition)
+        series.append(seen[0] if not totals else replace(seen[0], fakes=np.bincount(seen[1], minlength=values)))
         if steps is not None:
             true = np.array([rng.choice(values, p=steps[value]) for value in true])
     return Tiny(series, values, steps)
@@ -54,16 +59,19 @@ def _release(
     register: bool,
     absent: bool,
     coalition: bool,
-) -> Observation:
+) -> tuple[Observation, list[int]]:
+    """A release, and the values of its counterfeits."""
     here = np.flatnonzero(rng.random(len(true)) < 0.8)
     here = here if len(here) else np.array([0])
     cuts = max(1, len(here) // 2)
     number = rng.integers(0, cuts, len(here))
-    groups, known = [], {}
+    groups, known, invented = [], {}, list[int]()
     for group in np.unique(number):
         members = [int(person) for person in here[number == group]]
         fakes = int(rng.random() < counterfeits)
-        shown = [int(true[person]) for person in members] + rng.integers(0, values, fakes).tolist()
+        more = rng.integers(0, values, fakes).tolist()
+        shown = [int(true[person]) for person in members] + more
+        invented += more
         groups.append((members, {value: shown.count(value) for value in set(shown)}, fakes))
     if register and len(groups) > 1:
         for person in here[rng.random(len(here)) < 0.4]:
@@ -77,4 +85,4 @@ def _release(
             groups[int(rng.integers(0, len(groups)))][0].append(person)
     if coalition:
         known = {int(person): int(true[person]) for person in here[rng.random(len(here)) < 0.2] if person not in away}
-    return observed(groups, absent=away, known=known)
+    return observed(groups, absent=away, known=known), invented

@@ -1,6 +1,7 @@
 """The lemma of cohorts, against all worlds: slots that are published together are alike, whoever is in them."""
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -160,3 +161,39 @@ def test_what_is_known_of_those_who_take_a_slot_weighs_on_its_value_then(model: 
         wanted /= wanted.sum(axis=2, keepdims=True)
         for time, (layer, chance) in enumerate(zip(solved.layers, solved.chance, strict=True)):
             assert chance == pytest.approx(wanted[layer.person[layer.row], time, layer.value], abs=1e-9)
+
+
+def published(lives: Sequence[tuple[int, ...]], inside: list[list[int]]) -> list[list[Counter[int]]]:
+    """Of each release what two cohorts of three slots show, and the values of slots that nobody is in."""
+    return [
+        [
+            Counter(life[time] for life in lives[:3]),
+            Counter(life[time] for life in lives[3:]),
+            Counter(life[time] for life, who in zip(lives, inside[time], strict=True) if who < 0),
+        ]
+        for time in range(2)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_true_totals_of_people_in_slots_are_close_to_all_worlds(seed: int) -> None:
+    """As close as counts in expectation are in groups of three: too modest rather than too sure."""
+    rng, steps = np.random.default_rng(seed), np.array([[0.8, 0.2], [0.3, 0.7]])
+    lives = list(product(range(2), repeat=2))
+    truth = [lives[rng.integers(4)] for _ in range(6)]
+    inside, series, wanted = [[10, 11, 12, 13, 14, 15], [10, 11, -1, 13, 14, -1]], [], np.zeros((6, 2, 2))
+    for here, (first, second, fakes) in zip(inside, published(truth, inside), strict=True):
+        seen = observed([(range(3), first, 0), (range(3, 6), second, 0)])
+        invented = np.array([fakes[0], fakes[1]])
+        series.append(Observation(**{**vars(seen), "occupant": np.array(here), "fakes": invented}))
+    for world in product(lives, repeat=6):
+        if published(world, inside) == published(truth, inside):
+            weight = np.prod([steps[life[0], life[1]] for life in world])
+            for slot, time in product(range(6), range(2)):
+                wanted[slot, time, world[slot][time]] += weight
+    wanted /= wanted.sum(axis=2, keepdims=True)
+    solved = believe(series, Model(2, steps))
+    for time, (layer, chance) in enumerate(zip(solved.layers, solved.chance, strict=True)):
+        true = wanted[layer.person[layer.row], time, layer.value]
+        assert np.abs(chance - true).mean() < 0.1
+        assert (chance - true)[chance > 0.5].max(initial=0.0) < 0.1

@@ -1,5 +1,6 @@
 """All worlds of a tiny series, straight from the definition: everyone gets a group and a value in every release."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 from math import factorial, prod
@@ -53,7 +54,8 @@ def posterior(
     for world in product(*histories):
         weight = prod(weight for _, weight in world)
         for time, seen in enumerate(series):
-            weight = weight and weight * _ways(seen, shown[time], [places[time] for places, _ in world])
+            here = [places[time] for places, _ in world]
+            weight = weight and weight * _ways(seen, shown[time], here) * _as_known(seen, shown[time], here)
         if not weight:
             continue
         total += weight
@@ -100,6 +102,13 @@ def _shown(seen: Observation) -> list[dict[int, int]]:
     for group, value, count in zip(seen.slot_group, seen.slot_value, seen.slot_count, strict=True):
         made[int(group)][int(value)] = int(count)
     return made
+
+
+def _as_known(seen: Observation, groups: list[dict[int, int]], places: list[Place | None]) -> bool:
+    """Whether as many records of each value are nobody's as the reader knows."""
+    left = Counter(value for shown in groups for value, count in shown.items() for _ in range(count))
+    left.subtract(place[1] for place in places if place is not None and place[0] is not None)
+    return not len(seen.fakes) or all(left[value] == count for value, count in enumerate(seen.fakes.tolist()))
 
 
 def _ways(seen: Observation, groups: list[dict[int, int]], places: list[Place | None]) -> float:

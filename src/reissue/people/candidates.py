@@ -5,6 +5,7 @@ with exact quasi-identifiers. A *copy*: a file that kept the identifier. A *regi
 exact quasi-identifiers; whoever lies in a published combination may be in that group, and equal combinations are one.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +57,8 @@ class Sighting:
     """Whether groups are numbered as a recipient reads them, not as the holder does."""
     of_group: Ints | None = None
     """Group to one of the holder's own groups that are published in this way, if these are numbered otherwise."""
+    totals: Mapping[str, int] | None = None
+    """Value to how many people in the release have it, where the reader knows; what is not in it nobody has."""
     occupant: pl.Series | None = None
     """Where rows are slots that live on when people leave: row to who is in it, null for nobody."""
 

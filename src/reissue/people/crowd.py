@@ -68,7 +68,9 @@ def crowd_of(sightings: Sequence[Sighting]) -> Crowd:
     parts = np.split(number, np.cumsum([len(ids) for ids in named])[:-1])
     of_row, inside = tuple(parts[: len(sightings)]), tuple(parts[len(sightings) :])
     people = int(number.max(initial=-1)) + 1
-    texts = sorted({name for one in sightings for name in (*one.histogram.names, *_true_texts(one))})
+    texts = sorted(
+        {name for one in sightings for name in (*one.histogram.names, *_true_texts(one), *(one.totals or ()))}
+    )
     place = {text: at for at, text in enumerate(texts)}
     return Crowd(
         tuple(_observation(*one, place) for one in zip(sightings, of_row, inside, strict=True)),
@@ -129,4 +131,18 @@ def _observation(one: Sighting, of_row: Ints, inside: Ints, place: dict[str, int
         known_person=names[sorted_known],
         known_value=values[sorted_known] if len(known) else values,
         occupant=inside if one.occupant is None else np.append(inside, np.full(len(of_row) - len(inside), -1))[order],
+        fakes=_fakes(one, place),
     )
+
+
+def _fakes(one: Sighting, place: dict[str, int]) -> Ints:
+    """Value to how many records of it are nobody's: those that are published beyond what people have."""
+    if one.totals is None:
+        return np.empty(0, np.int64)
+    shown = one.histogram
+    made = np.zeros(len(place), np.int64)
+    np.add.at(made, np.array([place[name] for name in shown.names], np.int64)[shown.value], shown.count)
+    for text, count in one.totals.items():
+        if count:
+            made[place[text]] -= count
+    return made

@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reissue.errors import InputError
+from reissue.errors import InputError, SchemaError
 from reissue.requirements import Requirement
 from reissue.requirements._values import Names
 
-__all__ = ["Knowledge"]
+__all__ = ["Knowledge", "assumed"]
+
+_KNOWN = ("form", "groups", "totals")
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,9 @@ class Knowledge:
     """Providers who collude: they take their own records out of every release before they attack."""
     groups: bool = False
     """Whether everyone's published group is known even where the form of a release does not show it."""
+    totals: Any = None
+    """How many people of each release have each value, as a yearbook says: a table (frame or path) of the sensitive
+    columns, `count` and, of several releases, `release`; True: as our own true tables have it; None: not known."""
     m: int | None = None
     """How many providers may collude, whichever they are (for the attack 'coalition'; 1 if not said)."""
     values: Names = ()
@@ -50,3 +55,15 @@ class Knowledge:
         if max(self.holds) > total:
             raise InputError(f"`holds` names release {max(self.holds)}, but there are only {total}.")
         return tuple(sorted(self.holds))
+
+
+def assumed(section: Mapping[str, Any]) -> tuple[str, ...]:
+    """What readers are taken to know beside what the form of a release shows, as a policy says it."""
+    given = section.get("knowledge", "form")
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or any(name not in _KNOWN for name in names):
+        raise SchemaError(
+            '[policy] `knowledge` must be "form" (what a release shows), "groups" (always known), "totals" (how many '
+            'people have each value), or a list such as ["groups", "totals"].'
+        )
+    return tuple(name for name in _KNOWN[1:] if name in names)

@@ -11,7 +11,7 @@ from reissue.attacks.joint.beliefs import Beliefs, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.past import believe_in_blocks
-from reissue.attacks.joint.sight import published_as, see
+from reissue.attacks.joint.sight import knows_totals, published_as, see
 from reissue.attacks.joint.state import JointState, add, judge
 from reissue.attacks.joint.update_model import Chosen, Seen, update_model
 from reissue.attacks.registry import attack
@@ -76,7 +76,7 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
         progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
     )
     _check_fit(beliefs, seen.series, chosen)
-    reader = Reader(crowd.knowledge, crowd.fits, chosen.source)
+    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, knows_totals(crowd.observations))
     people = [of_people(one) for one in crowd.observations]
     insiders = np.unique(np.concatenate([one.known_person for one in people]))
     judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)

@@ -110,13 +110,16 @@ def believe(
 
     Without `sharpen` small groups keep their counts in expectation only. That is right where the same people, of whom
     different things are known, are together in every release: exact messages would count what is known once a release.
+    So it is for slots where it is known how many of each value nobody is in.
     """
     thin = not exact and _thin(series)
+    sharpen = sharpen and not any(len(seen.occupant) and len(seen.fakes) for seen in series)
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     progress(0.1)
     how = how or (_LOOSE if thin else Scaling())
     chains = Chains.of(narrowed.layers, model, prior, times, arrivals)
     scaled = scale(chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
+    chains = chains.tilted(scaled.tilts)
     messages = messages_of(chains, scaled)
     if thin or not sharpen:
         chance, said = posterior(chains, messages), messages
@@ -127,7 +130,7 @@ def believe(
     progress(1.0)
     _replace(chance, solved)
     return Beliefs(
-        narrowed.layers,
+        chains.layers,
         tuple(chance),
         tuple(said),
         scaled,

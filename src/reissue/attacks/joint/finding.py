@@ -31,6 +31,8 @@ class Reader:
     """How many groups a person fits, on average."""
     updates: str
     """Where the update model comes from: "schema", "tables", "releases" or "none"."""
+    totals: bool = False
+    """Whether it is known how many people have each value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +132,7 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "sure": int(claims.sure.sum()),
         "right": None if right is None else int(right[exposed].sum()),
         "knowledge": judged.reader.knowledge,
+        "totals": judged.reader.totals,
         "fits": round(judged.reader.fits, 2),
         "risks": risks,
         "claimed": int((claims.chance > limit + _SLACK).sum()),

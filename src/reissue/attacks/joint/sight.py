@@ -1,19 +1,22 @@
 """What the reader of a series knows of people: their groups, or a register and the published combinations."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from reissue.attacks.cases import Shown, box_text, shown
 from reissue.errors import CannotRunError, InputError
+from reissue.kernels.everyone.observations import Observation
 from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register
 from reissue.people.crowd import Crowd, crowd_of
-from reissue.people.knowledge import Knowledge
+from reissue.people.knowledge import Knowledge, assumed
+from reissue.people.totals import read_totals, totals_of
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.roster import Roster
 
-__all__ = ["published_as", "see"]
+__all__ = ["knows_totals", "published_as", "see"]
 
 _LARGEST = 150_000_000
 """Ways of people to be in groups, at most: beyond it memory and time run out."""
@@ -28,10 +31,13 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     if knowledge.members is not None and len(knowledge.members) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
     seen = [_sighting(one, series, knowledge, place) for place, one in enumerate(series.releases)]
-    sightings = [_insiders(one, knowledge) for one in seen]
+    seen = [_insiders(one, knowledge) for one in seen]
+    sightings = [_with_totals(one, series, knowledge, place) for place, one in enumerate(seen)]
     if not any(len(one.ids) for one in sightings):
         raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
     crowd = crowd_of(sightings)
+    if any(one.totals is not None and _lacks_people(one) for one in sightings):
+        raise CannotRunError("true totals need a register that lists everyone in the releases.", needs=["members"])
     ways = sum(int(np.diff(seen.group_starts)[seen.group].sum()) for seen in crowd.observations)
     if ways > _LARGEST:
         raise CannotRunError(
@@ -41,12 +47,17 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     return crowd
 
 
+def knows_totals(series: Sequence[Observation]) -> bool:
+    """Whether it is known of some release how many people have each value."""
+    return any(len(seen.fakes) for seen in series)
+
+
 def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Sighting:
     roster = release.roster
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
     if roster is not None and (knowledge.members is None or not release.tables.frames):
-        return _own(release, roster, strong=knowledge.groups or series.schema.policy.get("knowledge") == "groups")
+        return _own(release, roster, strong=knowledge.groups or "groups" in assumed(series.schema.policy))
     release = release.of_its_columns()
     if knowledge.members is not None:
         return by_register(release, knowledge.members[place], presence=True)
@@ -73,6 +84,51 @@ def published_as(release: PublishedRelease, sighting: Sighting, group: int) -> S
         return shown(release.of_its_columns().box(group))
     own = group if sighting.of_group is None else int(sighting.of_group[group])
     return {} if release.source is None else box_text(release.source, own)
+
+
+def _with_totals(known: Sighting, series: Series, knowledge: Knowledge, place: int) -> Sighting:
+    """With how many people have each value: as the reader's table says, or as it truly is."""
+    asked = "totals" in assumed(series.schema.policy) if knowledge.totals is None else knowledge.totals
+    if asked is False:
+        return known
+    number = series.numbers[place]
+    if asked is not True:
+        totals = read_totals(asked, series.schema, number, len(series))
+    elif known.truth is None:
+        raise CannotRunError(
+            "nobody knows the true totals of each value here: give them as a table (`--knows totals=FILE`).",
+            needs=["totals"],
+        )
+    else:
+        totals = totals_of(known.truth)
+    _check_totals(known, totals, number)
+    return replace(known, totals=totals)
+
+
+def _check_totals(known: Sighting, totals: Mapping[str, int], number: int) -> None:
+    """Refuse totals of other people than those whose records are published."""
+    shown = known.histogram
+    published = dict(zip(shown.names, np.bincount(shown.value, shown.count, len(shown.names)), strict=True))
+    if any(count > published.get(text, 0) for text, count in totals.items()):
+        raise CannotRunError(f"more people have some value than release {number} shows: values in it were changed.")
+    people = _people(known)
+    total = sum(totals.values())
+    if total != people:
+        raise InputError(
+            f"The totals of release {number} are of {total:,} people, and it has {people:,} records that "
+            "are not counterfeits: they must be of the same people."
+        )
+
+
+def _people(known: Sighting) -> int:
+    """How many records of a release are somebody's."""
+    fakes = int(known.counterfeits.sum()) if known.occupant is None else known.occupant.null_count()
+    return int(np.sum(known.histogram.count)) - fakes
+
+
+def _lacks_people(known: Sighting) -> bool:
+    """Whether records are of people whom the reader does not know."""
+    return len(known.ids) < _people(known)
 
 
 def _insiders(known: Sighting, knowledge: Knowledge) -> Sighting:

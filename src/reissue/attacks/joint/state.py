@@ -21,7 +21,7 @@ from reissue.attacks.joint.beliefs import Claims, believe, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
 from reissue.attacks.joint.past import WAYS, Past, first_times
-from reissue.attacks.joint.sight import see
+from reissue.attacks.joint.sight import knows_totals, see
 from reissue.attacks.joint.update_model import Seen, update_model
 from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.kernels.everyone.observations import Observation, of_people, pair_order, people_in
@@ -163,7 +163,8 @@ def _solve(
         seen, chosen.model, prior=prior, times=times, start=starts, exact=series.exact, how=effort.scaling
     )
     fits = float(np.mean([one.fits for one in window]))
-    reader = Reader("groups" if all(one.knows_groups for one in window) else "register", fits, chosen.source)
+    groups = all(one.knows_groups for one in window)
+    reader = Reader("groups" if groups else "register", fits, chosen.source, knows_totals(seen))
     known = None if truth is None else _of(truth, people)
     found = occupied(beliefs, seen)
     judged = Judged.of(found, reader, [*unknown, known], len(people))
@@ -224,6 +225,7 @@ def _renumbered(seen: Observation, person: Ints, value: Ints) -> Observation:
         absent=np.sort(person[seen.absent]),
         known_person=person[seen.known_person][known],
         known_value=value[seen.known_value][known],
+        fakes=np.bincount(value[: len(seen.fakes)], seen.fakes).astype(np.int64) if len(seen.fakes) else seen.fakes,
         occupant=np.where(seen.occupant >= 0, person[seen.occupant], -1)[pairs]
         if len(seen.occupant)
         else seen.occupant,

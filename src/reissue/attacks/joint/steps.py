@@ -75,15 +75,17 @@ def _likely(chance: float) -> str:
 
 
 def _known(scene: Scene) -> str:
-    insiders = any(len(seen.known_person) for seen in scene.around.observations)
+    observations = scene.around.observations
+    insiders = any(len(seen.known_person) for seen in observations)
+    totals = " How many people have each value is known too." if any(len(seen.fakes) for seen in observations) else ""
     if scene.knowledge == "groups":
         return (
             "The adversary knows who is in which group of which release, this person and the others alike, and what "
-            f"each group shows; {'of values only those of their own records' if insiders else _NOBODY}."
+            f"each group shows; {'of values only those of their own records' if insiders else _NOBODY}.{totals}"
         )
     return (
         "The adversary has a register of who is in which release, with exact quasi-identifiers: that says which "
-        "published groups each person fits, this person and the others alike."
+        f"published groups each person fits, this person and the others alike.{totals}"
     )
 
 

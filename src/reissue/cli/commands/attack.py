@@ -68,8 +68,8 @@ def attack(
         typer.Option(
             metavar="NAME=VALUE",
             help="What the adversary knows; may be repeated: population=FILE (everyone's quasi-identifiers, or the "
-            "original), members=FOLDER (who is in each release, a table each), algorithm=METHOD, "
-            "requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
+            "original), members=FOLDER (who is in each release, a table each), totals=FILE (how many people "
+            "have each value), algorithm=METHOD, requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
         ),
     ] = None,
     people: Annotated[

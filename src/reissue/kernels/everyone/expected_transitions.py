@@ -25,7 +25,10 @@ def expected_transitions(chains: Chains, messages: Sequence[Floats], model: Mode
     """Value x value: how many steps of one release lead from one to the other, in expectation."""
     before, later = both_ways(chains, messages)
     upto = [layer.normalized(one * said) for layer, one, said in zip(chains.layers, before, messages, strict=True)]
-    since = [layer.normalized(one * said) for layer, one, said in zip(chains.layers, later, messages, strict=True)]
+    since = [
+        layer.normalized(one * said * chains.beginnings(place))
+        for place, (layer, one, said) in enumerate(zip(chains.layers, later, messages, strict=True))
+    ]
     values = np.concatenate([layer.value for layer in chains.layers])
     flat = np.concatenate(upto)
     total = np.zeros((model.values, model.values))

@@ -11,7 +11,7 @@ O(entries x rounds) for scaling and the links' size for moving. Everything is se
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -97,7 +97,15 @@ class Chains:
             who = self.beginners(place)[layer.row]
             some = np.flatnonzero(who >= 0)
             weights[some] = self.prior[who[some], layer.value[some]]
+        if len(layer.tilt):
+            fake = layer.fake_entries
+            weights[fake] *= layer.tilt[layer.value[fake]]
         return weights
+
+    def tilted(self, factors: "Sequence[Floats]") -> "Chains":
+        """The same with records of nobody likelier to have some values, by release."""
+        layers = [layer.tilted(one) if len(one) else layer for layer, one in zip(self.layers, factors, strict=True)]
+        return replace(self, layers=tuple(layers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +120,8 @@ class Scaled:
     """The share of records that are expected elsewhere than they were published."""
     sweeps: int
     converged: bool
+    tilts: tuple[Floats, ...] = ()
+    """Layer to what records of nobody are likelier to have, where it is known how many have each value."""
 
 
 def scale(
@@ -125,15 +135,16 @@ def scale(
     given = start or [None] * len(chains.layers)
     lambdas = [_even(layer) if one is None else one for layer, one in zip(chains.layers, given, strict=True)]
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
+    tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
     worst, off, sweep = np.inf, np.inf, 0
     while sweep < how.sweeps and worst > how.tolerance and off > how.elsewhere:
         messages = [layer.said(one) for layer, one in zip(chains.layers, lambdas, strict=True)]
-        later = _backward(chains, messages)
-        worst, off = _forward(chains, beginnings, later, lambdas, how)
+        later = _backward(chains, beginnings, messages)
+        worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how)
         sweep += 1
         progress(sweep / how.sweeps)
     reached = bool(worst <= how.tolerance or off <= how.elsewhere)
-    return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached)
+    return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts))
 
 
 def posterior(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
@@ -167,10 +178,11 @@ def cavities(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
 
 def both_ways(chains: Chains, messages: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
     """Entry to what the prior and earlier releases say about it, and to what later ones say, in each layer."""
-    later, made = _backward(chains, messages), []
-    carried = np.zeros(int(chains.offsets()[-1]))
+    beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
+    later = _backward(chains, beginnings, messages)
+    made, carried = [], np.zeros(int(chains.offsets()[-1]))
     for place, layer in enumerate(chains.layers):
-        made.append(_before(chains, place, chains.beginnings(place), carried))
+        made.append(_before(chains, place, beginnings[place], carried))
         _carry(chains, place, layer.normalized(made[place] * messages[place]), carried)
     return made, later
 
@@ -178,6 +190,7 @@ def both_ways(chains: Chains, messages: Sequence[Floats]) -> tuple[list[Floats],
 def misfit(chains: Chains, scaled: Scaled) -> float:
     """The share of published records that are expected elsewhere: near 0 where the chains can explain the counts."""
     off, records = 0.0, 0.0
+    chains = chains.tilted(scaled.tilts)
     others = cavities(chains, messages_of(chains, scaled))
     for layer, cavity, lambdas in zip(chains.layers, others, scaled.multipliers, strict=True):
         off += float(np.abs(_expected(layer, cavity, lambdas) - layer.count).sum()) / 2
@@ -188,7 +201,7 @@ def misfit(chains: Chains, scaled: Scaled) -> float:
 # --- passes ----------------------------------------------------------------------------------------------------------
 
 
-def _backward(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
+def _backward(chains: Chains, beginnings: Sequence[Floats], messages: Sequence[Floats]) -> list[Floats]:
     """Entry to what all later releases say about it."""
     offsets = chains.offsets()
     flat = np.ones(int(offsets[-1]))
@@ -197,9 +210,10 @@ def _backward(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
         layer, links = chains.layers[place], chains.links[place]
         mine = flat[offsets[place] : offsets[place + 1]]
         later[place] = mine
-        said = layer.normalized(mine * messages[place])
+        said = layer.normalized(mine * messages[place] * beginnings[place])
         flat[links.sources] = links.backward(said[links.targets])
-        # What moves back is of whole rows, so that the earlier layer makes its own rows comparable again.
+        # What moves back is of whole rows, so that the earlier layer makes its own rows comparable again. Who begins in
+        # a slot that was there before says something about it too; from first presences nothing moves back.
     return [layer.normalized(one) for layer, one in zip(chains.layers, later, strict=True)]
 
 
@@ -217,13 +231,25 @@ def _carry(chains: Chains, place: int, said: Floats, carried: Floats) -> None:
 
 
 def _forward(
-    chains: Chains, beginnings: Sequence[Floats], later: Sequence[Floats], lambdas: list[Floats], how: Scaling
+    chains: Chains,
+    beginnings: Sequence[Floats],
+    later: Sequence[Floats],
+    lambdas: list[Floats],
+    tilts: list[Floats],
+    how: Scaling,
 ) -> tuple[float, float]:
     """Scale each release in turn, knowing the scaled ones before it; the worst count, and the share elsewhere."""
     carried, worst, elsewhere, records = np.zeros(int(chains.offsets()[-1])), 0.0, 0.0, 1.0
     for place, layer in enumerate(chains.layers):
         before = _before(chains, place, beginnings[place], carried)
-        lambdas[place], off = _fitted(layer, layer.normalized(before * later[place]), lambdas[place], how)
+        cavity = layer.normalized(before * later[place])
+        lambdas[place], off = _fitted(layer, cavity, lambdas[place], how)
+        if len(layer.fakes):
+            factor, more = _tilting(layer, cavity, lambdas[place])
+            fake, off = layer.fake_entries, np.append(off, more)
+            tilts[place] = tilts[place] * factor
+            beginnings[place][fake] *= factor[layer.value[fake]]
+            before[fake] *= factor[layer.value[fake]]
         worst = max(worst, float(off.max(initial=0.0)))
         elsewhere, records = elsewhere + float(off.sum()) / 2, records + float(layer.count.sum())
         _carry(chains, place, layer.normalized(before * layer.said(lambdas[place])), carried)
@@ -243,6 +269,19 @@ def _fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tupl
         if not layer.absent.any():
             lambdas = lambdas / max(float(lambdas.max(initial=0.0)), TINY)
     return lambdas, off
+
+
+def _tilting(layer: Layer, cavity: Floats, lambdas: Floats) -> tuple[Floats, Floats]:
+    """What makes as many records of each value nobody's as are known to be; and how far off that was."""
+    unknown = lambdas * layer.chance
+    whole = np.add.reduceat(np.append(unknown, 0.0), layer.group_starts[:-1])
+    free = unknown * (layer.free / np.maximum(whole, TINY))[layer.slot_group]
+    expected = np.bincount(layer.slot_value, free, len(layer.fakes)).astype(np.float64)
+    fake = layer.fake_entries
+    if len(fake):
+        chance = layer.normalized(cavity * layer.said(lambdas))[fake]
+        expected = expected + np.bincount(layer.value[fake], chance, len(layer.fakes))
+    return np.where(layer.fakes > 0, _factor(layer.fakes, expected), 1.0), np.abs(expected - layer.fakes)
 
 
 def _factor(count: Floats, expected: Floats) -> Floats:

@@ -55,6 +55,8 @@ class Observation:
     """Value to how likely a member has it of whom nothing is known; empty: all values alike."""
     occupant: Ints = field(default_factory=_none)
     """Of each pair, where persons are slots that live on: who is in it, -1 nobody; empty: persons are people."""
+    fakes: Ints = field(default_factory=_none)
+    """Value to how many records of it are nobody's, where the reader knows that; empty: nobody does."""
 
     @property
     def groups(self) -> int:
@@ -65,6 +67,19 @@ class Observation:
     def people(self) -> Ints:
         """Whoever is or may be in the release, sorted."""
         return np.unique(np.concatenate([self.person, self.absent]))
+
+    @cached_property
+    def unoccupied(self) -> Ints:
+        """Slots that nobody is in, sorted."""
+        return self.person[np.flatnonzero(self.occupant < 0)]
+
+    @cached_property
+    def impossible(self) -> Ints:
+        """Values that no person has: all their records are nobody's."""
+        if not len(self.fakes):
+            return _none()
+        shown = np.bincount(self.slot_value, self.slot_count, len(self.fakes))
+        return np.flatnonzero((shown > 0) & (shown <= self.fakes[: len(shown)]))
 
     @property
     def ways(self) -> int:
@@ -106,6 +121,12 @@ class Layer:
     """Slot to how likely a free member or a stranger has its value, up to a factor."""
     absent: Bools
     """Row to whether the person may be in no group."""
+    nobody: Bools
+    """Row to whether it is a slot that nobody is in."""
+    fakes: Floats
+    """Value to how many records of it are nobody's; empty: that is not known."""
+    tilt: Floats
+    """Value to how much likelier records that are nobody's have it for that; empty as `fakes` is."""
 
     @property
     def entries(self) -> int:
@@ -141,6 +162,15 @@ class Layer:
             return np.bincount(self.triple_slot, entries, len(self.count)).astype(np.float64, copy=False)
         return np.asarray(self.filling @ entries)
 
+    def tilted(self, factor: Floats) -> "Layer":
+        """With records of nobody likelier to have some values."""
+        return replace(self, chance=self.chance * factor[self.slot_value], tilt=self.tilt * factor)
+
+    @cached_property
+    def fake_entries(self) -> Ints:
+        """The entries of slots that nobody is in."""
+        return np.flatnonzero(self.nobody[self.row])
+
     @cached_property
     def away(self) -> Floats:
         """Entry to what being in no group weighs."""
@@ -150,6 +180,28 @@ class Layer:
     def single(self) -> bool:
         """Whether every entry fills just one slot: everyone's group is known."""
         return len(self.triple_entry) == self.entries and not self.absent.any()
+
+    @cached_property
+    def _pairs(self) -> tuple[Ints, Ints]:
+        """The different pairs of a row and a group, as one number, and the pair of each way."""
+        key = self.row[self.triple_entry] * len(self.free) + self.slot_group[self.triple_slot]
+        keys, pair = np.unique(key, return_inverse=True)
+        return keys, pair.reshape(-1)
+
+    @property
+    def pair(self) -> Ints:
+        """Way to the pair of a row and a group that it is of."""
+        return self._pairs[1]
+
+    @cached_property
+    def pair_row(self) -> Ints:
+        """Pair to its row."""
+        return self._pairs[0] // max(len(self.free), 1)
+
+    @cached_property
+    def pair_group(self) -> Ints:
+        """Pair to its group."""
+        return self._pairs[0] % max(len(self.free), 1)
 
     @cached_property
     def incidence(self) -> sparse.csr_array:
@@ -196,6 +248,11 @@ def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> L
     order = stable_order(key, len(people) * values)
     keys, place = _numbered(key[order], anything)
     starts = np.searchsorted(keys, np.arange(len(people) + 1) * values)
+    chance = seen.shares[seen.slot_value] if len(seen.shares) else np.ones(len(seen.slot_value))
+    fakes = _nothing()
+    if len(seen.fakes):
+        fakes = np.append(seen.fakes, np.zeros(values - len(seen.fakes))).astype(np.float64)
+    tilt = (fakes > 0).astype(np.float64)
     return Layer(
         people,
         starts,
@@ -208,8 +265,11 @@ def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> L
         seen.group_starts,
         seen.free.astype(np.float64),
         float(seen.strangers),
-        seen.shares[seen.slot_value] if len(seen.shares) else np.ones(len(seen.slot_value)),
+        chance * tilt[seen.slot_value] if len(fakes) else chance,
         maybe,
+        np.isin(people, seen.unoccupied),
+        fakes,
+        tilt,
     )
 
 
@@ -227,6 +287,10 @@ def ways(seen: Observation) -> tuple[Ints, Ints]:
     widths = np.diff(seen.group_starts)[seen.group]
     slot = ranges(seen.group_starts[seen.group], widths)
     person = np.repeat(seen.person, widths)
+    if len(seen.impossible):
+        someone = np.isin(person, seen.unoccupied, invert=True)
+        open_ways = ~(someone & np.isin(seen.slot_value[slot], seen.impossible))
+        person, slot = person[open_ways], slot[open_ways]
     if not len(seen.known_person):
         return person, slot
     at = np.minimum(np.searchsorted(seen.known_person, person), len(seen.known_person) - 1)

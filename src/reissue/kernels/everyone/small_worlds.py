@@ -95,33 +95,17 @@ def _room(layer: Layer) -> Ints:
 
 def _components(layers: Sequence[Layer], largest: int, most: int) -> Iterator[list[list[_Axis]]]:
     """Of each small component the open axes of every layer."""
-    people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
-    opened, links, first = [], [], people
-    closed = np.zeros(people, np.bool_)
-    for layer in layers:
-        row = layer.row[layer.triple_entry]
-        number = np.bincount(row, minlength=len(layer.person))
-        loose = (number > 1) | layer.absent
-        opened.append(loose)
-        mine = loose[row]
-        group = layer.slot_group[layer.triple_slot[mine]]
-        links.append(np.stack([layer.person[row[mine]], first + group]))
-        if layer.strangers:
-            closed[layer.person] = True
-        first += len(layer.free)
-    pairs = np.concatenate(links, axis=1)
-    graph = sparse.coo_array((np.ones(pairs.shape[1]), pairs), shape=(first, first))
-    label = connected_components(graph, directed=False)[1][:people]
+    ways = [np.bincount(layer.row[layer.triple_entry], minlength=len(layer.person)) for layer in layers]
+    opened = [(number > 1) | layer.absent for number, layer in zip(ways, layers, strict=True)]
+    label = _labels(layers, opened)
     cost = np.zeros(int(label.max(initial=-1)) + 1)
-    for layer, loose in zip(layers, opened, strict=True):
-        ways = np.bincount(layer.row[layer.triple_entry], minlength=len(layer.person))
-        ways = ways + np.where(layer.absent, np.diff(layer.starts), 0)
-        here = np.bincount(label[layer.person[loose]], np.log(np.maximum(ways[loose], 1)), len(cost))
+    bad, active = np.zeros(len(cost), np.bool_), np.zeros(len(cost), np.bool_)
+    for layer, number, loose in zip(layers, ways, opened, strict=True):
+        choices = number + np.where(layer.absent, np.diff(layer.starts), 0)
+        here = np.bincount(label[layer.person[loose]], np.log(np.maximum(choices[loose], 1)), len(cost))
         cost = np.maximum(cost, here)
-    bad = np.bincount(label[closed], minlength=len(cost)) > 0
-    active = np.zeros(len(cost), np.bool_)
-    for layer, loose in zip(layers, opened, strict=True):
         active[label[layer.person[loose]]] = True
+        bad[label[layer.person]] |= bool(layer.strangers or (len(layer.fakes) and layer.nobody.any()))
     chosen = np.flatnonzero(active & ~bad & (cost <= np.log(largest)))
     if len(chosen) > most:
         return
@@ -134,6 +118,24 @@ def _components(layers: Sequence[Layer], largest: int, most: int) -> Iterator[li
         axes = [_axes(*one) for one in zip(layers, opened, rows, strict=True)]
         if _table(axes) <= largest:
             yield axes
+
+
+def _labels(layers: Sequence[Layer], opened: Sequence[Bools]) -> Ints:
+    """Person to a number of the component."""
+    people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
+    links, first = [], people
+    for layer, loose in zip(layers, opened, strict=True):
+        row = layer.row[layer.triple_entry]
+        mine = loose[row]
+        links.append(np.stack([layer.person[row[mine]], first + layer.slot_group[layer.triple_slot[mine]]]))
+        if len(layer.fakes):
+            # How many records of a value are nobody's is an equation of all groups that hold some.
+            holding = first + np.flatnonzero(layer.free)
+            links.append(np.stack([holding, np.full(len(holding), first + len(layer.free))]))
+        first += len(layer.free) + 1
+    pairs = np.concatenate(links, axis=1)
+    graph = sparse.coo_array((np.ones(pairs.shape[1]), pairs), shape=(first, first))
+    return np.asarray(connected_components(graph, directed=False)[1][:people])
 
 
 def _table(axes: list[list[_Axis]]) -> int:
@@ -208,16 +210,27 @@ def _fits(here: list[_Axis], order: list[int], layer: Layer, room: Ints) -> Floa
     slots = np.unique(np.concatenate([axis.slot for axis in here])) if here else np.empty(0, np.int64)
     groups = np.unique(layer.slot_group[slots[slots >= 0]])
     weight: Floats = np.ones((1,) * len(order))
+    fakes: dict[int, Ints] = {}
     for group in groups:
-        left: Floats = np.ones(())
+        left: Ints = np.zeros((1,) * len(order), np.int64)
         for slot in range(layer.group_starts[group], layer.group_starts[group + 1]):
-            rest = room[slot] - _chosen(here, order, slot)
+            rest, value = room[slot] - _chosen(here, order, slot), int(layer.slot_value[slot])
             ways = _FACTORIALS[np.clip(rest, 0, len(_FACTORIALS) - 1)] * layer.chance[slot] ** np.maximum(rest, 0)
-            left = left * np.where(rest >= 0, ways, 0.0)
-            free = layer.free[group]
-            left = left * (rest == 0) if not free else left
-        weight = weight * left
-    return weight
+            weight = weight * np.where(rest >= 0, ways, 0.0)
+            left, fakes[value] = left + rest, rest + fakes.get(value, 0)
+        weight = weight * (left == layer.free[group])
+    return weight * _as_known(fakes, groups, layer, room) if len(layer.fakes) and len(groups) else weight
+
+
+def _as_known(fakes: dict[int, Ints], groups: Ints, layer: Layer, room: Ints) -> Floats:
+    """Cell to 1 where as many records of each value are nobody's as the reader knows; all other groups are settled."""
+    settled = np.ones(len(layer.free), np.bool_)
+    settled[groups] = False
+    outside = np.bincount(layer.slot_value, room * settled[layer.slot_group], len(layer.fakes))
+    same: Floats = np.ones(())
+    for value in np.flatnonzero((layer.fakes > 0) | (outside > 0)).tolist():
+        same = same * (fakes.get(value, 0) + outside[value] == layer.fakes[value])
+    return same
 
 
 def _chosen(here: list[_Axis], order: list[int], slot: int) -> Ints:
