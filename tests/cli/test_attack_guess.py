@@ -97,20 +97,23 @@ def test_everyone_is_given_as_a_table(reissue: Reissue, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("published")
 def test_every_attack_that_was_not_run_says_what_it_needs(reissue: Reissue) -> None:
-    from reissue.attacks import registered
+    from reissue.cli._findings import INPUTS
 
     outcome = reissue(*ATTACK, "--schema", "true.toml")
     answer = reissue(*ATTACK, "--schema", "true.toml", "--json").json
     for finding in answer["findings"]:
-        if finding["status"] == "not_run":
-            needs = registered()[finding["attack"]].needs
-            assert f"{finding['attack']}: {finding['sentence']} It needs {needs}." in outcome.out
+        if finding["why"] == "needs_input":
+            options = " or ".join(INPUTS[need] for need in finding["needs"])
+            assert f"{finding['attack']} ({options})" in outcome.out
+        elif finding["why"] == "does_not_apply":
+            assert finding["attack"] in outcome.out.partition("Not about releases like these: ")[2]
 
 
 @pytest.mark.usefixtures("published")
 def test_one_file_says_which_attacks_need_two(reissue: Reissue) -> None:
     outcome = reissue("attack", "jan.csv")
-    assert "There is one release only: correspondence and equivalence could only be run on two or more." in outcome.out
+    needing = "composition, correspondence and equivalence"
+    assert f"There is one release only: {needing} could only be run on two or more." in outcome.out
 
 
 @pytest.mark.usefixtures("published")

@@ -16,6 +16,7 @@ from reissue.words import number, plural
 
 __all__ = [
     "FIRST",
+    "HINT",
     "Attacked",
     "Finding",
     "Findings",
@@ -100,6 +101,11 @@ class Finding:
             object.__setattr__(self, "why", Why(self.why or Why.DOES_NOT_APPLY))
         object.__setattr__(self, "needs", tuple(self.needs))
 
+    @property
+    def bounded(self) -> bool:
+        """Whether nobody is known to be exposed, and `people` says how many could be."""
+        return bool(self.details.get("at_most"))
+
     def __str__(self) -> str:
         """One line."""
         return f"{self.attack} {str(self.status).replace('_', ' ')}: {self.reason or self.sentence}"
@@ -122,6 +128,10 @@ class Attacked:
     """How many groups of records that look alike it has."""
     smallest: int
     """Records in the smallest of them."""
+    unique: int = 0
+    """Records that look like no other."""
+    share: float | None = None
+    """The largest share of one sensitive value in a group; None where the schema names none."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +194,7 @@ class Findings:
     @property
     def people(self) -> int:
         """How many people are exposed, at least: those of the attack that exposes most."""
-        return max((finding.people for finding in self.of(Status.EXPOSED)), default=0)
+        return max((one.people for one in self.of(Status.EXPOSED) if not one.bounded), default=0)
 
     def as_dict(self) -> dict[str, Any]:
         """The contract of DESIGN.md, `verdict` and `findings`; and what else is known."""
@@ -216,16 +226,21 @@ class Findings:
         return card(f"{text.word}. {text.sentence}", headings, rows, mark=text.mark, lines=lines)
 
 
-def gravity(finding: Finding) -> tuple[bool, int, int]:
-    """Sorts findings: first the one that is the verdict, then those who expose people, the most first."""
+def gravity(finding: Finding) -> tuple[bool, int, bool, int]:
+    """Sorts findings: first the one that is the verdict, then those who expose people, the most first, then bounds."""
     ran = finding.status != Status.NOT_RUN
-    return (finding.attack != FIRST or not ran, list(Status).index(finding.status), -finding.people)
+    place = list(Status).index(finding.status)
+    return (finding.attack != FIRST or not ran, place, finding.bounded, -finding.people)
 
 
 def tried(findings: Findings) -> str:
     """What was run, and with which knowledge: `joint (with a register) and updates`."""
     ran = sorted((one for one in findings if one.status != Status.NOT_RUN), key=gravity)
-    knows = {"groups": " (everyone's group known)", "register": " (with a register of people)"}
+    knows = {
+        "groups": " (everyone's group known)",
+        "register": " (with a register of people)",
+        "files": " (from the files alone)",
+    }
     names = [f"{one.attack}{knows.get(one.details.get('knowledge', ''), '')}" for one in ran]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
 
@@ -292,16 +307,15 @@ def verdict(findings: Findings, refused: int | None) -> VerdictText:
     ran = len(findings) - len(findings.of(Status.NOT_RUN))
     held = _held(findings)
     if findings.verdict == Verdict.EXPOSED:
-        worst = min(findings.of(Status.EXPOSED), key=lambda finding: (finding.attack != FIRST, -finding.people))
+        worst = min(findings.of(Status.EXPOSED), key=gravity)
         if not worst.people:
             return VerdictText(
                 "bad", "Exposed", f"{held[0].upper()}{held[1:]} {_verb(findings, 'give')} away too much."
             )
-        return VerdictText(
-            "bad",
-            "Exposed",
-            f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} {worst.people:,} of {worst.population:,} people.",
-        )
+        many = f"{worst.people:,} of {worst.population:,} people."
+        verb = "may expose up to" if worst.bounded else _verb(findings, "expose")
+        hint = f" {HINT}" if worst.bounded else ""
+        return VerdictText("bad", "Exposed", f"{held[0].upper()}{held[1:]} {verb} {many}{hint}")
     if findings.verdict == Verdict.WITHSTOOD:
         nobody = f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody."
         return VerdictText("good", "Withstood", f"{nobody} Tried: {tried(findings)}.")
@@ -315,6 +329,13 @@ def verdict(findings: Findings, refused: int | None) -> VerdictText:
         f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody as far as was tried: {tried(findings)}; "
         f"{plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing.",
     )
+
+
+HINT = (
+    "Files alone do not say who is in them; a register (`--people`) or lists of members (`--members`) would say who it "
+    "is."
+)
+"""What would make certain what is only bounded."""
 
 
 def _held(findings: Findings) -> str:

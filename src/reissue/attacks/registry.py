@@ -64,6 +64,8 @@ class Attack:
     """Whether releases may show different quasi-identifiers."""
     follows: bool = False
     """Whether it needs nothing of an earlier release but who was in which group, and each group's values."""
+    files_alone: bool = False
+    """Whether it is for those who have nothing but the files: a gate, which knows more, asks for it only by name."""
     asked_if: str = ""
     """The question of `reissue init` whose answer yes puts it into the policy; none for an attack of other reasons."""
     heading: Heading = Heading.INFERENCE
@@ -77,6 +79,7 @@ class Attack:
 
 BUILT_IN = {
     "coalition": "reissue.attacks.coalition.attack",
+    "composition": "reissue.attacks.composition.attack",
     "correspondence": "reissue.attacks.correspondence.attack",
     "definetti": "reissue.attacks.definetti.attack",
     "equivalence": "reissue.attacks.equivalence.attack",
@@ -108,6 +111,7 @@ def attack(
     heavy: bool = False,
     any_columns: bool = False,
     follows: bool = False,
+    files_alone: bool = False,
     asked_if: str = "",
     heading: Heading = Heading.INFERENCE,
 ) -> Callable[[Written], Written]:
@@ -134,6 +138,7 @@ def attack(
             heavy=heavy,
             any_columns=any_columns,
             follows=follows,
+            files_alone=files_alone,
             asked_if=asked_if,
             heading=heading,
         )

@@ -8,12 +8,25 @@ from reissue.cli import _render
 if TYPE_CHECKING:
     from reissue.attacks.findings import Finding, Findings
 
-__all__ = ["show_findings", "show_not_run", "show_ran"]
+__all__ = ["INPUTS", "show_findings", "show_not_run", "show_ran"]
 
 _STYLES = {"exposed": "red", "withstood": "green", "incomplete": "yellow", "not_run": "yellow"}
 _WORDS = {"exposed": "EXPOSED", "withstood": "withstood", "not_run": "not run"}
 _SHARES = ("posterior", "credibility", "accuracy")
 """Measures that are shares or probabilities, by their first word."""
+_MOST = 24
+"""Releases that are shown one by one."""
+INPUTS = {
+    "people": "--people FILE",
+    "members": "--members FOLDER",
+    "requirement": "--knows requirement=...",
+    "algorithm": "--knows algorithm=METHOD",
+    "providers": "--providers COLUMN",
+    "identifier": "--identifier COLUMN",
+    "updates": "[updates] in a schema",
+    "values": "--knows values=...",
+}
+"""What an attack needs, as it is given."""
 _NARROW = 60
 """A narrower terminal shows no table: the sentences say the same."""
 
@@ -23,8 +36,10 @@ def show_findings(findings: "Findings") -> None:
     from rich.console import Console
 
     from reissue.attacks import registered
+    from reissue.attacks.cases import listed
     from reissue.attacks.findings import gravity
 
+    _show_releases(findings)
     ran = [one for one in findings if one.reason is None]
     if ran and Console().width >= _NARROW:
         rows = [[one.attack, _WORDS[one.status], _people(one), *_numbers(one)] for one in sorted(ran, key=gravity)]
@@ -35,8 +50,27 @@ def show_findings(findings: "Findings") -> None:
     fewest = {one.attack: known[one.attack].fewest for one in findings if one.attack in known}
     waiting = [one.attack for one in findings if one.reason is not None and fewest.get(one.attack, 1) > 1]
     if len(findings.releases) == 1 and waiting:
-        _render.say(f"There is one release only: {' and '.join(waiting)} could only be run on two or more.")
+        _render.say(f"There is one release only: {listed(waiting)} could only be run on two or more.")
     _render.say("", _verdict(findings), style=f"bold {_STYLES[findings.verdict]}")
+
+
+def _show_releases(findings: "Findings") -> None:
+    """What a reader counts in each release."""
+    from rich.console import Console
+
+    if Console().width < _NARROW or not findings.releases:
+        return
+    rows = [
+        [
+            one.name,
+            *(f"{number:,}" for number in (one.rows, one.groups, one.smallest, one.unique)),
+            _shown(one.share, share=True),
+        ]
+        for one in findings.releases[:_MOST]
+    ]
+    _render.show_table(["release", "rows", "groups", "smallest", "unique rows", "largest share of a value"], rows)
+    if len(findings.releases) > _MOST:
+        _render.say(f"(and {len(findings.releases) - _MOST:,} releases more: --json has them all)")
 
 
 def _verdict(findings: "Findings") -> str:
@@ -54,6 +88,8 @@ def show_ran(findings: "Findings") -> None:
     for one in sorted(findings, key=gravity):
         if one.reason is None:
             _render.say(f"{one.attack} {_WORDS[one.status]}: {one.sentence}", style=_STYLES[one.status])
+            if one.details.get("place"):
+                _render.say(f"    {one.details['place']}")
             if one.measure and one.worst is not None and one.limit is not None:
                 worst, limit = _numbers(one)
                 _render.say(f"    {_plain(one.measure)}: {worst} at worst; it must be {limit}.")
@@ -66,10 +102,14 @@ def show_not_run(findings: "Findings", *, needs: bool = True) -> None:
     known = registered()
     some = any(one.reason is None for one in findings)
     apart = [one.attack for one in findings if one.why == "does_not_apply" and some]
+    lacking = [one for one in findings if one.why == "needs_input" and some and needs]
+    if lacking:
+        said = [f"{one.attack} ({' or '.join(INPUTS.get(need, need) for need in one.needs)})" for one in lacking]
+        _render.say(f"Not run, for each needs more than was given: {', '.join(said)}. They have shown nothing.")
     for one in findings:
-        if one.reason is not None and one.attack not in apart:
-            lacking = known[one.attack].needs if needs and one.attack in known else ""
-            more = f" It needs {lacking}." if lacking else ""
+        if one.reason is not None and one.attack not in apart and one not in lacking:
+            wanted = known[one.attack].needs if needs and one.attack in known else ""
+            more = f" It needs {wanted}." if wanted else ""
             _render.say(f"{one.attack}: {one.sentence}{more}", style=_STYLES["not_run"])
     if apart:
         _render.say(f"Not about releases like these: {', '.join(apart)}. (--json and the report say why.)")

@@ -103,7 +103,8 @@ def run_gate(
 
 def gate_attacks(policy: Policy, schema: Schema) -> list[str]:
     """The attacks that a release must withstand: those of the policy, and the joint one wherever people have names."""
-    names = list(policy.attacks if policy.attacks is not None else registered())
+    every = (name for name, one in registered().items() if not one.files_alone)
+    names = list(policy.attacks if policy.attacks is not None else every)
     return names if GATE in names or schema.identifier is None else [GATE, *names]
 
 

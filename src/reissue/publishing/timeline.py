@@ -7,6 +7,7 @@ from reissue.attacks import Attack
 from reissue.attacks.findings import Attacked, Finding, Point, Status
 from reissue.attacks.run import judged_at
 from reissue.people.knowledge import Knowledge
+from reissue.published import PublishedRelease
 from reissue.published.series import Series
 
 __all__ = ["attacked", "timeline_of"]
@@ -69,6 +70,25 @@ def attacked(series: Series) -> tuple[Attacked, ...]:
     for number, release in zip(series.numbers, series.releases, strict=True):
         name = "" if release.tables.path is None else release.tables.path.name
         seen = release.of_its_columns()
-        smallest = int(seen.sizes.min(initial=release.main.height))
-        shown.append(Attacked(number, name or f"release {number}", release.main.height, seen.groups, smallest))
+        sizes = seen.sizes
+        shown.append(
+            Attacked(
+                number,
+                name or f"release {number}",
+                release.main.height,
+                seen.groups,
+                int(sizes.min(initial=release.main.height)),
+                int((sizes == 1).sum()),
+                _largest_share(seen),
+            )
+        )
     return tuple(shown)
+
+
+def _largest_share(release: PublishedRelease) -> float | None:
+    """The largest share of one value in a group; None where the release shows no sensitive value."""
+    shown = {*release.main.columns, *release.values.columns}
+    if not release.schema.sensitive or not shown.issuperset(release.schema.sensitive):
+        return None
+    counts = release.histogram
+    return float((counts.count / counts.sizes[counts.group]).max(initial=0.0))

@@ -1,0 +1,208 @@
+"""All releases as boxes in common codes, and the values that the group behind each box holds.
+
+A release that does not show a quasi-identifier shows boxes that are all of it. Sets of values are single bits in words
+of 64, so that what groups have in common is one `and`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.counting.histogram import Histogram, starts_of
+from reissue.counting.texts import MISSING
+from reissue.errors import CannotRunError
+from reissue.kernels.overlaps import Bounds
+from reissue.published import PublishedRelease
+from reissue.published.groups import read_nodes
+from reissue.published.series import Series
+from reissue.schema import Schema
+from reissue.taxonomy.codings import Coding
+from reissue.taxonomy.notation import coding_of
+from reissue.updates import UpdateModel, read_updates
+
+__all__ = ["Column", "Groups", "SeriesBoxes", "Words", "count_bits", "groups_of", "read_boxes"]
+
+_MOST = 4096
+"""Different values, at most: sets of them are compared for millions of pairs of groups."""
+
+Words = NDArray[np.uint64]
+"""Sets of values, sets x words: a bit for each value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups(Histogram):
+    """The groups of all releases, one after the other, with the values that each holds."""
+
+    holds: Words
+    """Group to the values it holds."""
+    next: Words
+    """Group to what these can be in a later release."""
+    before: Words
+    """Group to what can have become one of these."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A quasi-identifier in all releases."""
+
+    name: str
+    leaves: tuple[str | None, ...]
+    """Code to what it is called."""
+    ordered: bool
+    published: dict[tuple[int, int], str | None]
+    """First and last code to a text that was published for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesBoxes:
+    """What was published, in common codes."""
+
+    bounds: Bounds
+    release: Ints
+    """Box to its release, from 0; boxes are sorted by it."""
+    group: Ints
+    """Box to its group."""
+    groups: Groups
+    columns: tuple[Column, ...]
+    names: tuple[str | None, ...]
+    """Value to its published text."""
+    can: Bools | None
+    """From x to: what a value can become; None where values stay."""
+    records: tuple[int, ...]
+    """Release to its rows."""
+
+    @property
+    def releases(self) -> int:
+        """How many releases there are."""
+        return len(self.records)
+
+    def of_release(self, release: int) -> Ints:
+        """The boxes of a release."""
+        first, after = np.searchsorted(self.release, [release, release + 1])
+        return np.arange(first, after)
+
+    def reaching(self, lo: Codes, hi: Codes, some: Ints) -> Bools:
+        """Which of some boxes reach into a part of space."""
+        first, last = self.bounds.lo[:, some], self.bounds.hi[:, some]
+        return np.asarray(((first <= hi[:, np.newaxis]) & (last >= lo[:, np.newaxis])).all(axis=0))
+
+    def words(self, members: Bools) -> Words:
+        """Flags of values as words."""
+        return _bits(members)
+
+    def members(self, groups: Ints) -> Bools:
+        """Groups x values: which values they hold."""
+        bits = np.unpackbits(self.groups.holds[groups].view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : len(self.names)].astype(np.bool_)
+
+    def left(self, one: Ints, other: Ints) -> Ints:
+        """For pairs of an earlier and a later group: how many values are left, in whichever of them fewer are."""
+        later = count_bits(self.groups.next[one] & self.groups.holds[other])
+        if self.can is None:
+            return later
+        return np.minimum(later, count_bits(self.groups.holds[one] & self.groups.before[other]))
+
+
+def count_bits(words: Words) -> Ints:
+    """How many values each set has."""
+    return np.asarray(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
+
+
+def read_boxes(series: Series) -> SeriesBoxes:
+    """Read the boxes of all releases."""
+    shown = [release.of_its_columns() for release in series.releases]
+    columns = [name for name in series.schema.quasi if any(name in one.schema.quasi for one in shown)]
+    coded = [_intervals(shown, name, series.schema) for name in columns]
+    lo, hi = np.stack([lo for _, lo, _ in coded]), np.stack([hi for _, _, hi in coded])
+    first = np.cumsum([0, *(one.groups for one in shown[:-1])])
+    names, groups = _groups(shown)
+    if len(names) > _MOST:
+        raise CannotRunError(f"there are more than {_MOST:,} different sensitive values to compare.", too_large=True)
+    model = _model(series.schema, names)
+    return SeriesBoxes(
+        Bounds(lo, hi),
+        np.repeat(np.arange(len(shown)), [len(one.looks.group) for one in shown]),
+        np.concatenate([one.looks.group + start for one, start in zip(shown, first, strict=True)]),
+        groups_of(*groups, model, len(names)),
+        tuple(column for column, _, _ in coded),
+        names,
+        None if model.fixed else model.can[: len(names), : len(names)],
+        tuple(int(one.sizes.sum()) for one in shown),
+    )
+
+
+def _intervals(shown: Sequence[PublishedRelease], name: str, schema: Schema) -> tuple[Column, Codes, Codes]:
+    """One quasi-identifier of all boxes; where a release lacks it, all of it."""
+    having = [one for one in shown if name in one.schema.quasi]
+    texts, hierarchy = [one.looks.texts[name] for one in having], schema.hierarchy(name)
+    coding = coding_of(texts, hierarchy)
+    coding = coding_of([*texts, *_between(coding)], hierarchy)
+    nodes, codes = read_nodes(texts, hierarchy, coding)
+    read = iter(codes)
+    size = coding.taxonomy.size
+    lo, hi = [], []
+    for one in shown:
+        shows, boxes = name in one.schema.quasi, len(one.looks.group)
+        code = next(read) if shows else None
+        lo.append(np.zeros(boxes, np.int32) if code is None else nodes.lo[code])
+        hi.append(np.full(boxes, size - 1, np.int32) if code is None else nodes.hi[code])
+    spans = zip(nodes.lo.tolist(), nodes.hi.tolist(), strict=True)
+    column = Column(name, coding.taxonomy.names, coding.taxonomy.ordered, dict(zip(spans, nodes.texts, strict=True)))
+    return column, np.concatenate(lo), np.concatenate(hi)
+
+
+def _between(coding: Coding) -> list[pl.Series]:
+    """Neighbours of the ends of published ranges: whoever lies between two ranges lies in fewer of them."""
+    leaves = coding.leaves
+    if not coding.taxonomy.ordered or not (leaves.dtype.is_integer() or leaves.dtype == pl.Date):
+        return []
+    step = pl.duration(days=1) if leaves.dtype == pl.Date else 1
+    inside = pl.col("end").is_between(leaves.min(), leaves.max())
+    near = [pl.select((pl.lit(leaves) + sign * step).alias("end")).filter(inside)["end"] for sign in (1, -1)]
+    return [one.cast(pl.String).alias(leaves.name) for one in near]
+
+
+def _groups(shown: Sequence[PublishedRelease]) -> tuple[tuple[str | None, ...], tuple[Ints, Ints, Ints]]:
+    """The values of all groups in common codes: names; and starts, values, counts."""
+    found = [one.histogram for one in shown]
+    texts = sorted({text for one in found for text in one.names})
+    place = pl.DataFrame({"text": pl.Series(texts, dtype=pl.String)}).with_row_index("place")
+    value, group, first = [], [], 0
+    for one, release in zip(found, shown, strict=True):
+        own = pl.DataFrame({"text": pl.Series(one.names, dtype=pl.String)})
+        code = own.join(place, on="text", how="left", maintain_order="left")["place"].to_numpy().astype(np.int64)
+        value.append(code[one.value])
+        group.append(one.group + first)
+        first += release.groups
+    starts = starts_of(np.concatenate(group), first)
+    if not np.diff(starts).all():
+        raise CannotRunError("a published group has no record, so that nothing is said about who is in it.")
+    names = tuple(None if text == MISSING else text for text in texts)
+    return names, (starts, np.concatenate(value), np.concatenate([one.count for one in found]))
+
+
+def _model(schema: Schema, names: Sequence[str | None]) -> UpdateModel:
+    """How values change; they stay where nobody says that they do not."""
+    return read_updates(schema, names) if schema.updates else UpdateModel.none(names)
+
+
+def groups_of(starts: Ints, value: Ints, count: Ints, model: UpdateModel, values: int) -> Groups:
+    """Groups with what their values can become, and have been."""
+    own = _bits(np.eye(values, dtype=np.bool_))
+    can = model.can[:values, :values]
+    after, back = (own, own) if model.fixed else (_bits(can), _bits(can.T))
+    first = starts[:-1]
+    holds, later, before = (np.bitwise_or.reduceat(bits[value], first, axis=0) for bits in (own, after, back))
+    return Groups(starts, value, count, values, holds, later, before)
+
+
+def _bits(members: Bools) -> Words:
+    """Rows of flags as words of 64 bits."""
+    width = -(-members.shape[1] // 64) * 64
+    padded = np.zeros((len(members), width), np.bool_)
+    padded[:, : members.shape[1]] = members
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)

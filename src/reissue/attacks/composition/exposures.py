@@ -1,0 +1,182 @@
+"""Which overlapping pairs are places where few values are left for everyone, and which records can be of such people.
+
+Where other boxes of the two releases reach into what a pair shares, whoever is there may be in one of those. The union
+over all of them decides most pairs at once; the others are looked at one by one (see `places`), as many as time allows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue._arrays import Bools, Ints
+from reissue.attacks.composition.boxes import SeriesBoxes, Words, count_bits
+from reissue.attacks.composition.pairs import Pairs
+from reissue.attacks.composition.places import Part, Place, Undecided, find_place
+from reissue.kernels.overlaps import Bounds, overlapping
+
+__all__ = ["ONE_BY_ONE", "Exposures", "at_most", "mark", "people_at_most", "shared_part", "verify"]
+
+ONE_BY_ONE = 2_000
+"""So many places are looked at one by one."""
+_RANKED = 20_000
+"""Of so many places the one where most people can be is shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exposures:
+    """What is known of pairs that leave few values."""
+
+    places: int
+    """How many are places where that is so for everyone."""
+    marked: Words
+    """Group to the values by which records of it can be of somebody exposed."""
+    worst: Place | None
+    refuted: Pairs
+    """Those where other boxes leave more, everywhere or as far as was looked."""
+    undecided: int
+
+
+def verify(boxes: SeriesBoxes, pairs: Pairs, limit: int) -> Exposures:
+    """Look at pairs that leave fewer values than the limit."""
+    shared = _shared(boxes, pairs)
+    marked = np.zeros_like(boxes.groups.holds)
+    earlier, later = _values_left(boxes, pairs, shared)
+    left = np.minimum(count_bits(earlier), count_bits(later))
+    sure = left < limit
+    for side, values in ((pairs.one, earlier), (pairs.other, later)):
+        _mark(boxes, shared.some(np.flatnonzero(sure)), side[sure], values[sure], marked)
+    found, refuted, undecided = _one_by_one(boxes, pairs, np.flatnonzero(~sure), limit)
+    for place in found:
+        mark(boxes, place, marked)
+    worst = _worst(boxes, pairs.some(sure), left[sure], found, limit)
+    return Exposures(int(sure.sum()) + len(found), marked, worst, pairs.some(refuted), undecided)
+
+
+def shared_part(boxes: SeriesBoxes, some: Sequence[int]) -> Part:
+    """What some boxes that overlap share."""
+    chosen = np.array(some)
+    return Part(boxes.bounds.lo[:, chosen].max(axis=1), boxes.bounds.hi[:, chosen].min(axis=1))
+
+
+def _shared(boxes: SeriesBoxes, pairs: Pairs) -> Bounds:
+    lo, hi = boxes.bounds.lo, boxes.bounds.hi
+    return Bounds(np.maximum(lo[:, pairs.one], lo[:, pairs.other]), np.minimum(hi[:, pairs.one], hi[:, pairs.other]))
+
+
+# --- all at once -----------------------------------------------------------------------------------------------------
+
+
+def _values_left(boxes: SeriesBoxes, pairs: Pairs, shared: Bounds) -> tuple[Words, Words]:
+    """What is left in the earlier and in the later release, whichever boxes around the shared part somebody is in."""
+    groups = boxes.groups
+    one, other = _union(boxes, shared, pairs.one, groups.holds), _union(boxes, shared, pairs.other, groups.holds)
+    if boxes.can is None:
+        return one & other, one & other
+    before, after = _union(boxes, shared, pairs.other, groups.before), _union(boxes, shared, pairs.one, groups.next)
+    return one & before, other & after
+
+
+def _union(boxes: SeriesBoxes, shared: Bounds, side: Ints, sets: Words) -> Words:
+    """For each shared part the union of the sets of all boxes around it, of the release that its own box is of."""
+    result = np.zeros((len(side), sets.shape[1]), np.uint64)
+    for release in np.unique(boxes.release[side]).tolist():
+        mine, own = np.flatnonzero(boxes.release[side] == release), boxes.of_release(release)
+        for part, box in overlapping(shared.some(mine), boxes.bounds.some(own)):
+            _add(result, mine[part], sets[boxes.group[own[box]]])
+    return result
+
+
+def _mark(boxes: SeriesBoxes, shared: Bounds, side: Ints, values: Words, marked: Words) -> None:
+    """Mark what is left in all groups around each shared part."""
+    for release in np.unique(boxes.release[side]).tolist():
+        mine, own = np.flatnonzero(boxes.release[side] == release), boxes.of_release(release)
+        for part, box in overlapping(shared.some(mine), boxes.bounds.some(own)):
+            _add(marked, boxes.group[own[box]], values[mine[part]])
+
+
+def _add(result: Words, rows: Ints, sets: Words) -> None:
+    """Unite sets into rows, which may come several times."""
+    order = np.argsort(rows, kind="stable")
+    distinct, first = np.unique(rows[order], return_index=True)
+    result[distinct] |= np.bitwise_or.reduceat(sets[order], first, axis=0) if len(first) else sets
+
+
+# --- one by one ------------------------------------------------------------------------------------------------------
+
+
+def _one_by_one(boxes: SeriesBoxes, pairs: Pairs, open_ones: Ints, limit: int) -> tuple[list[Place], Ints, int]:
+    """Places, the pairs where none was found, and for how many of these it is not known."""
+    found, refuted, undecided = [], [], max(len(open_ones) - ONE_BY_ONE, 0)
+    for number in open_ones[:ONE_BY_ONE].tolist():
+        one, other = int(pairs.one[number]), int(pairs.other[number])
+        try:
+            place = _place(boxes, one, other, limit)
+        except Undecided:
+            place, undecided = None, undecided + 1
+        if place is None:
+            refuted.append(number)
+        else:
+            found.append(place)
+    return found, np.concatenate([np.array(refuted, np.int64), open_ones[ONE_BY_ONE:]]), undecided
+
+
+def _place(boxes: SeriesBoxes, one: int, other: int, limit: int) -> Place | None:
+    releases = int(boxes.release[one]), int(boxes.release[other])
+    own = np.concatenate([boxes.of_release(release) for release in releases])
+    part = shared_part(boxes, [one, other])
+    return find_place(boxes, part, releases, own[boxes.reaching(part.lo, part.hi, own)], limit)
+
+
+# --- people ----------------------------------------------------------------------------------------------------------
+
+
+def mark(boxes: SeriesBoxes, place: Place, marked: Words) -> None:
+    """Mark what is left in the groups around a place."""
+    sets = boxes.words(place.values)
+    of_box = np.searchsorted(np.array(place.releases), boxes.release[place.boxes])
+    _add(marked, boxes.group[place.boxes], sets[of_box])
+
+
+def people_at_most(boxes: SeriesBoxes, marked: Words) -> int:
+    """How many people can have marked records in two releases or more: each takes a record in two of them."""
+    groups = boxes.groups
+    bit = (marked[groups.group, groups.value >> 6] >> (groups.value & 63).astype(np.uint64)) & np.uint64(1)
+    release = np.zeros(groups.groups, np.int64)
+    release[boxes.group] = boxes.release
+    records = np.bincount(release[groups.group], groups.count * (bit > 0), boxes.releases).astype(np.int64)
+    return int(min(records.sum() // 2, records.sum() - records.max()))
+
+
+def at_most(boxes: SeriesBoxes, place: Place) -> int:
+    """How many people can be in all releases of a place, and there."""
+    groups = boxes.groups
+    counts = np.zeros(place.values.shape, np.int64)
+    for number, release in enumerate(place.releases):
+        for group in np.unique(boxes.group[place.boxes[boxes.release[place.boxes] == release]]).tolist():
+            for value, count in groups.counts_of(group).items():
+                counts[number, value] += count
+    counts *= place.values
+    return int(counts.min(axis=0).sum() if boxes.can is None else counts.sum(axis=1).min())
+
+
+def _worst(boxes: SeriesBoxes, sure: Pairs, left: Ints, found: Sequence[Place], limit: int) -> Place | None:
+    """The place where least is left; of those that no release alone gives away the one where most people can be."""
+    known = list(found)
+    if len(sure):
+        alone = _alone(boxes, sure, limit)
+        some = np.lexsort((alone, left))
+        some = some[(left[some] == left[some[0]]) & (alone[some] == alone[some[0]])][:_RANKED]
+        sizes = np.minimum(
+            boxes.groups.sizes[boxes.group[sure.one[some]]], boxes.groups.sizes[boxes.group[sure.other[some]]]
+        )
+        best = int(some[np.argmax(sizes)])
+        place = _place(boxes, int(sure.one[best]), int(sure.other[best]), limit)
+        known += [] if place is None else [place]
+    return min(known, key=lambda one: (one.left, -at_most(boxes, one)), default=None)
+
+
+def _alone(boxes: SeriesBoxes, pairs: Pairs, limit: int) -> Bools:
+    """Whether one of the two groups holds so few values by itself."""
+    few = count_bits(boxes.groups.holds) < limit
+    return np.asarray(few[boxes.group[pairs.one]] | few[boxes.group[pairs.other]])
