@@ -29,6 +29,7 @@ KEYS = {
     "measure",
     "worst",
     "limit",
+    "at_least",
     "sentence",
     "details",
 }
