@@ -30,6 +30,8 @@ def main(arguments: list[str]) -> None:
     nine, eight = adult_table(folder), adult_table(folder, "occupation")
     for name, table, requirement in (
         ("Adult, nine QI", nine, "k=5"),
+        ("Adult, nine QI", nine, "k-m=5,2"),
+        ("Adult, nine QI", nine, "k-m=5,3"),
         ("Adult, occupation sensitive", eight, "k=5 & l=3"),
         ("Adult, occupation sensitive", eight, "k=5 & t=0.2"),
         *census(folder.parent / "census" / "census.csv.gz"),

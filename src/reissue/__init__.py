@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reissue.release.release import Release
     from reissue.requirements import (
         KE,
+        KM,
         AlphaK,
         BetaLikeness,
         CKSafety,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KE",
+    "KM",
     "AlphaK",
     "BetaLikeness",
     "CKSafety",
@@ -92,8 +94,8 @@ _PLACES = {
     "reissue.publishing.plan": "Plan plan",
     "reissue.publishing.publish": "publish",
     "reissue.release.release": "Release",
-    "reissue.requirements": "KE AlphaK BetaLikeness CKSafety Confidence DeltaDisclosure EntropyLDiversity KAnonymity "
-    "LDiversity MUnique Personalized RecursiveLDiversity SimpleLDiversity TCloseness",
+    "reissue.requirements": "KE KM AlphaK BetaLikeness CKSafety Confidence DeltaDisclosure EntropyLDiversity "
+    "KAnonymity LDiversity MUnique Personalized RecursiveLDiversity SimpleLDiversity TCloseness",
     "reissue.schema": "Role Schema",
     "reissue.taxonomy.codings": "Hierarchy",
     "reissue.utility": "Utility compare measure",

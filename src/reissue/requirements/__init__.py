@@ -2,7 +2,7 @@
 
 from reissue.requirements._base import All, Loss, Remaining, Requirement, parse, register, registered
 from reissue.requirements._subsets import Subsets
-from reissue.requirements.anonymity import KAnonymity
+from reissue.requirements.anonymity import KM, KAnonymity
 from reissue.requirements.closeness import TCloseness
 from reissue.requirements.confidence import AlphaK, Confidence, SimpleLDiversity
 from reissue.requirements.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
@@ -14,6 +14,7 @@ from reissue.requirements.unique import MUnique
 
 __all__ = [
     "KE",
+    "KM",
     "All",
     "AlphaK",
     "BetaLikeness",

@@ -74,6 +74,8 @@ class Requirement(ABC):
     """Whether having at least `least` rows is all that it asks of a group."""
     by_values: ClassVar[bool] = False
     """Whether having at least `least` different values is all that it asks of a group."""
+    across: ClassVar[bool] = False
+    """Whether it is asked of a release as a whole: groups that each meet `holds` are enough for it, but not needed."""
     capped: ClassVar[bool] = False
     """Whether `cap` and `least` say all that it asks of a group."""
 
@@ -85,7 +87,7 @@ class Requirement(ABC):
     @property
     def group_size(self) -> int | None:
         """How many rows it asks for whatever their values; None where it does not ask for rows as such."""
-        return max((part.least for part in self.parts() if part.by_size), default=None)
+        return max((part.least for part in self.parts() if part.by_size and not part.across), default=None)
 
     @property
     def share_limit(self) -> float | None:
@@ -123,6 +125,20 @@ class Requirement(ABC):
     def parts(self) -> "tuple[Requirement, ...]":
         """The requirements it is made of."""
         return (self,)
+
+    @property
+    def in_groups(self) -> "Requirement | None":
+        """What of it is asked of each group; None if nothing is."""
+        parts = tuple(part for part in self.parts() if not part.across)
+        return All(parts) if len(parts) > 1 else next(iter(parts), None)
+
+    def holds_across(self, shown: Ints, sizes: Ints) -> Bools:
+        """Which groups are fine in a release as a whole, by what it shows (attributes x groups) and their sizes."""
+        fine = np.ones(len(sizes), np.bool_)
+        for part in self.parts():
+            if part.across:
+                fine &= part.holds_across(shown, sizes)
+        return fine
 
     def __and__(self, other: "Requirement") -> "Requirement":
         """Both must be met."""
@@ -218,6 +234,11 @@ class All(Requirement):
     def growing(self) -> bool:  # type: ignore[override]
         """Whether all parts are growing."""
         return all(part.growing for part in self.requirements)
+
+    @property
+    def across(self) -> bool:  # type: ignore[override]
+        """Whether any part is asked of a release as a whole."""
+        return any(part.across for part in self.requirements)
 
     @property
     def least(self) -> int:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from reissue.data.table import Table
@@ -24,6 +25,7 @@ __all__ = ["ROW", "SAMPLES", "check_release", "published_groups", "samples"]
 
 SAMPLES: Mapping[str, tuple[str, ...]] = {
     "k": ("k=2", "k=4"),
+    "k-m": ("k-m=3,1", "k-m=4,2 & l=2"),
     "l": ("l=2", "k=3 & l=2"),
     "entropy-l": ("entropy-l=1.8",),
     "recursive": ("recursive=2,2",),
@@ -80,9 +82,21 @@ def check_release(
         _check_buckets(release, frame)
     else:
         _check_values(release, frame)
-    for group in published_groups(release):
-        expect(meets(release.table, group, requirement, _published(release)), "a group does not meet the requirement")
+    if requirement.in_groups is not None:
+        for group in published_groups(release):
+            fine = meets(release.table, group, requirement.in_groups, _published(release))
+            expect(fine, "a group does not meet the requirement")
+    _check_across(release, requirement)
     return release
+
+
+def _check_across(release: Release, requirement: Requirement) -> None:
+    """What is asked of the release as a whole, by what its groups show."""
+    table = next(iter(release.tables.values()))
+    if requirement.across and not release.draft.bucketized:
+        texts = table.select(pl.col(release.schema.quasi).cast(pl.String).rank("dense").fill_null(0).cast(pl.Int64))
+        each = np.ones(table.height, np.int64)
+        expect(requirement.holds_across(texts.to_numpy().T, each).all(), "the release as a whole does not meet it")
 
 
 def _check_refusal(refusal: InputError, table: Table, requirement: Requirement, *, may_refuse: bool) -> None:

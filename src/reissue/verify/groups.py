@@ -34,6 +34,8 @@ class Groups:
     """Columns `group` (0, 1, ...), `value`, `count`, sorted by group, then value."""
     domain: Domain
     """The values in the table that distances are measured from, and their taxonomy where there is one."""
+    rows: tuple[pl.DataFrame, pl.Series] | None = None
+    """The published quasi-identifiers, and a number for each row that orders as groups do; only of boxes."""
 
     @cached_property
     def statistics(self) -> pl.DataFrame:
@@ -109,7 +111,8 @@ def read_groups(
     values, domain = _values(rows, weights, schema, secrets) if sensitive and schema.sensitive else _nothing(rows)
     if bound * domain.size > _LIMIT:
         key = key.rank("dense").cast(pl.Int64)
-    return Groups(_runs(key * domain.size + values, domain.size, weights), domain)
+    boxes = (rows.select(schema.quasi), key) if published.form.boxes and by is None else None
+    return Groups(_runs(key * domain.size + values, domain.size, weights), domain, boxes)
 
 
 def number_column(column: pl.Series) -> tuple[pl.Series, int]:

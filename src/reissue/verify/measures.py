@@ -16,6 +16,7 @@ from reissue._arrays import Bools
 from reissue.counting.cells import Counts
 from reissue.requirements import (
     KE,
+    KM,
     AlphaK,
     BetaLikeness,
     CKSafety,
@@ -34,7 +35,8 @@ from reissue.requirements import (
 from reissue.requirements._values import Sets, masks
 from reissue.taxonomy.tree import Level
 from reissue.verify.disclosure import worst_odds
-from reissue.verify.groups import Groups
+from reissue.verify.groups import Groups, number_column
+from reissue.verify.risk.some_columns import some_columns
 
 __all__ = [
     "distance",
@@ -204,6 +206,17 @@ def judge(requirement: Requirement, groups: Groups) -> pl.Series:
 @judge.register
 def _k(requirement: KAnonymity, groups: Groups) -> pl.Series:
     return groups.size >= requirement.k
+
+
+@judge.register
+def _k_m(requirement: KM, groups: Groups) -> pl.Series:
+    if groups.rows is None:
+        return groups.size >= requirement.k
+    frame, group = groups.rows
+    columns = [(codes.to_numpy(), size) for codes, size in map(number_column, frame)]
+    _, least = some_columns(columns, frame.columns, requirement.m)
+    fine = pl.DataFrame({"group": group, "fine": least >= requirement.k})
+    return fine.group_by("group").agg(pl.col("fine").all()).sort("group")["fine"]
 
 
 @judge.register

@@ -25,6 +25,7 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms.extents import Extent, extent_of
 from reissue.algorithms.joining import joined
 from reissue.algorithms.leaving_out import edges, surplus, without_outliers
+from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact, work_off
 from reissue.algorithms.registry import Job, algorithm
 from reissue.counting.cells import Counts
@@ -47,7 +48,8 @@ _LEAST_GAIN = 1e-9
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
     attributes = [_Attribute.of(taxonomy) for taxonomy in job.table.taxonomies]
-    return without_outliers(job, lambda some: _grouped(some, attributes), edges, lambda: surplus(job))
+    draft = without_outliers(job, lambda some: _grouped(some, attributes), edges, lambda: surplus(job))
+    return split_across(job, draft)
 
 
 def _grouped(job: Job, attributes: "list[_Attribute]") -> Draft:

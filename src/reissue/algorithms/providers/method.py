@@ -33,7 +33,8 @@ import polars as pl
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, work_off
-from reissue.algorithms.partition.mondrian import both_hold, cut_near, halved, mondrian
+from reissue.algorithms.partition.halves import both_hold, cut_near, halved
+from reissue.algorithms.partition.mondrian import mondrian
 from reissue.algorithms.providers.requirement import MPrivate, with_providers
 from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
 from reissue.counting.keys import pack, rank

@@ -1,0 +1,138 @@
+"""Groups split for requirements that are asked of a release as a whole: any m columns leave k records.
+
+A group may be small if others show the same values on any m columns. So groups are split on, all at once, each on its
+widest attribute at its median; splits after which some group would fail are taken back until none does (the partition
+before them was fine, so this ends), and their groups try another attribute. Whatever else is required must hold in
+each group. Begun with the whole table and with the groups that a method made by size, which are fine as well; the
+partition of less loss is taken. O(attributes over m x groups) for each try of a round.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.algorithms.partition.frontier import Frontier
+from reissue.algorithms.partition.halves import both_hold, halved, median_cuts, of_each
+from reissue.algorithms.registry import Job
+from reissue.release.release import Draft
+from reissue.requirements import Requirement
+from reissue.taxonomy.tree import Taxonomy
+
+__all__ = ["split_across"]
+
+
+def split_across(job: Job, draft: Draft) -> Draft:
+    """Split a method's groups further where a requirement of the release as a whole allows it; else as they are."""
+    if not any(part.across for part in job.requirement.parts()):
+        return draft
+    rows = np.flatnonzero(draft.groups >= 0)
+    groups = draft.groups[rows]
+    tries = [_split(job, rows, start) for start in (groups, np.zeros(len(rows), np.int32))]
+    best = min(tries, key=lambda frontier: _loss(frontier, job.table.taxonomies))
+    made = np.full(len(draft.groups), -1, np.int32)
+    made[best.rows] = best.of_row
+    return replace(draft, groups=made)
+
+
+def _split(job: Job, rows: Ints, groups: Codes) -> Frontier:
+    """Groups of some rows, split until none can be."""
+    order = np.argsort(groups, kind="stable")
+    sizes = np.bincount(groups).astype(np.int64)
+    inside = rows[order]
+    closed = np.zeros((len(job.table.codes), len(sizes)), np.bool_)
+    frontier = Frontier(
+        inside.astype(np.int32),
+        job.table.codes[:, inside],
+        job.table.sensitive[inside],
+        job.table.domain,
+        sizes,
+        closed,
+    )
+    while True:
+        following = _advance(frontier, job.table.taxonomies, job.requirement)
+        if following is None:
+            return frontier
+        frontier = following
+
+
+def _advance(frontier: Frontier, taxonomies: Sequence[Taxonomy], requirement: Requirement) -> Frontier | None:
+    """Every group split on its widest open attribute where that can be; None where no attribute is open."""
+    bounds = [frontier.bounds(place) for place in range(len(taxonomies))]
+    width = np.stack([t.loss(*t.snap(*bound)) for t, bound in zip(taxonomies, bounds, strict=True)])
+    width[frontier.closed] = 0
+    widest, open_ = width.argmax(axis=0), width.max(axis=0) > 0
+    if not open_.any():
+        return None
+    codes = of_each(frontier, widest)
+    lo, hi = (np.stack(ends)[widest, np.arange(len(widest))] for ends in zip(*bounds, strict=True))
+    upper = codes >= median_cuts(frontier, codes, widest, lo, hi, tuple(taxonomies))[frontier.of_row]
+    inner = requirement.in_groups
+    works = open_ & (_both(frontier, upper) if inner is None else both_hold(frontier, upper, inner))
+    works = _settled(frontier, taxonomies, requirement, widest, upper, works)
+    return frontier.arrange(halved(frontier, widest, upper, works, ~works))
+
+
+def _both(frontier: Frontier, upper: Bools) -> Bools:
+    """Which groups have rows on both sides."""
+    above = np.add.reduceat(upper, frontier.starts, dtype=np.int64)
+    return (above > 0) & (above < frontier.sizes)
+
+
+def _settled(
+    frontier: Frontier,
+    taxonomies: Sequence[Taxonomy],
+    requirement: Requirement,
+    widest: Ints,
+    upper: Bools,
+    works: Bools,
+) -> Bools:
+    """Those of the splits after which the release as a whole is still fine."""
+    whole = _shown(frontier.codes, frontier.starts, taxonomies)
+    order = np.lexsort((upper, frontier.of_row))
+    label = 2 * frontier.of_row + upper
+    sizes = np.bincount(label, minlength=2 * len(frontier.sizes))
+    sides = np.zeros((len(taxonomies), len(sizes)), np.int64)
+    there = sizes > 0
+    sides[:, there] = _shown(frontier.codes[:, order], (np.cumsum(sizes) - sizes)[there], taxonomies)
+    attribute = np.arange(len(taxonomies))[:, np.newaxis]
+    while works.any():
+        both = np.repeat(works, 2)
+        shown = np.concatenate([whole[:, ~works], sides[:, both]], axis=1)
+        fine = requirement.holds_across(shown, np.concatenate([frontier.sizes[~works], sizes[both]]))
+        left = int((~works).sum())
+        failing = np.flatnonzero(~works)[~fine[:left]]
+        torn = ~fine[left:].reshape(-1, 2).all(axis=1)
+        if not len(failing) and not torn.any():
+            break
+        back = np.zeros(len(works), np.bool_)
+        back[np.flatnonzero(works)[torn]] = True
+        # A group that is not split fails because one that showed the same value was: on that very attribute.
+        lost = np.isin(_keys(widest, whole[widest, np.arange(len(widest))]), _keys(attribute, whole[:, failing]))
+        works = works & ~back & ~(lost & works)
+    return works
+
+
+def _keys(attribute: Ints, shown: Ints) -> Ints:
+    """An attribute and what is shown of it as one number."""
+    return np.asarray(attribute * np.int64(1 << 56) + shown, np.int64)
+
+
+def _shown(codes: Codes, starts: Ints, taxonomies: Sequence[Taxonomy]) -> Ints:
+    """Attributes x groups: what is published, as one number."""
+    found = np.empty((len(taxonomies), len(starts)), np.int64)
+    for place, taxonomy in enumerate(taxonomies):
+        lo, hi = np.minimum.reduceat(codes[place], starts), np.maximum.reduceat(codes[place], starts)
+        low, high = taxonomy.snap(lo, hi)
+        found[place] = low.astype(np.int64) * taxonomy.size + high
+    return found
+
+
+def _loss(frontier: Frontier, taxonomies: Sequence[Taxonomy]) -> float:
+    """What all rows lose, over all attributes."""
+    total = 0.0
+    for place, taxonomy in enumerate(taxonomies):
+        each: Floats = taxonomy.loss(*taxonomy.snap(*frontier.bounds(place)))
+        total += float(each @ frontier.sizes)
+    return total
