@@ -28,8 +28,6 @@ def counted(*groups: list[int]) -> Counts:
 def test_equation_one() -> None:
     group = [4, 2, 0, 0, 0]
     assert score("k=3 & l=2", group) == [(6 / 3 + 2 / 2) / 2]
-    weighted = fitness(parse("k=3 & l=2"), counted(group), {"k": 0.25, "l": 0.75})
-    assert weighted.tolist() == [0.25 * 2 + 0.75 * 1]
     assert score("k=3 & l=3", group)[0] < 1, "large enough on average, but l fails: capped"
 
 

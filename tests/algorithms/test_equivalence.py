@@ -142,13 +142,6 @@ def walk(steps: Steps, limit: int | None = None, *, thorough: bool = True, balan
 
 @given(steps)
 @examples(150)
-def test_minimum_cuts_against_all_partitions(given_steps: Steps) -> None:
-    history = walk(given_steps)
-    assert history.minimum_cut() == smallest_cut(dict(history.edges))
-
-
-@given(steps)
-@examples(150)
 def test_the_cut_between_the_last_release_and_the_end(given_steps: Steps) -> None:
     history, last = walk(given_steps), len(given_steps)
     nodes = sorted({node for ends in history.edges for node in ends} - {last, END})

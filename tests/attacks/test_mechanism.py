@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.attacks.mechanism.attack import by_components, by_refusals, by_running, median_splits, possible_worlds
+from reissue.attacks.mechanism.attack import by_components, by_running, median_splits, possible_worlds
 from reissue.attacks.mechanism.possible import Belief, Possible, weigh
 from reissue.attacks.mechanism.signatures import frame_signature, signature
 from reissue.counting.cells import Domain
-from reissue.data.table import Table
-from reissue.errors import InputError, ReissueError
+from reissue.errors import InputError
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
+from tests.attacks.refusals import by_refusals
 from tests.effort import examples
 
 TREE = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
@@ -270,20 +270,6 @@ def test_a_release_is_the_same_whatever_its_order_and_its_numbers() -> None:
     two = [ri.anonymize(bold(), SCHEMA, "k=2 & " + REQUIREMENT, method="mask", tables=2, seed=seed) for seed in (1, 2)]
     assert signature(two[0].table, two[0].draft) == signature(two[1].table, two[1].draft)
     assert frame_signature(read_published(two[0], SCHEMA)) == frame_signature(read_published(two[1], SCHEMA))
-
-
-def test_refusals_of_a_full_domain_that_is_too_large_are_refused() -> None:
-    from reissue.attacks.mechanism.attack import full_domain
-
-    frame = pl.DataFrame({f"q{n}": [1, 900] for n in range(9)} | {"ill": ["HIV", "flu"]})
-    plan = Schema.of_columns(
-        quasi=[f"q{n}" for n in range(9)],
-        sensitive=["ill"],
-        taxonomies={f"q{n}": Hierarchy("ranges", ranges=(2.0, 4.0, 8.0)) for n in range(9)},
-    )
-    table = Table.read(frame, plan)
-    with pytest.raises(ReissueError, match="full-domain"):
-        full_domain(table, [0] * 9)
 
 
 # --- which of our methods withstand what: the table in docs/concepts/minimality.md -----------------------------------

@@ -15,15 +15,11 @@ from reissue._arrays import Bools
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.mechanism.attack import (
-    by_refusals,
     by_running,
-    full_domain,
     median_splits,
     possible_worlds,
-    sequence,
 )
 from reissue.attacks.mechanism.possible import Belief, Possible
-from reissue.attacks.mechanism.refusals import information_loss
 from reissue.attacks.minimality.attack import credibility, link
 from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
@@ -32,6 +28,7 @@ from reissue.publishing.attack import attack
 from reissue.requirements import CKSafety, Requirement, parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
+from tests.attacks.refusals import by_refusals, full_domain, information_loss, sequence
 
 QID = Hierarchy("tree", tree={"Q": ["q1", "q2", "q3"], "q4": {}})
 EDUCATION = {"elementary": ["1st-4th", "5th-6th", "7th-8th"], "university": ["undergrad", "postgrad"]}

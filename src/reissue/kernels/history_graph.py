@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import rustworkx as rx
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
@@ -80,11 +79,6 @@ class History:
         least = direct + sum(min(number, there.get(node, 0)) for node, number in here.items() if node != END)
         most = min(sum(here.values()), sum(there.values()), limit)
         return (most if least >= most else min(_flow(weight, release, END), limit)) or limit
-
-    def minimum_cut(self) -> int | None:
-        """The smallest minimum cut of a connected component with two nodes or more; None if there is none."""
-        cuts = [_global_cut(part)[0] for part in _components(self.edges)]
-        return min(cuts, default=None)
 
     def attack(self, release: int, limit: int) -> int | None:
         """The least |W.S| below `limit` of a balanced attack that tells a release from the end; None if there is none.
@@ -230,18 +224,6 @@ def _components(edges: Edges) -> list[dict[tuple[int, int], int]]:
     for ends, number in edges.items():
         parts[of_node[ends[0]]][ends] = number
     return parts
-
-
-def _global_cut(edges: Edges) -> tuple[int, set[int]]:
-    """The minimum cut of a connected graph with two nodes or more, and the nodes on one side."""
-    names = sorted(_nodes(edges))
-    place = {node: number for number, node in enumerate(names)}
-    graph: rx.PyGraph[int, int] = rx.PyGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from([(place[a], place[b], number) for (a, b), number in edges.items()])
-    found = rx.stoer_wagner_min_cut(graph, weight_fn=float)
-    value, side = (0.0, []) if found is None else found
-    return round(value), {names[number] for number in side}
 
 
 def _connected(edges: Edges, limit: int, *, balanced: bool) -> list[set[int]]:

@@ -118,21 +118,6 @@ class Membership:
         )
         return members, person
 
-    def until(self, releases: int) -> "Membership":
-        """Only the first releases."""
-        groups = int(np.searchsorted(self.release, releases))
-        shown = int(np.searchsorted(self.group, groups))
-        person, again = np.unique(self.person[:shown], return_inverse=True)
-        return Membership(
-            again.astype(np.int64),
-            self.group[:shown],
-            self.release[:groups],
-            self.histogram.between(0, groups),
-            self.real[person],
-            self.names,
-            self.label[:groups],
-        )
-
 
 def membership(series: Series, knowledge: Knowledge, *, strangers: bool = True) -> Membership:
     """Who stands where in all releases of a series; without strangers, groups keep all their values all the same."""

@@ -20,12 +20,10 @@ from reissue.taxonomy.codings import Coding, Hierarchy
 from reissue.taxonomy.notation import coding_of, parse_column
 
 __all__ = [
-    "Coded",
     "PublishedValues",
     "ReleaseCounts",
     "SeriesCounts",
     "count_release",
-    "read_codes",
     "read_counts",
     "read_nodes",
     "read_values",
@@ -80,41 +78,19 @@ class SeriesCounts:
         return {column.name: column.texts[node] for column, node in zip(self.quasi, nodes, strict=True)}
 
 
-@dataclass(frozen=True, eq=False)
-class Coded:
-    """Published tables as codes, row by row."""
-
-    quasi: tuple[PublishedValues, ...]
-    values: tuple[tuple[str | None, ...], ...]
-    nodes: tuple[tuple[Codes, ...], ...]
-    """For each table and each quasi-identifier the node of every row."""
-    sensitive: tuple[Codes, ...]
-    """For each table the sensitive code of every row."""
-
-    def view(self, table: int) -> ReleaseCounts:
-        """One of the tables, counted."""
-        return count_release(self.nodes[table], self.quasi, self.sensitive[table], len(self.values))
-
-
 def read_counts(frames: Sequence[pl.DataFrame], schema: Schema) -> SeriesCounts:
-    """Read published tables."""
-    coded = read_codes(frames, schema)
-    return SeriesCounts(coded.quasi, tuple(coded.view(table) for table in range(len(frames))), coded.values)
-
-
-def read_codes(frames: Sequence[pl.DataFrame], schema: Schema, codings: Sequence[Coding] = ()) -> Coded:
-    """Code published tables, by the holder's own codings or by what occurs in them; an empty one is refused."""
+    """Read published tables; an empty one is refused."""
     for number, frame in enumerate(frames, start=1):
         if not frame.height:
             raise DataError(f"Release {number} has no rows.")
-    known: Sequence[Coding | None] = codings or [None] * len(schema.quasi)
-    read = [
-        read_nodes([frame[name] for frame in frames], schema.hierarchy(name), coding)
-        for name, coding in zip(schema.quasi, known, strict=True)
-    ]
+    read = [read_nodes([frame[name] for frame in frames], schema.hierarchy(name)) for name in schema.quasi]
     values, sensitive = read_values(frames, schema.sensitive)
-    nodes = tuple(tuple(codes[table] for _, codes in read) for table in range(len(frames)))
-    return Coded(tuple(column for column, _ in read), values, nodes, tuple(sensitive))
+    quasi = tuple(column for column, _ in read)
+    counts = [
+        count_release([codes[table] for _, codes in read], quasi, own, len(values))
+        for table, own in enumerate(sensitive)
+    ]
+    return SeriesCounts(quasi, tuple(counts), values)
 
 
 def _text(column: pl.Series) -> pl.Series:

@@ -7,9 +7,9 @@ Every requirement has a measure, its method `fitness`, that is at least 1 where 
 - confidence, simple-l, personalized: bound / largest share asked about; alpha-k: the same, but at most rows / k;
 - t: (1 - distance) / (1 - t); any other: 1 if met, else a little less.
 
-Growing requirements (k, l, k-e) are averaged, by weight if weights are given: the paper's equation 1,
-`(1-a) |T|/k + a |values|/l`. The others enter by their minimum. Where the requirement as a whole is not met, the score
-is capped below 1 (the paper prints max(1-eps, F); it must be min).
+Growing requirements (k, l, k-e) are averaged: the paper's equation 1, `(1-a) |T|/k + a |values|/l`, with equal
+weights. The others enter by their minimum. Where the requirement as a whole is not met, the score is capped below 1
+(the paper prints max(1-eps, F); it must be min).
 
 **Monotone where it must be.** With growing requirements alone, the score never falls when records are added: sizes,
 numbers of values and ranges only grow, and so does an average of them. With the others it cannot be so: adding records
@@ -22,7 +22,6 @@ and the paper's choice of splits by score makes sense for all of them.
 A score orders coalitions and split points; no verdict rests on it.
 """
 
-from collections.abc import Mapping
 from functools import reduce
 
 import numpy as np
@@ -37,13 +36,11 @@ _MOST = 1e6
 """In place of infinity, where nothing could be better."""
 
 
-def fitness(requirement: Requirement, counts: Counts, weights: Mapping[str, float] | None = None) -> Floats:
-    """The score of each group; `weights` are those of growing requirements by name (1 if not said)."""
+def fitness(requirement: Requirement, counts: Counts) -> Floats:
+    """The score of each group."""
     growing = [part for part in requirement.parts() if part.growing]
     scores = [part.fitness(counts) for part in requirement.parts() if not part.growing]
     if growing:
-        weight = np.array([(weights or {}).get(part.name, 1.0) for part in growing])
-        each = np.stack([part.fitness(counts) for part in growing])
-        scores.append(np.asarray(weight @ each / max(float(weight.sum()), 1e-9), np.float64))
+        scores.append(np.mean([part.fitness(counts) for part in growing], axis=0))
     score = np.minimum(reduce(np.minimum, scores), _MOST)
     return np.where(requirement.holds(counts), np.maximum(score, 1), np.minimum(score, BELOW))

@@ -7,11 +7,9 @@ function, which shows rows and not people, that has to follow from the quasi-ide
 they are few and sampled when they are many; the posterior of a sample comes with its error. For a method that draws
 random numbers worlds are sampled, and one is kept if a run with fresh numbers gives the release.
 
-The paper's three examples need no run of the algorithm: what it preferred must have failed (see `refusals`).
-`by_refusals` with `full_domain` is the attack on Incognito-like algorithms, with `median_splits` the one on Mondrian,
-with `sequence` the one on Zhang's; for monotone requirements they find the same posterior as running the algorithm,
-thousands of times faster. Mondrian's refusals mostly touch one group each, so its releases can be attacked at any size
-(`by_components`), and by default they are.
+The paper's three examples need no run of the algorithm: what it preferred must have failed (see `refusals`). For
+monotone requirements that gives the same posterior as running it, thousands of times faster. Mondrian's refusals
+mostly touch one group each, so its releases can be attacked at any size (`by_components`), and by default they are.
 
 Each run of the algorithm counts against a budget; a sample that keeps fewer than 30 worlds says nothing, and one that
 keeps none of its first 256 is given up: the attack was then not run. O(worlds x one run of the algorithm).
@@ -30,7 +28,7 @@ from reissue.attacks.findings import Finding, Status, not_run
 from reissue.attacks.mechanism.case import tell
 from reissue.attacks.mechanism.components import Parts, by_components
 from reissue.attacks.mechanism.possible import Belief, Possible, enough, interval, weigh
-from reissue.attacks.mechanism.refusals import Refusal, full_domain, median_splits, refused, sequence
+from reissue.attacks.mechanism.refusals import median_splits
 from reissue.attacks.mechanism.signatures import Signature, frame_signature, signature
 from reissue.attacks.minimality.attack import requirement_of
 from reissue.attacks.minimality.rules import limit_of, value_sets
@@ -49,13 +47,10 @@ from reissue.schema import Schema
 __all__ = [
     "Belief",
     "by_components",
-    "by_refusals",
     "by_running",
-    "full_domain",
     "mechanism",
     "median_splits",
     "possible_worlds",
-    "sequence",
 ]
 
 NAME = "mechanism"
@@ -120,23 +115,6 @@ def possible_worlds(release: Release, *, free: bool | None = None) -> Possible:
     domain = Domain(np.bincount(published[kept], minlength=table.domain.size), table.domain.taxonomy)
     free = find(release.method).changes_values if free is None else free
     return Possible(draft.groups.astype(np.int64), published, domain, free)
-
-
-def by_refusals(
-    possible: Possible,
-    refusals: list[Refusal],
-    requirement: Requirement,
-    *,
-    budget: int = 200_000,
-    rng: np.random.Generator | None = None,
-    progress: Callable[[float], None] = lambda _: None,
-) -> Belief:
-    """What is believed when every refused grouping must have broken the requirement."""
-
-    def keep(worlds: Codes) -> Bools:
-        return refused(worlds, refusals, requirement, possible.domain)
-
-    return weigh(possible, keep, budget=budget, rng=rng, progress=progress)
 
 
 def by_running(

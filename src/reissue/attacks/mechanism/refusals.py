@@ -7,21 +7,16 @@ running them would: a grouping whose groups are unions of published ones meets t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import Counts, Domain
-from reissue.counting.keys import pack
 from reissue.data.table import Table
-from reissue.errors import InputError
 from reissue.requirements import Requirement
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Refusal", "full_domain", "information_loss", "median_splits", "refused", "sequence"]
-
-_MOST = 20_000
+__all__ = ["Refusal", "median_splits", "refused"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +26,6 @@ class Refusal:
     people: Ints
     labels: Ints
     """Person (of those) to group, 0, 1, ..."""
-
-    @classmethod
-    def of(cls, grouping: Ints) -> "Refusal":
-        """A grouping of everyone."""
-        return cls(np.arange(len(grouping)), np.unique(grouping, return_inverse=True)[1])
 
 
 def refused(worlds: Codes, refusals: Sequence[Refusal], requirement: Requirement, domain: Domain) -> Bools:
@@ -52,45 +42,6 @@ def _meets(worlds: Codes, grouping: Refusal, requirement: Requirement, domain: D
     place = np.arange(len(worlds))[:, np.newaxis] * total + grouping.labels[np.newaxis]
     counts = Counts(place.reshape(-1), worlds[:, grouping.people].reshape(-1), domain, total * len(worlds))
     return np.asarray(requirement.holds(counts).reshape(len(worlds), total).all(axis=1), np.bool_)
-
-
-def sequence(groupings: Sequence[Ints], published: int) -> list[Refusal]:
-    """Of groupings of everyone in the order of preference (Zhang, Jajodia, Brodsky 2007): all before the published."""
-    return [Refusal.of(grouping) for grouping in groupings[:published]]
-
-
-def information_loss(table: Table, levels: Sequence[int]) -> float:
-    """Definition 7 with equal weights: how much of its leaves a value's node covers, averaged over rows and columns."""
-    lost = 0.0
-    for codes, taxonomy, level in zip(table.codes, table.taxonomies, levels, strict=True):
-        its = taxonomy.levels[level]
-        if taxonomy.size > 1:
-            lost += float((its.hi - its.lo)[codes].mean()) / (taxonomy.size - 1)
-    return lost / len(table.codes)
-
-
-def full_domain(table: Table, levels: Sequence[int]) -> list[Refusal]:
-    """Incognito-like: all full-domain generalizations with less information loss than the published levels."""
-    heights = [taxonomy.height for taxonomy in table.taxonomies]
-    number = int(np.prod([height + 1 for height in heights]))
-    if number > _MOST:
-        raise InputError(f"There are {number:,} full-domain generalizations; at most {_MOST:,} can be looked through.")
-    limit = information_loss(table, levels)
-    better = [
-        other
-        for other in product(*(range(height + 1) for height in heights))
-        if information_loss(table, other) < limit - 1e-12
-    ]
-    return [_recoded(table, other) for other in better]
-
-
-def _recoded(table: Table, levels: Sequence[int]) -> Refusal:
-    columns = [
-        t.levels[level].node[codes] for codes, t, level in zip(table.codes, table.taxonomies, levels, strict=True)
-    ]
-    sizes = [len(t.levels[level].names) for t, level in zip(table.taxonomies, levels, strict=True)]
-    keys, _ = pack(columns, sizes)
-    return Refusal.of(keys)
 
 
 def median_splits(table: Table, groups: Ints) -> list[Refusal]:

@@ -30,7 +30,7 @@ import numpy as np
 from reissue._arrays import Floats
 from reissue.counting.polynomials import Wide, binomials
 
-__all__ = ["Block", "Exact", "Odds", "error_bound", "exact", "fast"]
+__all__ = ["Block", "Exact", "Odds", "exact", "fast"]
 
 _LEAST = 5e-324
 """The smallest share that is not nothing."""
@@ -165,9 +165,3 @@ def _hits(pair: _Pair, front: _Pair, back: _Pair, sensitive: int) -> Wide:
     hits = broken.against(binomials(front.people + back.people, sensitive), sensitive)
     hits = hits.plus(fine.times(front.broken, sensitive).against(binomials(back.people, sensitive), sensitive))
     return hits.plus(fine.times(front.fine, sensitive).against(back.broken, sensitive))
-
-
-def error_bound(blocks: Sequence[Block], sensitive: int) -> float:
-    """A bound on the relative error of every credibility that `fast` gives."""
-    copies = max(block.copies for block in blocks).bit_length()
-    return (sensitive + 4) * (2 * len(blocks) + 2 * copies + 4) * float(np.finfo(np.float64).eps)
