@@ -22,6 +22,8 @@ from reissue.people.membership import Membership, mix
 
 __all__ = ["Bucket", "Witness", "any_attack", "buckets", "cheapest", "tells_newest", "witness"]
 
+_INFEASIBLE = 2
+"""What the solver says where there is nothing."""
 _TINY = 1e-7
 _WIDE = 1e4
 """No weight of an attack worth looking for comes near it."""
@@ -163,38 +165,52 @@ def _contracted(bucket: Bucket, limit: int) -> _Contracted:
 def _patterns(patterns: Ints, weights: Ints, limit: int) -> Ints:
     """The same for patterns as counts of some potentials."""
     bucket, budget = Bucket(patterns, weights, np.empty(0, np.int64)), 2 * (limit - 1)
-    moved = _moved(bucket, budget)
+    moved = _moved(bucket, _light(bucket, budget))
     best = np.zeros(len(weights), np.int64)
     for pattern in np.flatnonzero(moved).tolist():
         status, found = _solve(bucket, pattern, budget, moved)
-        best[pattern] = 0 if status == 2 else _cost(bucket, found, budget)
+        best[pattern] = 0 if status == _INFEASIBLE else _cost(bucket, found, budget)
     return best
 
 
 def any_attack(bucket: Bucket, limit: int, most: int = 40) -> bool:
     """Whether there is an attack below the limit, by the definition alone: nothing is made one, no graph is cut.
 
-    Where more patterns than `most` can count that is not asked: the answer is no.
+    A pattern that is in none counts nothing in any other attack either: each answer takes a degree of freedom away, so
+    there are no more programs than releases. Where more patterns than `most` can count nothing is asked: the answer is
+    no.
     """
     budget = 2 * (limit - 1)
-    moved = _moved(bucket, budget)
+    light = _light(bucket, budget)
+    moved, tried = _moved(bucket, light), np.zeros(len(light), np.bool_)
     if int(moved.sum()) > most:
         return False
-    solved = (_solve(bucket, pattern, budget, moved)[1] for pattern in np.flatnonzero(moved).tolist())
-    return any(_cost(bucket, found, budget) > 0 for found in solved if found is not None)
+    while (moved & ~tried).any():
+        pattern = int((moved & ~tried).argmax())
+        status, found = _solve(bucket, pattern, budget, moved)
+        cost = 0 if status == _INFEASIBLE else _cost(bucket, found, budget)
+        if cost > 0:
+            return True
+        tried[pattern] = True
+        light[pattern] = cost < 0  # the solver gave up: it may be in one
+        moved = _moved(bucket, light)
+    return False
 
 
 def witness(bucket: Bucket, pattern: int, e: int) -> Witness | None:
     """An attack with e that the people of a pattern are in; None if the solver finds none."""
-    moved = _moved(bucket, 2 * e)
-    _, found = _solve(bucket, pattern, 2 * e, moved) if moved[pattern] else (2, None)
+    moved = _moved(bucket, _light(bucket, 2 * e))
+    _, found = _solve(bucket, pattern, 2 * e, moved) if moved[pattern] else (_INFEASIBLE, None)
     return found if _cost(bucket, found, 2 * e) == e else None
 
 
-def _moved(bucket: Bucket, budget: int) -> Bools:
-    """Which patterns can count at all."""
-    # What counts for and what counts against cancel: each is half the cost, and no pattern can be more than that.
-    light = bucket.weights <= budget // 2
+def _light(bucket: Bucket, budget: int) -> Bools:
+    """Which patterns are not too many: what counts for and what counts against cancel, each is half the cost."""
+    return np.asarray(bucket.weights <= budget // 2)
+
+
+def _moved(bucket: Bucket, light: Bools) -> Bools:
+    """Which of some patterns can count at all, if no other does."""
     basis = _free(bucket, light)
     return np.asarray(light & (np.abs(bucket.patterns.astype(np.float64) @ basis).max(axis=1, initial=0.0) > _TINY))
 
@@ -250,7 +266,7 @@ def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> tuple[int,
         "bounds": Bounds(low, high),
     }
     found = milp(**program)
-    if found.status not in {0, 2}:
+    if found.status not in {0, _INFEASIBLE}:
         found = milp(**program, options={"presolve": False})
     if found.status != 0:
         return int(found.status), None
