@@ -79,7 +79,7 @@ def _left_by_coalitions(contributions: Contributions, number: int, m: int) -> li
     for members in islice(combinations(of_provider, max(size, 0)), _COALITIONS):
         others = [own for provider, own in of_provider.items() if provider not in members]
         found.append(sum(others, Counter[int]()))
-    return found
+    return [left for left in found if left]
 
 
 # --- whole buckets ---------------------------------------------------------------------------------------------------
