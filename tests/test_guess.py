@@ -99,7 +99,7 @@ def test_other_tools_notations_are_read_and_the_last_value_includes_the_first(va
     schema = guess([table, table]).schema
     assert schema.columns == {"x": Role.QUASI, "result": Role.SENSITIVE}
     assert schema.hierarchy("x").kind == kind
-    views = Series.read([table, table], schema).views
+    views = Series.read([table, table], schema).counts
     assert views is not None
     (nodes,) = views.quasi
     first, last = nodes.texts.index(values[0]), nodes.texts.index(values[-1])

@@ -142,7 +142,7 @@ def left_of(some: Iterable[Targets], views: SeriesCounts) -> dict[tuple[int, Cha
             entry = part.starts[chain]
             boxes = []
             for release, entries in enumerate(part.entries, start=part.arrived):
-                group = int(views.views[release].group[entries[entry]])
+                group = int(views.releases[release].group[entries[entry]])
                 boxes.append(tuple(str(text) for text in views.text(release, group).values()))
             answer[part.arrived, tuple(boxes)] = left
     return answer

@@ -47,7 +47,7 @@ def line_of(history: History) -> Left:
 
 def exact_of(history: History) -> Left:
     views = views_of(history.releases)
-    solved = solve(list(targets(views)), views.views)
+    solved = solve(list(targets(views)), views.releases)
     assert solved.too_large == 0
     return left_of(solved.targets, views)
 
@@ -346,8 +346,8 @@ def test_too_many_chains_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_releases_that_no_history_explains_are_not_run() -> None:
     views = views_of([[(("a",), "x")], [(("*",), "x")]])
     some = list(targets(views))
-    view = views.views[1]
-    broken = [views.views[0], replace(view, count=np.array([3]))]
+    view = views.releases[1]
+    broken = [views.releases[0], replace(view, count=np.array([3]))]
     with pytest.raises(CannotRunError, match="no history"):
         solve(some[:1], broken)
 

@@ -123,8 +123,8 @@ def test_little_is_kept_of_a_long_past(kind: str) -> None:
     table = rng.integers(0, len(shares), (people, 60))
     past = carried(BeliefTracker.none(), table, places_of(shares), model)
     assert isinstance(past, BeliefTracker)
-    assert past.shapes.doubts.max() <= 16
-    assert past.shapes.doubts.mean() < 8
+    assert past.shapes.complements.max() <= 16
+    assert past.shapes.complements.mean() < 8
     assert len(past.shapes.keys) <= people
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from reissue._arrays import Floats, Ints
 
-__all__ = ["Wide", "binomials"]
+__all__ = ["ScaledPolynomial", "binomials"]
 
 _NOTHING = -(2**40)
 """The exponent of zero: less than any other."""
@@ -26,7 +26,7 @@ _CHUNK = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Wide:
+class ScaledPolynomial:
     """A polynomial's coefficients."""
 
     light: Floats | None
@@ -38,12 +38,12 @@ class Wide:
     high: int = 0
 
     @classmethod
-    def plain(cls, coefficients: Floats, low: int, high: int) -> "Wide":
+    def plain(cls, coefficients: Floats, low: int, high: int) -> "ScaledPolynomial":
         """From floats with known bounds."""
         return cls(coefficients, None, low, high)
 
     @classmethod
-    def of(cls, mantissa: Floats, exponent: Ints | int = 0) -> "Wide":
+    def of(cls, mantissa: Floats, exponent: Ints | int = 0) -> "ScaledPolynomial":
         """From numbers times powers of two."""
         mantissa, shift = np.frexp(mantissa)
         exponent = np.where(mantissa == 0, _NOTHING, exponent + shift.astype(np.int64))
@@ -64,18 +64,18 @@ class Wide:
     def __len__(self) -> int:
         return len(self.parts[0] if self.light is None else self.light)
 
-    def at(self, place: int) -> "Wide":
+    def at(self, place: int) -> "ScaledPolynomial":
         """One coefficient alone."""
         if self.light is not None:
-            return Wide.plain(self.light[place : place + 1], self.low, self.high)
+            return ScaledPolynomial.plain(self.light[place : place + 1], self.low, self.high)
         mantissa, exponent = self.parts
-        return Wide.of(mantissa[place : place + 1], exponent[place : place + 1])
+        return ScaledPolynomial.of(mantissa[place : place + 1], exponent[place : place + 1])
 
-    def times(self, other: "Wide", top: int) -> "Wide":
+    def times(self, other: "ScaledPolynomial", top: int) -> "ScaledPolynomial":
         """The product of two polynomials, up to x^top."""
         low, high = self.low + other.low, self.high + other.high + min(len(self), len(other)).bit_length()
         if self.light is not None and other.light is not None and low >= -_FITS and high <= _FITS:
-            return Wide.plain(np.convolve(self.light, other.light)[: top + 1], low, high)
+            return ScaledPolynomial.plain(np.convolve(self.light, other.light)[: top + 1], low, high)
         slope = max(self.slope(), other.slope(), key=abs)
         length = min(top, len(self) + len(other) - 2) + 1
         sums, highest = np.zeros(length), np.full(length, _NOTHING)
@@ -85,47 +85,47 @@ class Wide:
                 at = slice(start + begin, min(start + begin + len(mine) + len(its) - 1, length))
                 if at.start < length:
                     _add(sums[at], highest[at], np.convolve(mine, its)[: at.stop - at.start], power + more)
-        return Wide.of(sums, highest + slope * np.arange(length))
+        return ScaledPolynomial.of(sums, highest + slope * np.arange(length))
 
-    def plus(self, other: "Wide") -> "Wide":
+    def plus(self, other: "ScaledPolynomial") -> "ScaledPolynomial":
         """The sum of two polynomials."""
         short, long = (self, other) if len(self) <= len(other) else (other, self)
         if short.light is not None and long.light is not None and max(short.high, long.high) < _FITS:
             sums = long.light.copy()
             sums[: len(short)] += short.light
-            return Wide.plain(sums, min(short.low, long.low), max(short.high, long.high) + 1)
+            return ScaledPolynomial.plain(sums, min(short.low, long.low), max(short.high, long.high) + 1)
         (a, power), (b, more) = short.parts, long.parts
         highest = more.copy()
         np.maximum(highest[: len(short)], power, out=highest[: len(short)])
         sums = _shifted(b, more - highest)
         sums[: len(short)] += _shifted(a, power - highest[: len(short)])
-        return Wide.of(sums, highest)
+        return ScaledPolynomial.of(sums, highest)
 
-    def weighted(self, weights: Floats) -> "Wide":
+    def weighted(self, weights: Floats) -> "ScaledPolynomial":
         """Every coefficient times a number between 0 and 1."""
         if self.light is not None:
             least = float(weights.min(where=weights > 0, initial=1.0))
             low = self.low + int(np.frexp(least)[1]) - 1
             if low >= -_FITS:
-                return Wide.plain(self.light * weights, low, self.high)
+                return ScaledPolynomial.plain(self.light * weights, low, self.high)
         mantissa, exponent = self.parts
-        return Wide.of(mantissa * weights, exponent)
+        return ScaledPolynomial.of(mantissa * weights, exponent)
 
-    def against(self, other: "Wide", top: int) -> "Wide":
+    def against(self, other: "ScaledPolynomial", top: int) -> "ScaledPolynomial":
         """The x^top coefficient of the product, alone."""
         first, after = max(0, top + 1 - len(other)), min(top + 1, len(self))
         if first >= after:
-            return Wide.plain(np.zeros(1), 0, 0)
+            return ScaledPolynomial.plain(np.zeros(1), 0, 0)
         mine, its = slice(first, after), slice(top - after + 1, top - first + 1)
         low, high = self.low + other.low, self.high + other.high + (after - first).bit_length()
         if self.light is not None and other.light is not None and low >= -_FITS and high <= _FITS:
-            return Wide.plain(np.array([self.light[mine] @ other.light[its][::-1]]), low, high)
+            return ScaledPolynomial.plain(np.array([self.light[mine] @ other.light[its][::-1]]), low, high)
         (a, power), (b, more) = self.parts, other.parts
         exponent = power[mine] + more[its][::-1]
         highest = int(exponent.max())
-        return Wide.of(_shifted(a[mine] * b[its][::-1], exponent - highest).sum(keepdims=True), highest)
+        return ScaledPolynomial.of(_shifted(a[mine] * b[its][::-1], exponent - highest).sum(keepdims=True), highest)
 
-    def over(self, other: "Wide") -> float:
+    def over(self, other: "ScaledPolynomial") -> float:
         """The first coefficient divided by another's."""
         if self.light is not None and other.light is not None and self.high - other.low < _FITS:
             return float(self.light[0] / other.light[0])
@@ -177,19 +177,19 @@ def _shifted(mantissa: Floats, exponent: Ints) -> Floats:
 
 
 @lru_cache(maxsize=2048)
-def binomials(n: int, top: int) -> Wide:
+def binomials(n: int, top: int) -> ScaledPolynomial:
     """C(n, 0), ..., C(n, top), or fewer where n is less: a running product of (n-j+1) / j."""
     top = min(n, top)
     j = np.arange(1, top + 1, dtype=np.float64)
     if n <= _FITS:
-        return Wide.plain(np.append(1.0, np.cumprod((n - j + 1) / j)), 0, n)
+        return ScaledPolynomial.plain(np.append(1.0, np.cumprod((n - j + 1) / j)), 0, n)
     ratios = np.append((n - j + 1) / j, np.ones(-top % _CHUNK)).reshape(-1, _CHUNK)
     mantissa, shift = np.frexp(np.cumprod(ratios, axis=1))
     start, power = np.ones(len(ratios)), np.zeros(len(ratios), np.int64)
     for row in range(1, len(ratios)):
         whole, carried = np.frexp(start[row - 1] * mantissa[row - 1, -1])
         start[row], power[row] = whole, power[row - 1] + shift[row - 1, -1] + carried
-    return Wide.of(
+    return ScaledPolynomial.of(
         np.append(1.0, mantissa * start[:, np.newaxis])[: top + 1],
         np.append(0, shift + power[:, np.newaxis])[: top + 1],
     )

@@ -74,7 +74,7 @@ class History:
         Also `limit` where nothing connects them: potentials can then be shifted to be equal there, and so are old ones.
         """
         weight = _between(self.edges)
-        direct, here, there = weight.get((END, release), 0), _beside(weight, release), _beside(weight, END)
+        direct, here, there = weight.get((END, release), 0), _neighbours(weight, release), _neighbours(weight, END)
         # Paths over one node each share no edge, so the cut is at least this; and it is at most what leaves either end.
         least = direct + sum(min(number, there.get(node, 0)) for node, number in here.items() if node != END)
         most = min(sum(here.values()), sum(there.values()), limit)
@@ -86,7 +86,7 @@ class History:
         An integer program over the nodes that something below the limit may tell apart, mostly none. Where the solver
         gives up, the answer is 1: there may be an attack.
         """
-        merged = _relabel(self.edges, _tied(self.edges, limit))
+        merged = _relabel(self.edges, _inseparable(self.edges, limit))
         new, end = merged.label(release), merged.label(END)
         connected = any(new in part and end in part for part in map(_nodes, _components(merged.edges)))
         if new == end or not connected:
@@ -159,7 +159,7 @@ def _nodes(edges: Edges) -> set[int]:
     return {node for ends in edges for node in ends}
 
 
-def _beside(weight: Edges, node: int) -> dict[int, int]:
+def _neighbours(weight: Edges, node: int) -> dict[int, int]:
     """The nodes beside a node, and the weight between."""
     return {a if b == node else b: number for (a, b), number in weight.items() if node in {a, b}}
 
@@ -195,7 +195,7 @@ def _uncrossed(edges: Edges, limit: int) -> list[set[int]]:
     return _heavy({ends: 1 for ends, number in edges.items() if number > (limit - 1) // 2}, 1)
 
 
-def _tied(edges: Edges, limit: int) -> list[set[int]]:
+def _inseparable(edges: Edges, limit: int) -> list[set[int]]:
     """The same, as far as `tied_nodes` can tell: all that edges of the whole graph together tie to each other."""
     names = sorted(_nodes(edges))
     if not names:

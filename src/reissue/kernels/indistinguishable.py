@@ -20,7 +20,7 @@ def tied_nodes(between: Ints, limit: int) -> Ints:
     classes = np.arange(len(between))
     while True:
         same = (between > (limit - 1) // 2) | (between + between.T >= limit)
-        merged = _connected(same) if same.any() else _woven(between + between.T, limit)
+        merged = _connected(same) if same.any() else _joined_by_many(between + between.T, limit)
         if int(merged.max(initial=0)) + 1 == len(between):
             return classes
         belongs = np.eye(int(merged.max()) + 1, dtype=np.int64)[merged]
@@ -40,7 +40,7 @@ def _connected(same: Bools) -> Ints:
         label = least
 
 
-def _woven(weight: Ints, least: int) -> Ints:
+def _joined_by_many(weight: Ints, least: int) -> Ints:
     """Node to its class: nodes that no cut below `least` tells apart; found by cutting at smaller ones."""
     merged, waiting, number = np.zeros(len(weight), np.int64), [np.arange(len(weight))], 0
     while waiting:

@@ -68,13 +68,13 @@ class SeriesCounts:
     """All releases in common codes."""
 
     quasi: tuple[PublishedValues, ...]
-    views: tuple[ReleaseCounts, ...]
+    releases: tuple[ReleaseCounts, ...]
     values: tuple[tuple[str | None, ...], ...]
     """Sensitive code to its published texts, one for each sensitive column."""
 
     def text(self, release: int, group: int) -> dict[str, str | None]:
         """The quasi-identifiers of a group as published; the release counts from 0."""
-        nodes = self.views[release].nodes[:, group].tolist()
+        nodes = self.releases[release].nodes[:, group].tolist()
         return {column.name: column.texts[node] for column, node in zip(self.quasi, nodes, strict=True)}
 
 

@@ -20,7 +20,7 @@ def refuse_other_recodings(views: SeriesCounts, numbers: Sequence[int]) -> None:
     for place, column in enumerate(views.quasi):
         if not column.exact:
             raise CannotRunError(f"column '{column.name}' was published as sets that are no node of its taxonomy.")
-        for number, view in zip(numbers, views.views, strict=True):
+        for number, view in zip(numbers, views.releases, strict=True):
             if _overlapping(column, np.unique(view.nodes[place])):
                 raise CannotRunError(
                     f"release {number} is no global recoding: published values of column '{column.name}' overlap."

@@ -62,7 +62,7 @@ class Series:
         return self.limits.get(attack) or (named.get(attack) if isinstance(named, Mapping) else None)
 
     @cached_property
-    def views(self) -> SeriesCounts | None:
+    def counts(self) -> SeriesCounts | None:
         """All releases in common codes; None if one of them publishes quasi-identifiers and values apart."""
         frames = [release.generalized for release in self.releases]
         if any(frame is None for frame in frames):

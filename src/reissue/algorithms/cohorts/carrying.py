@@ -81,7 +81,7 @@ def _with_returns(
     job: Job, memory: CohortState, slots: Slots, known: Bools, model: Model, before: Ints, changes: Changes
 ) -> Arrival:
     """Those who are back take their own slot, whatever it has become, if it can have become their value."""
-    people, lasting = _given(job.people), _given(job.stable_code)[job.table.sensitive]
+    people, lasting = _present(job.people), _present(job.stable_code)[job.table.sensitive]
     others = np.flatnonzero(~known)
     found = memory.departed.find(people[others])
     back, place = others[found >= 0], found[found >= 0]
@@ -103,7 +103,7 @@ def _with_returns(
     return Arrival(carried, new, back[apart], name[apart], refused, changes, model, int(known.sum()))
 
 
-def _given(array: Ints | None) -> Ints:
+def _present(array: Ints | None) -> Ints:
     assert array is not None  # noqa: S101 - `arrive` has looked
     return array
 

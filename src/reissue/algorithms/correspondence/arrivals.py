@@ -35,9 +35,9 @@ def arrived_after(
     order = np.argsort(kind.reshape(-1), kind="stable")
     times = np.split(order, np.flatnonzero(np.diff(kind.reshape(-1)[order])) + 1)
     found = []
-    for some, met in _met(covers, kinds, cells, values):
+    for some, counted in _cells_by_cut(covers, kinds, cells, values):
         cuts = [one.lo[cut] for one, cut in zip(covers, kinds[:, some], strict=True)]
-        found.append(_arrived(past, times[some], cuts, lows, met, values))
+        found.append(_arrived(past, times[some], cuts, lows, counted, values))
     time, boxes, its, count = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
     _refuse_lacking(time, count)
     order = stable_order(time, past.releases)
@@ -45,7 +45,7 @@ def arrived_after(
     return Arrived(list(boxes[:, order]), time[order], covers, its[order], count[order], past.releases, values)
 
 
-def _met(covers: Sequence[Covers], kinds: Ints, cells: Cells, values: int) -> Iterator[tuple[int, Cells]]:
+def _cells_by_cut(covers: Sequence[Covers], kinds: Ints, cells: Cells, values: int) -> Iterator[tuple[int, Cells]]:
     """Each kind of cuts (attributes x kinds) with the table's cells, counted together where cuts allow.
 
     What coarse cuts do not tell apart is counted together before each of them is gone through. Of the nodes over a

@@ -39,7 +39,7 @@ class Exposure:
 
 def exposures(views: SeriesCounts, limit: int) -> list[Exposure]:
     """For every two releases the worst group pair below the limit, if somebody must stand there."""
-    boxes = [_bounds(views, view) for view in views.views]
+    boxes = [_bounds(views, view) for view in views.releases]
     if sum(len(lo[0]) for lo, _ in boxes) ** 2 > _MOST:
         raise CannotRunError(
             "the releases are no global recodings, and have too many groups to compare them all.", too_large=True
@@ -101,7 +101,7 @@ def _worst(
     other_alone: Bools,
     limit: int,
 ) -> Exposure | None:
-    one, other = views.views[earlier], views.views[later]
+    one, other = views.releases[earlier], views.releases[later]
     pair, mine, its = common(one, other, *pairs)
     where = np.bincount(mine, minlength=len(one.count))
     if not where.all():

@@ -57,7 +57,7 @@ def of_pair(views: SeriesCounts, numbers: Sequence[int], worst: Exposure, limit:
 
 def _counts(views: SeriesCounts, place: int, group: int) -> dict[int, int]:
     """Value to its records in a group."""
-    view = views.views[place]
+    view = views.releases[place]
     mine = slice(int(view.starts[group]), int(view.starts[group + 1]))
     return dict(zip(view.value[mine].tolist(), view.count[mine].tolist(), strict=True))
 

@@ -33,15 +33,15 @@ def cracks(views: SeriesCounts, schema: Schema) -> pl.DataFrame:
 
 def _table(part: Targets, release: int, views: SeriesCounts, schema: Schema, number: Ints) -> pl.DataFrame:
     """One row for each target and value of its group in one release."""
-    view = views.views[release]
+    view = views.releases[release]
     first = part.starts[:-1]
-    groups = {at: views.views[at].group[entry[first]] for at, entry in enumerate(part.entries, start=part.arrived)}
+    groups = {at: views.releases[at].group[entry[first]] for at, entry in enumerate(part.entries, start=part.arrived)}
     chain, entry, left = _left(part, view, groups[release], part.entries[release - part.arrived])
     kept = number[chain] > 0
     chain, entry, left = chain[kept], entry[kept], left[kept]
     columns: dict[str, pl.Series] = {"target": pl.Series(number[chain])}
     for at, group in groups.items():
-        for column, nodes in zip(views.quasi, views.views[at].nodes, strict=True):
+        for column, nodes in zip(views.quasi, views.releases[at].nodes, strict=True):
             texts = pl.Series(column.texts, dtype=pl.String)
             columns[f"{at + 1}.{column.name}"] = texts.gather(nodes[group[chain]])
     for place, name in enumerate(schema.sensitive):

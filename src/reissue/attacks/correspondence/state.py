@@ -58,10 +58,10 @@ class Seen:
 
 def readable(series: Series) -> SeriesCounts:
     """All releases in common codes; CannotRunError where the attack is not about such releases."""
-    _refuse(series, len(series), apart=series.schema.updates == {} and series.views is None)
-    if series.views is None:  # pragma: no cover
+    _refuse(series, len(series), apart=series.schema.updates == {} and series.counts is None)
+    if series.counts is None:  # pragma: no cover
         raise CannotRunError(_APART)
-    return series.views
+    return series.counts
 
 
 def _refuse(series: Series, releases: int, *, apart: bool) -> None:
@@ -73,9 +73,9 @@ def _refuse(series: Series, releases: int, *, apart: bool) -> None:
 
 def see(series: Series, knowledge: Knowledge) -> Iterator[Seen]:
     """Each release; several are read together, so that what their texts mean does not change on the way."""
-    together = None if len(series) < 2 or series.schema.updates else series.views
+    together = None if len(series) < 2 or series.schema.updates else series.counts
     for place, number in enumerate(series.numbers):
-        counts = None if together is None else replace(together, views=together.views[place : place + 1])
+        counts = None if together is None else replace(together, releases=together.releases[place : place + 1])
         yield Seen(series.of([number]), counts)
         knowledge.progress((place + 1) / len(series))
 
@@ -142,7 +142,7 @@ def explain(state: Growth, found: Finding, series: Series, knowledge: Knowledge)
     around = _groups_around(history, worst)
     groups = {int(history.release[group]): int(group - first[group]) for group in around.tolist()}
     since = worst.arrived - 1 if worst.arrived else None
-    case = cases.tell(history.views, state.numbers, groups, history.chains.counts_of(chain), limit, since)
+    case = cases.tell(history.counts, state.numbers, groups, history.chains.counts_of(chain), limit, since)
     return replace(found, details={**found.details, "case": case})
 
 

@@ -24,18 +24,18 @@ __all__ = ["all_at_once"]
 
 def all_at_once(series: Series, views: SeriesCounts) -> Finding:
     """How many records are left for each possible target, with the case of the one that is worst off."""
-    limit = int(series.limits.get(NAME) or series.k or min(int(view.sizes.min()) for view in views.views))
+    limit = int(series.limits.get(NAME) or series.k or min(int(view.sizes.min()) for view in views.releases))
     try:
         refuse_other_recodings(views, series.numbers)
     except CannotRunError as obstacle:
         return _as_boxes(series, views, limit, str(obstacle))
-    certain = len(views.views) == 2 or varying(views) <= 1
+    certain = len(views.releases) == 2 or varying(views) <= 1
     more: dict[str, object] = {"exact": certain}
     some: Iterable[Targets] = targets(views)
     if series.exact and not certain:
         from reissue.attacks.correspondence.exact import solve
 
-        answer = solve(list(some), views.views)
+        answer = solve(list(some), views.releases)
         some = answer.targets
         more = {"exact": not answer.too_large, "components": {"solved": answer.solved, "bounded": answer.too_large}}
     tally, target = _tally(some, views, limit)
@@ -57,7 +57,7 @@ class _Target:
 
 
 def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Tally, _Target]:
-    releases = views.views
+    releases = views.releases
     left = [0] * len(releases)
     left_of_entry = np.zeros(len(releases[-1].count), np.int64)
     found: list[tuple[Worst, _Target]] = []
@@ -84,7 +84,9 @@ def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Ta
 
 def _chain_groups(views: SeriesCounts, target: _Target) -> tuple[ChainGroup, ...]:
     places = enumerate(target.groups, start=target.arrived)
-    return tuple(ChainGroup(int(views.views[place].sizes[group]), views.text(place, group)) for place, group in places)
+    return tuple(
+        ChainGroup(int(views.releases[place].sizes[group]), views.text(place, group)) for place, group in places
+    )
 
 
 def _groups(part: Targets, chain: int, releases: Sequence[ReleaseCounts]) -> tuple[int, ...]:
@@ -105,9 +107,11 @@ def _as_boxes(series: Series, views: SeriesCounts, limit: int, obstacle: str) ->
     if not found:
         raise CannotRunError(f"{obstacle} Compared as boxes, two at a time, the releases expose nobody for certain.")
     worst = min(found, key=lambda one: one.left)
-    size = min(int(views.views[at].sizes[g]) for at, g in zip((worst.earlier, worst.later), worst.groups, strict=True))
+    size = min(
+        int(views.releases[at].sizes[g]) for at, g in zip((worst.earlier, worst.later), worst.groups, strict=True)
+    )
     earlier, later = series.numbers[worst.earlier], series.numbers[worst.later]
-    people, population = max(one.people for one in found), views.views[-1].records
+    people, population = max(one.people for one in found), views.releases[-1].records
     return Finding(
         NAME,
         Status.EXPOSED,

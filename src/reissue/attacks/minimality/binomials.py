@@ -28,7 +28,7 @@ from math import comb
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.counting.polynomials import Wide, binomials
+from reissue.counting.polynomials import ScaledPolynomial, binomials
 
 __all__ = ["Block", "Exact", "Odds", "exact", "fast"]
 
@@ -111,8 +111,8 @@ class _Pair:
     """Placements among some people: those in which every class is fine, and the others."""
 
     people: int
-    fine: Wide
-    broken: Wide
+    fine: ScaledPolynomial
+    broken: ScaledPolynomial
 
     def join(self, other: "_Pair", top: int) -> "_Pair":
         """The placements among both."""
@@ -121,7 +121,7 @@ class _Pair:
         return _Pair(self.people + other.people, fine, broken)
 
 
-_NOBODY = _Pair(0, Wide.plain(np.ones(1), 0, 0), Wide.plain(np.zeros(1), 0, 0))
+_NOBODY = _Pair(0, ScaledPolynomial.plain(np.ones(1), 0, 0), ScaledPolynomial.plain(np.zeros(1), 0, 0))
 
 
 def fast(blocks: Sequence[Block], sensitive: int) -> Odds:
@@ -157,7 +157,7 @@ def _pair(block: Block, top: int) -> _Pair:
     return result
 
 
-def _hits(pair: _Pair, front: _Pair, back: _Pair, sensitive: int) -> Wide:
+def _hits(pair: _Pair, front: _Pair, back: _Pair, sensitive: int) -> ScaledPolynomial:
     """The share of sensitive values among a block's people, summed over all placements with a violation."""
     share = np.arange(sensitive + 1) / pair.people
     broken = pair.broken.weighted(share[: len(pair.broken)])

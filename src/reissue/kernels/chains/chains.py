@@ -204,7 +204,7 @@ def _whole(parts: Sequence[Chains]) -> Chains:
 
 def targets(views: SeriesCounts) -> Iterator[Targets]:
     """Every possible target of a series, by arrival time, with what is left of it."""
-    releases = views.views
+    releases = views.releases
     if len(releases) == 1:
         yield _judged(0, chains_of(views, releases), ())
         return

@@ -78,7 +78,7 @@ class ChainHistory:
         return int(self.release[-1]) + 1
 
     @property
-    def views(self) -> SeriesCounts:
+    def counts(self) -> SeriesCounts:
         """All releases in common codes."""
         return SeriesCounts(self.quasi, tuple(self.view(release) for release in range(self.releases)), self.values)
 
@@ -120,7 +120,7 @@ def add_release(
 
 def add_counts(history: ChainHistory | None, views: SeriesCounts) -> ChainHistory:
     """The history with one release more, the only one of `views`; all releases are read in the same codes already."""
-    (view,) = views.views
+    (view,) = views.releases
     return _first(views.quasi, views.values, view) if history is None else _with(history, view)
 
 

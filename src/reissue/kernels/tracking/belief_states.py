@@ -1,15 +1,16 @@
 """What a person's releases so far leave to say about it, whatever comes: no more than that needs to be kept.
 
 Of a person's past only two things matter to later releases. *Weights*: how likely each value of its last place is,
-given all its places so far. And for every value v that it may have had in some release the *doubt*: how likely it was
-not v, given the value w it has now, for each w. The posterior of v is 1 - sum of weight(w) x doubt(w). A release more
-turns doubts into weighted means of themselves, so a doubt that is nowhere below another one never will be: it can be
-forgotten, since only the largest posterior is asked for. What is left, the lowest doubts, are few, however long the
-person stays: about as many as its place has values, and a few more. (Beliefs of partially observed Markov processes
-are kept in this way.) Doubts are sums of what is not negative, so one is 0 just where v is certain.
+given all its places so far. And for every value v that it may have had in some release the *complement*: how likely it
+was not v, given the value w it has now, for each w. The posterior of v is 1 - sum of weight(w) x complement(w). A
+further release turns complements into weighted means of themselves, so one that is nowhere below another never will be:
+it can be forgotten, since only the largest posterior is asked for. What is left, the lowest complements, are few,
+however long the person stays: about as many as its place has values, and a few more. (Beliefs of partially observed
+Markov processes are kept in this way.) Complements are sums of what is not negative, so one is 0 just where v is
+certain.
 
-Weights and doubts together are a *shape*: the same for all people whose releases looked the same, but for the names
-of the values. Each is kept once.
+Weights and complements together are a *shape*: the same for all people whose releases looked the same, but for the
+names of the values. Each is kept once.
 """
 
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ __all__ = ["CERTAIN", "IMPOSSIBLE", "BeliefStates", "Step", "moved"]
 
 CERTAIN, IMPOSSIBLE = 1, 2
 _SLACK = 1e-12
-"""A doubt that is lower only by this part of itself is not lower."""
+"""A complement that is lower only by this part of itself is not lower."""
 _APART = 1 << 20
 _CELLS = 1 << 20
 """How many numbers a block's largest array holds."""
@@ -36,14 +37,14 @@ _CELLS = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class BeliefStates:
-    """Weights and doubts, shape after shape."""
+    """Weights and complements, shape after shape."""
 
     widths: Ints
     """Shape to how many values its place has."""
-    doubts: Ints
-    """Shape to how many doubts it has; none where its places contradict each other."""
+    complements: Ints
+    """Shape to how many complements it has; none where its places contradict each other."""
     weight: Floats
-    doubt: Floats
+    complement: Floats
     largest: Floats
     """The largest posterior of any value in any release."""
     certainty: np.ndarray
@@ -63,34 +64,37 @@ class BeliefStates:
         return np.asarray(np.cumsum(self.widths) - self.widths)
 
     @cached_property
-    def doubt_starts(self) -> Ints:
-        """Shape to its first doubt."""
-        sizes = self.widths * self.doubts
+    def complement_starts(self) -> Ints:
+        """Shape to its first complement."""
+        sizes = self.widths * self.complements
         return np.asarray(np.cumsum(sizes) - sizes)
 
     def some(self, rows: Ints) -> "BeliefStates":
         """Some of the shapes, in the given order."""
-        widths, doubts = self.widths[rows], self.doubts[rows]
-        weight, doubt = ranges(self.weight_starts[rows], widths), ranges(self.doubt_starts[rows], widths * doubts)
+        widths, complements = self.widths[rows], self.complements[rows]
+        weight, complement = (
+            ranges(self.weight_starts[rows], widths),
+            ranges(self.complement_starts[rows], widths * complements),
+        )
         parts = self.largest[rows], self.certainty[rows], self.keys[rows]
-        return BeliefStates(widths, doubts, self.weight[weight], self.doubt[doubt], *parts)
+        return BeliefStates(widths, complements, self.weight[weight], self.complement[complement], *parts)
 
     def spread(self, rows: Ints, width: int, number: int) -> tuple[Floats, Floats]:
-        """Weights (width x rows) and doubts (number x width x rows); padding has weight 0 and doubt 1."""
+        """Weights (width x rows) and complements (number x width x rows); padding has weight 0 and complement 1."""
         slot, widths = np.arange(width)[:, np.newaxis], self.widths[rows]
         weight = np.zeros((width, len(rows)))
         real = slot < widths
         weight[real] = self.weight[(self.weight_starts[rows] + slot)[real]]
         which = np.arange(number)[:, np.newaxis, np.newaxis]
-        doubt = np.ones((number, width, len(rows)))
-        there = real & (which < self.doubts[rows])
-        doubt[there] = self.doubt[(self.doubt_starts[rows] + which * widths + slot)[there]]
-        return weight, doubt
+        complement = np.ones((number, width, len(rows)))
+        there = real & (which < self.complements[rows])
+        complement[there] = self.complement[(self.complement_starts[rows] + which * widths + slot)[there]]
+        return weight, complement
 
 
 def joined(parts: list[BeliefStates]) -> BeliefStates:
     """All of them, one after the other."""
-    names = ("widths", "doubts", "weight", "doubt", "largest", "certainty", "keys")
+    names = ("widths", "complements", "weight", "complement", "largest", "certainty", "keys")
     return BeliefStates(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
@@ -127,16 +131,16 @@ def _blocks(
     """People of about one size at a time."""
     known = step.shape >= 0
     new = rounded(shown.widths[step.place])
-    old, doubts = np.zeros((2, len(new)), np.int64)
+    old, complements = np.zeros((2, len(new)), np.int64)
     old[known] = rounded(shown.widths[step.last[known]])
-    doubts[known] = rounded(np.maximum(shapes.doubts[step.shape[known]], 1))
-    size = int(max(new.max(initial=0), old.max(initial=0), doubts.max(initial=0))) + 1
-    kind = (new * size + old) * size + doubts
+    complements[known] = rounded(np.maximum(shapes.complements[step.shape[known]], 1))
+    size = int(max(new.max(initial=0), old.max(initial=0), complements.max(initial=0))) + 1
+    kind = (new * size + old) * size + complements
     order = np.argsort(kind, kind="stable")
     cuts = np.flatnonzero(np.diff(kind[order], prepend=-1))
     for begin, end in pairwise([*cuts.tolist(), len(order)]):
         one = order[begin]
-        wide, before, number = int(new[one]), int(old[one]), int(doubts[one])
+        wide, before, number = int(new[one]), int(old[one]), int(complements[one])
         rows_each = max(_CELLS // (wide * (wide + number + before)), 1)
         for at in range(begin, end, rows_each):
             rows = order[at : min(at + rows_each, end)]
@@ -146,10 +150,10 @@ def _blocks(
             if not before:
                 yield rows, _lowest(share / share.sum(axis=0), _units(wide, len(rows)), widths)
                 continue
-            weight, doubt = shapes.spread(step.shape[rows], before, number)
+            weight, complement = shapes.spread(step.shape[rows], before, number)
             was = shown.spread(step.last[rows], before)[0].T
             flow = weight[:, np.newaxis] * powers.between(was, values.T, step.gap[rows])
-            yield rows, _lowest(*_later(flow, doubt, share), widths)
+            yield rows, _lowest(*_later(flow, complement, share), widths)
 
 
 def _units(width: int, rows: int) -> Floats:
@@ -157,10 +161,10 @@ def _units(width: int, rows: int) -> Floats:
     return np.repeat((1.0 - np.eye(width))[:, :, np.newaxis], rows, axis=2)
 
 
-def _later(flow: Floats, doubt: Floats, share: Floats) -> tuple[Floats, Floats]:
-    """Weights and doubts one release later; `flow` is what goes from each value to each (old x new x rows)."""
+def _later(flow: Floats, complement: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Weights and complements one release later; `flow` is what goes from each value to each (old x new x rows)."""
     total = flow.sum(axis=0)
-    mean = np.einsum("kar,abr->kbr", doubt, flow)
+    mean = np.einsum("kar,abr->kbr", complement, flow)
     mean /= np.where(total > 0, total, 1)
     weight = total * share
     every = weight.sum(axis=0)
@@ -168,37 +172,37 @@ def _later(flow: Floats, doubt: Floats, share: Floats) -> tuple[Floats, Floats]:
     return weight, np.concatenate([_units(len(share), share.shape[1]), np.minimum(mean, 1)])
 
 
-def _lowest(weight: Floats, doubt: Floats, widths: Ints) -> BeliefStates:
-    """Shapes of the lowest doubts; values that are not possible count in none."""
-    doubt = np.where(weight > 0, doubt, 0.0)
-    kept = np.ones((len(doubt), weight.shape[1]), np.bool_)
-    for one, own in enumerate(doubt * (1 + _SLACK)):
+def _lowest(weight: Floats, complement: Floats, widths: Ints) -> BeliefStates:
+    """Shapes of the lowest complements; values that are not possible count in none."""
+    complement = np.where(weight > 0, complement, 0.0)
+    kept = np.ones((len(complement), weight.shape[1]), np.bool_)
+    for one, own in enumerate(complement * (1 + _SLACK)):
         lower = kept.copy()
         lower[one] = False
         for slot in range(len(weight)):
-            lower &= doubt[:, slot] <= own[slot]
+            lower &= complement[:, slot] <= own[slot]
         kept[one] = ~lower.any(axis=0)
     possible = weight.sum(axis=0) > 0
     kept &= possible
-    largest = np.where(kept, 1 - np.einsum("kar,ar->kr", doubt, weight), 0.0).max(axis=0)
-    certain = (kept & (doubt == 0).all(axis=1)).any(axis=0)
+    largest = np.where(kept, 1 - np.einsum("kar,ar->kr", complement, weight), 0.0).max(axis=0)
+    certain = (kept & (complement == 0).all(axis=1)).any(axis=0)
     certainty = (CERTAIN * certain + IMPOSSIBLE * ~possible).astype(np.uint8)
-    return _packed(weight, doubt, kept, widths, largest, certainty)
+    return _packed(weight, complement, kept, widths, largest, certainty)
 
 
 def _packed(
-    weight: Floats, doubt: Floats, kept: Bools, widths: Ints, largest: Floats, certainty: np.ndarray
+    weight: Floats, complement: Floats, kept: Bools, widths: Ints, largest: Floats, certainty: np.ndarray
 ) -> BeliefStates:
     """Without padding, person after person."""
     real = np.arange(len(weight)) < widths[:, np.newaxis]
     rows, which, slot = np.nonzero(kept.T[:, :, np.newaxis] & real[:, np.newaxis])
-    doubts = kept.sum(axis=0)
+    complements = kept.sum(axis=0)
     place = (np.cumsum(kept, axis=0) - 1)[which, rows]
-    flat = doubt[which, slot, rows]
+    flat = complement[which, slot, rows]
     person, at = np.nonzero(real)
     own = weight[at, person]
     keys = np.zeros(len(widths), np.uint64)
     for row, number, where in ((rows, flat, (place + 1) * _APART + slot), (person, own, at)):
         np.add.at(keys, row, mix(number.view(np.uint64) ^ mix(where.astype(np.uint64) + np.uint64(1))))
-    keys ^= mix((widths * _APART + doubts).astype(np.uint64))
-    return BeliefStates(widths, doubts, own, flat, largest, certainty, keys)
+    keys ^= mix((widths * _APART + complements).astype(np.uint64))
+    return BeliefStates(widths, complements, own, flat, largest, certainty, keys)

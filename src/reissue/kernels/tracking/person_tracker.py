@@ -30,7 +30,7 @@ KnownPast = Any
 """What a past says of some people who come to a release; only the same past can read it."""
 
 _WIDE = 16
-"""Places of more values than this have too many doubts: trails are kept instead."""
+"""Places of more values than this have too many complements: trails are kept instead."""
 
 
 def begun(schema: Schema, model: UpdateModel, widest: int) -> PersonTracker:
