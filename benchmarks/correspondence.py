@@ -1,4 +1,4 @@
-"""Correspondence attacks: the experiment of paper 003, section 6, on Adult, and what they take on a million rows.
+"""Correspondence attacks: the experiment of Fung et al. (2008) on Adult, and what they take on a million rows.
 
 D1 is Adult's test set, D2 the first 200, the first 2,000 or all records of its training set; Sen1 takes native-country
 as sensitive, Sen3 native-country, education and occupation together. Releases that are only k-anonymous violate

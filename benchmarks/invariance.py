@@ -1,4 +1,4 @@
-"""Insertions and deletions: the experiments of paper 000, section VII, on census data, and what releases cost.
+"""Insertions and deletions: the experiments of He, Barman and Naughton (2011) on census data, and what releases cost.
 
 The paper takes 600,000 census records with 50 occupations, begins with 200,000, and draws 20,000 new ones from the
 unused rest each time. Our census file stands in for that: age, sex, education and country of birth, and det_occ_code as

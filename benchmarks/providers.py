@@ -1,4 +1,4 @@
-"""The experiments of paper 001, section V, on Adult: runtime of the searches, runtime and query error of anonymization.
+"""The experiments of Rani (2014), section V, on Adult: runtime of the searches, runtime and query error of methods.
 
 45,222 records (train and test), occupation sensitive, ten providers with shares that fall exponentially. Tables go to
 benchmarks/out/providers.csv, figures like the paper's 6 to 10 and 12 beside it where Altair is installed.

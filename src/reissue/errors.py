@@ -1,4 +1,4 @@
-"""What can go wrong, as types.
+"""Errors: what can go wrong, each kind a type; a user's mistake and our bug are different ones.
 
     ReissueError
     ├── InputError              the user's input: nothing was written, exit code 2

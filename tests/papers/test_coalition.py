@@ -1,4 +1,4 @@
-"""Paper 001's example in the form of methods.md, section 4: ten patients of four hospitals."""
+"""The example of Rani (2014): ten patients of four hospitals."""
 
 import doctest
 from pathlib import Path

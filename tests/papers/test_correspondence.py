@@ -1,4 +1,4 @@
-"""Worked examples of "Anonymity for continuous data publishing" and of methods.md section 1."""
+"""Worked examples of "Anonymity for continuous data publishing", and one with three releases."""
 
 import polars as pl
 
@@ -63,7 +63,7 @@ def test_lemma_4_4() -> None:
 
 
 def test_three_releases() -> None:
-    """methods.md: a target c that arrived at time 2 keeps 2 records; the paper's compositions would leave 3."""
+    """A target c that arrived at time 2 keeps 2 records; the paper's compositions would leave 3."""
     releases = [[(("B",), "")], [(("*",), "")] * 4, [(("B",), "")] * 3 + [(("a",), ""), (("b",), "")]]
     views = views_of(releases)
     target = 1, (("*",), ("B",))

@@ -1,4 +1,4 @@
-"""Worked examples of the papers that defined the requirements, and of paper 004's tables XI to XV."""
+"""Worked examples of the papers that defined the requirements, and of tables XI to XV of Wong et al. (2009)."""
 
 from typing import Any
 

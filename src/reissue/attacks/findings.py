@@ -197,7 +197,7 @@ class Findings:
         return max((one.people for one in self.of(Status.EXPOSED) if not one.bounded), default=0)
 
     def as_dict(self) -> dict[str, Any]:
-        """The contract of DESIGN.md, `verdict` and `findings`; and what else is known."""
+        """As JSON has it: `verdict` and `findings`, and what else is known."""
         more = {
             "releases": [asdict(one) for one in self.releases],
             "timeline": {name: [asdict(point) for point in points] for name, points in self.timeline.items()},

@@ -1,4 +1,4 @@
-"""Numbers scattered over 64 bits."""
+"""Hashing of numbers: scattered over 64 bits, so that sums of them tell sets apart."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The history graph of a bucket, and the cuts and equivalence attacks in it (paper 000, section VI).
+"""The history graph of a bucket, and the cuts and equivalence attacks in it (He, Barman, Naughton 2011).
 
 A node for each release in which the bucket changed, an end node for "still there", and for every record an edge from
 the release where it arrived to the one where it was gone. An attack is an integer potential X on the nodes: the records

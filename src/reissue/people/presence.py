@@ -1,4 +1,4 @@
-"""Who was in which release: for each row the stretch of releases that it was in last, and earlier ones apart.
+"""Who was in which release: for each row the run of releases that it was in last, and earlier ones apart.
 
 Most people come once and stay until they leave, so two numbers tell all of them, whether they have left or not.
 """

@@ -1,4 +1,4 @@
-"""Privacy fitness: how far a group is above or below a requirement (paper 001, definition 3.1, which it leaves open).
+"""Privacy fitness: how far a group is above or below a requirement (Rani 2014, definition 3.1, which leaves it open).
 
 Every requirement has a measure, its method `fitness`, that is at least 1 where it is met:
 

@@ -1,4 +1,4 @@
-"""m-uniqueness (Xiao, Tao 2007; paper 000 section III): at least m rows, and no sensitive value twice.
+"""m-uniqueness (Xiao, Tao 2007; He, Barman, Naughton 2011): at least m rows, and no sensitive value twice.
 
 Not monotone: two groups that share a value have a union that does not meet it. Linear in the triples.
 """

@@ -1,13 +1,13 @@
 """BCF-anonymizer: the next release of a growing table, safe together with all earlier ones.
 
-Algorithm 1 of Fung, Wang, Fu and Pei, "Anonymity for continuous data publishing" (EDBT 2008), for any number of
-earlier releases (methods.md section 1) and any requirement on what is left. Top-down from the most general table: the
+Algorithm 1 of Fung, Wang, Fu and Pei, "Anonymity for continuous data publishing" (EDBT 2008), for any number of earlier
+releases (see `kernels.chains.chains`) and any requirement on what is left. Top-down from the most general table: the
 node with the greatest score, the sum of |group|^2 over the groups that hold it, is specialized if every possible target
 of every arrival time still has enough records left; otherwise it is dropped for good, since what is left of a person
 only shrinks when cuts become finer (theorem 5.1).
 
-Without earlier releases this is plain top-down specialization. With two or more of them `left` is the line of
-methods.md, which in rare cases leaves a record or two more than there are; `reissue attack --exact` tells.
+Without earlier releases this is plain top-down specialization. With two or more of them `left` is the line of that
+formula, which in rare cases leaves a record or two more than there are; `reissue attack --exact` tells.
 
 Cost: a specialization, tried or taken, touches the rows, chains and arrivals under its node, and nothing else.
 """

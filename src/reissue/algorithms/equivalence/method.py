@@ -1,4 +1,4 @@
-"""1/m association and e-equivalence together: series that stand equivalence attacks.
+"""1/m association and e-equivalence together: series that withstand equivalence attacks.
 
 He, Barman and Naughton, "Preventing equivalence attacks in updated, anonymized data", ICDE 2011, algorithms 2 and 3.
 

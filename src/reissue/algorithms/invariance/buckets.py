@@ -1,4 +1,4 @@
-"""Buckets: all records with one signature, and who of the new ones goes where (m-invariance, paper 000 section III).
+"""Buckets: all records with one signature, and who of the new ones goes where (m-invariance).
 
 Everything is decided on counts by signature and value. Survivors stand in the bucket of their signature. What a
 bucket lacks, so that each of its values has equally many records, is drawn from the new records; how many of each

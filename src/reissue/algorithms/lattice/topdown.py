@@ -7,7 +7,7 @@ classifier gains; here the table may serve any purpose, and a score is what the 
 
 - "balanced": the loss saved times the size of the smallest group made. It postpones splits that leave little room.
 - "loss": the loss saved alone.
-- "squares": the rows of the groups touched, squared: the score of paper 003 (Fung et al. 2008).
+- "squares": the rows of the groups touched, squared: the score of Fung et al. (2008).
 
 With rows to spare, groups that would fail may be left out: their rows then count as lost in all cells, and a node is
 specialized only if that saves more than it loses. What was left out stays out.

@@ -1,4 +1,4 @@
-"""Provider-aware partitioning for m-privacy (paper 001, algorithm 2), and provider-blind Mondrian as its baseline.
+"""Provider-aware partitioning for m-privacy (Rani 2014, algorithm 2), and provider-blind Mondrian as its baseline.
 
 Top-down, like Mondrian, with one dimension more: who gave the record. Providers are ordered by how many records they
 gave, most first, and cut at the median record. Both halves of a split must be m-private. A half with fewer providers is

@@ -1,4 +1,4 @@
-"""Colluding providers (paper 001): m-privacy of a release, the smallest coalition that breaks it, and whom it exposes.
+"""Colluding providers (Rani 2014): m-privacy of a release, the smallest coalition to break it, and whom it exposes.
 
 A release is m-private with respect to a requirement if, for every coalition of at most m providers, what remains of
 each group after the coalition takes out any of its own records still meets the requirement (definition 2.1). A

@@ -7,21 +7,20 @@ one such q holds takes all its records there. So people are counted only where t
 (if records only arrived), and never proves that there are none.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Ints
+from reissue._arrays import Bools, Ints
 from reissue.counting.histogram import common
 from reissue.errors import CannotRunError
+from reissue.kernels.overlaps import Bounds, overlapping
 from reissue.published.groups import ReleaseCounts, SeriesCounts
 
 __all__ = ["Exposure", "exposures"]
 
 _MOST = 200_000_000
 """How many pairs of boxes are compared before giving up."""
-_AT_A_TIME = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Exposure:
 def exposures(views: SeriesCounts, limit: int) -> list[Exposure]:
     """For every two releases the worst group pair below the limit, if somebody must stand there."""
     boxes = [_bounds(views, view) for view in views.releases]
-    if sum(len(lo[0]) for lo, _ in boxes) ** 2 > _MOST:
+    if sum(map(len, boxes)) ** 2 > _MOST:
         raise CannotRunError(
             "the releases are no global recodings, and have too many groups to compare them all.", too_large=True
         )
@@ -55,41 +54,26 @@ def exposures(views: SeriesCounts, limit: int) -> list[Exposure]:
     return found
 
 
-Bounds = tuple[list[Codes], list[Codes]]
-
-
 def _bounds(views: SeriesCounts, view: ReleaseCounts) -> Bounds:
     """First and last leaves of every group's box."""
-    lo = [column.lo[nodes] for column, nodes in zip(views.quasi, view.nodes, strict=True)]
-    hi = [column.hi[nodes] for column, nodes in zip(views.quasi, view.nodes, strict=True)]
-    return lo, hi
-
-
-def _overlaps(one: Bounds, other: Bounds) -> Iterator[tuple[int, Bools]]:
-    """Which boxes meet, some rows at a time, with the number of the first row."""
-    total, width = len(one[0][0]), len(other[0][0])
-    step = max(_AT_A_TIME // max(width, 1), 1)
-    for first in range(0, total, step):
-        rows = slice(first, first + step)
-        meet = np.ones((len(one[0][0][rows]), width), bool)
-        for lo, hi, its_lo, its_hi in zip(*one, *other, strict=True):
-            meet &= (lo[rows, None] <= its_hi) & (hi[rows, None] >= its_lo)
-        yield first, meet
+    pairs = list(zip(views.quasi, view.nodes, strict=True))
+    return Bounds(
+        np.stack([column.lo[nodes] for column, nodes in pairs]), np.stack([column.hi[nodes] for column, nodes in pairs])
+    )
 
 
 def _meeting(one: Bounds, other: Bounds) -> tuple[Ints, Ints]:
-    rows, columns = [], []
-    for first, meet in _overlaps(one, other):
-        row, column = np.nonzero(meet)
-        rows.append(first + row)
-        columns.append(column)
-    return np.concatenate(rows), np.concatenate(columns)
+    """The pairs of groups whose boxes overlap, sorted."""
+    none = np.empty(0, np.int64)
+    found = [(none, none), *overlapping(one, other)]
+    rows, columns = (np.concatenate([part[side] for part in found]) for side in (0, 1))
+    order = np.lexsort((columns, rows))
+    return rows[order], columns[order]
 
 
 def _alone(box: Bounds) -> Bools:
     """Which groups overlap no other group of their release."""
-    met = np.concatenate([meet.sum(axis=1) for _, meet in _overlaps(box, box)])
-    return np.asarray(met == 1)
+    return np.asarray(np.bincount(_meeting(box, box)[0], minlength=len(box)) == 1)
 
 
 def _worst(

@@ -1,11 +1,11 @@
 """What is left of targets, exactly: an integer program for each connected component.
 
-The line of methods.md bounds each value of each target by itself; with three or more releases and several attributes it
-can leave a record too many, because all records must find partners at once. Here a variable counts the records that
-arrived at j and follow one chain with one value; for each group of each release and each value the variables add up to
-the published count; what is left of a target is the largest that its variables can be. Variables fall apart into
-connected components (always of one value), solved one by one. A solution gives a lower bound on all variables of its
-component, so most need no program of their own. Every solution is checked again in integers.
+The formula of `kernels.chains` bounds each value of each target by itself; with three or more releases and several
+attributes it can leave a record too many, because all records must find partners at once. Here a variable counts the
+records that arrived at j and follow one chain with one value; for each group of each release and each value the
+variables add up to the published count; what is left of a target is the largest that its variables can be. Variables
+fall apart into connected components (always of one value), solved one by one. A solution gives a lower bound on all
+variables of its component, so most need no program of their own. Every solution is checked again in integers.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The exact minimum equivalence attack on buckets (paper 000, definition 10), by integer programming.
+"""The exact minimum equivalence attack on buckets (He et al. 2011, definition 10), by integer programming.
 
 Where every release has one group of each distribution of values, an attack is a weight w(t) for each release of a
 bucket: every person counts y = sum of w over the releases it is in, all y are integers, and the records in a release

@@ -1,4 +1,4 @@
-"""The attack itself: what the reader sees, how values change, what follows, and the finding."""
+"""The joint attack itself: what the reader sees, how values change, what follows, and the finding."""
 
 from collections.abc import Sequence
 

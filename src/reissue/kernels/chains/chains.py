@@ -1,4 +1,4 @@
-"""What several releases leave of a group: methods.md section 1 in flat arrays.
+"""What several releases of a growing table leave of a group, by chains of groups in flat arrays.
 
 A target that arrived at release j stands in one group of each release from j on: a *chain* of groups that have a leaf
 in common. What is left of it is

@@ -1,4 +1,4 @@
-"""Searching the coalitions of a group (paper 001, section III): direct, top-down, bottom-up, binary, adaptive.
+"""Searching the coalitions of a group (Rani 2014, section III): direct, top-down, bottom-up, binary, adaptive.
 
 All coalitions of `size` providers have to be harmless; size is at most one less than the group has. Harmful is monotone
 in the coalition (see `group`), which gives both prunings: what lies inside a harmless coalition is harmless,

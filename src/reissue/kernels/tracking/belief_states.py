@@ -1,4 +1,4 @@
-"""What a person's releases so far leave to say about it, whatever comes: no more than that needs to be kept.
+"""Belief states: all that a person's releases so far say about later ones, so that nothing else need be kept.
 
 Of a person's past only two things matter to later releases. *Weights*: how likely each value of its last place is,
 given all its places so far. And for every value v that it may have had in some release the *complement*: how likely it

@@ -1,4 +1,4 @@
-"""Everybody's past as shapes (see belief_states): a release costs by who is in it, however long they were there."""
+"""Everybody's past as belief states: a release costs by who is in it, however long they were there."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property

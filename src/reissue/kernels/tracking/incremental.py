@@ -1,4 +1,4 @@
-"""What attacks that carry on share: people and values that keep their numbers, and distributions kept once."""
+"""For attacks that go on from release to release: people and values keep their numbers, distributions are kept once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Everybody's past as trails: the places of everybody, for update models that change with the values there are."""
+"""Everybody's past as trajectories: all places of all people, for models that change with the values there are."""
 
 from dataclasses import dataclass
 
