@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats, Ints
+from reissue.counting.keys import pack
 from reissue.errors import DataError, InputError, SchemaError, nearest_column
-from reissue.published import PublishedRelease
+from reissue.published import Form, PublishedRelease
 from reissue.verify.groups import number_column
 from reissue.verify.risk.attackers import Attacker, journalist, marketer, of_records, prosecutor
 from reissue.verify.risk.individual import Households, households_of, individual_risk
@@ -117,7 +118,7 @@ class GroupRisk:
 def measure_risk(release: PublishedRelease, by: str | None, sizes: Ints, inputs: RiskInputs) -> tuple[Risk, GroupRisk]:
     """The risk of a release whose groups have these sizes; `by` numbers them, if not the release itself."""
     threshold = inputs.threshold or _THRESHOLD
-    group = _group(release, by) if inputs.by_record else None
+    group = _group(release, by, as_read=inputs.population is not None) if inputs.by_record else None
     sizes = sizes if group is None else np.bincount(group)
     register, people = _register(release, inputs, by)
     estimated = None if people is not None else _estimated(release, group, sizes, inputs)
@@ -150,11 +151,13 @@ def _attackers(sizes: Ints, people: Ints | None, estimated: Floats | None, thres
 # --- what is given ---------------------------------------------------------------------------------------------------
 
 
-def _group(release: PublishedRelease, by: str | None) -> Ints:
-    """Record to its group."""
-    if by is None:
+def _group(release: PublishedRelease, by: str | None, *, as_read: bool) -> Ints:
+    """Record to its group: as the reader of published tables numbers them, where a register is matched with them."""
+    if by is None and (as_read or release.form != Form.GENERALIZED):
         return release.group
-    return np.unique(number_column(release.main[by])[0].to_numpy(), return_inverse=True)[1].reshape(-1)
+    columns = [number_column(release.main[name]) for name in (release.schema.quasi if by is None else [by])]
+    keys, _ = pack([codes.to_numpy() for codes, _ in columns], [size for _, size in columns])
+    return np.unique(keys, return_inverse=True)[1].reshape(-1)
 
 
 def _register(release: PublishedRelease, inputs: RiskInputs, by: str | None) -> tuple[Register | None, Ints | None]:
@@ -169,7 +172,10 @@ def _estimated(release: PublishedRelease, group: Ints | None, sizes: Ints, input
     """Group to its estimated risk, from weights or the sampling fraction."""
     if inputs.weights is not None and group is not None:
         return individual_risk(sizes, np.bincount(group, _weights(release, inputs.weights)).astype(np.float64))
-    return None if inputs.sampling is None else individual_risk(sizes, sizes / inputs.sampling)
+    if inputs.sampling is None:
+        return None
+    size, place = np.unique(sizes, return_inverse=True)
+    return individual_risk(size, size / inputs.sampling)[place.reshape(-1)]
 
 
 def _uniqueness(release: PublishedRelease, sizes: Ints, inputs: RiskInputs) -> Uniqueness | None:
