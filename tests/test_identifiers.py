@@ -125,10 +125,10 @@ def begun(folder: Path, form: str = "permuted") -> Ledger:
 def test_a_ledger_knows_people_in_another_form_and_asks_about_strangers(tmp_path: Path) -> None:
     with begun(tmp_path) as ledger:
         publish(people(range(30)), ledger)
-        assert ledger.releases[-1].content["identifiers"] == "whole numbers"
+        assert ledger.releases[-1].record.identifiers == "whole numbers"
         release = publish(people([float(n) for n in range(29)]), ledger)
         assert release.draft.notes["new"] == 0
-        assert ledger.releases[-1].content["identifiers"] == "numbers"
+        assert ledger.releases[-1].record.identifiers == "numbers"
         strangers = people([f"id-{n}" for n in range(30)])
         with pytest.raises(DataError, match=r"\(they were numbers and are text\)") as raised:
             publish(strangers, ledger)

@@ -78,12 +78,12 @@ def test_every_method_publishes_and_replays(method: str, place: Path, tmp_path: 
     with Ledger.create(tmp_path / "y.ledger", schema(policy), key=key, head=tmp_path / "y.head") as other:
         for number, month in enumerate(months[:3], start=1):
             publish(month, other)
-            assert other.release(number).content["csv"] == made_csv(place, number)
+            assert other.release(number).record.csv == made_csv(place, number)
 
 
 def made_csv(place: Path, number: int) -> Any:
     with Ledger.open(place) as ledger:
-        return ledger.release(number).content["csv"]
+        return ledger.release(number).record.csv
 
 
 def test_without_the_key_nobody_gets_the_same_release(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_releases_that_never_meet_go_out_with_a_warning(place: Path) -> None:
         for month in MONTHS[:2]:
             made = publish_next(month, ledger)
             assert "nobody ever holds two releases" in made.warnings[0]
-            assert ledger.release(made.number).content["warnings"] == list(made.warnings)
+            assert ledger.release(made.number).record.warnings == made.warnings
         assert publish_next(MONTHS[1], ledger).warnings == made.warnings
         ledger.amend(schema({**policy, "alone": False, "limit": 0.5}))
         with pytest.raises(RefusedError, match="joint: "):
@@ -369,7 +369,7 @@ def test_recipients_who_do_not_collude_are_not_added_up(place: Path) -> None:
     with Ledger.create(place, schema({**POOL, "limits": {}, "collude": []})) as ledger:
         publish(MONTHS[0], ledger, recipients=["ministry"])
         publish(MONTHS[1], ledger, recipients=["institute"])
-        assert ledger.release(2).content["findings"]["findings"][0]["releases"] == [2]
+        assert ledger.release(2).record.findings["findings"][0]["releases"] == [2]
         with pytest.raises(RefusedError):
             publish(MONTHS[2], ledger, recipients=["ministry"])
 
@@ -380,7 +380,7 @@ def test_a_recipients_first_release_has_nothing_to_be_compared_with(place: Path)
     with Ledger.create(place, plan) as ledger:
         publish(MONTHS[0], ledger, recipients=["ministry"])
         publish(MONTHS[1], ledger, recipients=["institute"])
-        found = {one["attack"]: one for one in ledger.release(2).content["findings"]["findings"]}
+        found = {one["attack"]: one for one in ledger.release(2).record.findings["findings"]}
         assert found["joint"]["releases"] == [2]
         assert (found["correspondence"]["status"], found["correspondence"]["releases"]) == ("not_run", [2])
 
@@ -404,7 +404,7 @@ def test_looking_back_is_bounded_where_the_policy_says_so(place: Path) -> None:
     with Ledger.create(place, schema({**INVARIANCE, "look_back": 1})) as ledger:
         for month in MONTHS[:3]:
             made = publish_next(month, ledger)
-        assert ledger.release(3).content["findings"]["findings"][0]["releases"] == [2, 3]
+        assert ledger.release(3).record.findings["findings"][0]["releases"] == [2, 3]
         assert "release 1 may be unseen" in made.warnings[0]
 
 
@@ -430,10 +430,10 @@ def test_what_is_carried_on_is_what_all_releases_tell(policy: Any, place: Path) 
 
 def assert_whole(ledger: Ledger) -> None:
     """The last release's findings are those of the whole attack on all releases."""
-    last = ledger.releases[-1].content
-    assert any(what.startswith("state.") for what in last["files"])
+    last = ledger.releases[-1].record
+    assert any(what.startswith("state.") for what in last.files)
     published = [ledger.published(one, ledger.schema) for one in ledger.releases]
-    for own in (one for one in last["findings"]["findings"] if one["attack"] != "joint"):
+    for own in (one for one in last.findings["findings"] if one["attack"] != "joint"):
         found = Finding(**{**own, "releases": tuple(own["releases"])})
         limits = dict(ledger.policy.limits)
         assert_same(found, attack(published, ledger.schema, only=own["attack"], limits=limits)[own["attack"]])

@@ -87,7 +87,7 @@ def test_people_whom_the_joint_attack_exposes_are_left_out(tmp_path: Path) -> No
         made = publish_next(people, ledger)
         assert any(one.startswith("1 person was left out") for one in made.warnings)
         assert made.release.tables["release"].height == 24
-        assert ledger.release(2).content["suppressed"] == 1
+        assert ledger.release(2).record.suppressed == 1
         assert publish_next(people, ledger).again
     assert np.isclose(made.findings["joint"].worst or 0, 1 / 3)
 

@@ -35,7 +35,7 @@ Outcome = dict[str, Any]
 
 def hash_of(ledger: Ledger, number: int) -> str:
     """All tables of a release in one hash."""
-    return hashlib.sha256(json.dumps(ledger.release(number).content["csv"], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(ledger.release(number).record.csv, sort_keys=True).encode()).hexdigest()
 
 
 def child(work: Callable[[], object]) -> int:

@@ -29,7 +29,7 @@ def test_a_series_is_recorded_and_recalled(begin: Begin, place: str, tmp_path: P
     with Ledger.open(place) as again:
         for one, release in zip(again.releases, made, strict=True):
             assert again.tables(one)["release"].equals(release.frame)
-            assert one.content["findings"]["verdict"] in {"incomplete", "withstood"}
+            assert one.record.findings["verdict"] in {"incomplete", "withstood"}
         assert again.schema.policy == schema(INVARIANCE).policy
         paths = again.export(2, tmp_path / "two.csv")
         assert Path(paths[0]).read_bytes() == release_csv(made[1].frame)

@@ -88,7 +88,7 @@ def test_what_is_proposed_for_values_that_change_lasts(months: int, tmp_path: Pa
     with Ledger.create(tmp_path / "x.ledger", Schema.loads(text, tmp_path)) as ledger:
         for month in synth.Population(seed=4, people=1_000).months(months):
             publish(month, ledger)
-        assert [one.content["findings"]["verdict"] for one in ledger.releases] == ["withstood"] * months
+        assert [one.record.findings["verdict"] for one in ledger.releases] == ["withstood"] * months
 
 
 def test_values_that_change_need_no_update_model(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_values_that_change_need_no_update_model(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "x.ledger", plan) as ledger:
         for month in months:
             publish(month, ledger)
-        assert [one.content["findings"]["verdict"] for one in ledger.releases] == ["withstood"] * 3
+        assert [one.record.findings["verdict"] for one in ledger.releases] == ["withstood"] * 3
 
 
 def test_a_refusal_says_that_rows_may_be_left_out_and_then_they_are(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a ledger keeps of who is in which group is the release's own roster, without who has which value."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from reissue.errors import DataError
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.pack import pack_roster, unpack_roster
+from reissue.ledger.recorded import ReleaseRecord
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.candidate import Candidate
 from reissue.publishing.publish import publish
@@ -67,22 +69,19 @@ def test_without_identifiers_there_is_none() -> None:
 def test_a_ledger_that_calls_it_by_its_old_name_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = Candidate.record
 
-    def earlier(self: Candidate, *arguments: Any) -> dict[str, Any]:
-        content = now(self, *arguments)
-        return {
-            **content,
-            "files": {what.replace("roster", "standing"): name for what, name in content["files"].items()},
-        }
+    def earlier(self: Candidate, *arguments: Any) -> ReleaseRecord:
+        record = now(self, *arguments)
+        return replace(record, files={what.replace("roster", "standing"): name for what, name in record.files.items()})
 
     with monkeypatch.context() as patch:
         patch.setattr(Candidate, "record", earlier)
         publish(MONTHS[0], tmp_path / "old.ledger", schema(POOL))
     with Ledger.open(tmp_path / "old.ledger") as ledger:
         first = ledger.release(1)
-        assert "standing" in first.content["files"]
+        assert "standing" in first.record.files
         assert ledger.published(first, ledger.schema).roster is not None
         publish(MONTHS[1], ledger)
-        assert "roster" in ledger.release(2).content["files"]
+        assert "roster" in ledger.release(2).record.files
         changed = MONTHS[2].with_columns(pl.format("{}-other", "patient").alias("patient"))
         with pytest.raises(DataError, match="among the"):
             publish(changed, ledger)

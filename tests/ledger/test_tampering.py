@@ -189,7 +189,7 @@ ANYTHING: tuple[Any, ...] = (None, 3, "x", [], [None], {}, {"x": None}, {"x": ".
 def test_fields_that_hold_something_else_are_named(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "x.ledger", schema(POOL)) as ledger:
         publish(MONTHS[0], ledger)
-        whole = dict(ledger.release(1).content)
+        whole = dict(ledger.release(1).entry.content)
     assert misshapen("release", whole) == ""
     for field in ("files", "tables", "recipients", "findings", "csv", "rows", "date", "promises", "adopted"):
         for value in ANYTHING:

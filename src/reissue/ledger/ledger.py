@@ -216,9 +216,8 @@ class Ledger:
     def _roster(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> Roster | None:
         if "roster" not in release.files or schema.identifier is None:
             return None
-        promised = release.content["promises"].get("e")
-        roster = unpack_roster(self.store.read(release.files["roster"]), parse(release.content["requirement"]), people)
-        return replace(roster, e=None if promised is None else int(promised))
+        packed, record = self.store.read(release.files["roster"]), release.record
+        return replace(unpack_roster(packed, parse(record.requirement), people), e=record.promises.get("e"))
 
     def memory(self, releases: Sequence[Recorded], schema: Schema, method: str) -> Memory:
         """What a method remembers after some releases; for a first one only the key of its own.
@@ -280,7 +279,7 @@ class Ledger:
         if path.lower().endswith(".parquet"):
             return stored
         text = csv_bytes(unpack_frame(stored))
-        if hashlib.sha256(text).hexdigest() != release.content["csv"][table]:
+        if hashlib.sha256(text).hexdigest() != release.record.csv[table]:
             raise DataError(
                 f"Release {release.number} was written as CSV by other versions of the libraries, and the bytes differ "
                 "now. Export it as .parquet: these bytes are kept as they are."

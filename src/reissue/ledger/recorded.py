@@ -1,15 +1,72 @@
 """The releases among a ledger's entries, which of them went out, and which of their private files are still needed."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from reissue.ledger.chain import LedgerEntry
 
-__all__ = ["Recorded", "needed_files", "releases_of", "replaced_files", "sent_of"]
+__all__ = ["Recorded", "ReleaseRecord", "needed_files", "releases_of", "replaced_files", "sent_of"]
 
 _EARLIER_NAMES = {"standing": "roster"}
 """What older ledgers call some of their files; entries are chained, so they keep their names for good."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ReleaseRecord:
+    """What the entry of a release says."""
+
+    adopted: bool
+    """Whether it was published before there was a ledger."""
+    method: str
+    requirement: str
+    promises: Mapping[str, int]
+    """What the method promises beyond it: `e`."""
+    rows: int
+    groups: int | None
+    suppressed: int | None
+    counterfeits: int | None
+    tables: tuple[str, ...]
+    """The names of the published tables, the first one first."""
+    files: Mapping[str, str]
+    """What was kept, to its name in the store."""
+    csv: Mapping[str, str]
+    """Table to the SHA-256 of its CSV."""
+    recipients: tuple[str, ...]
+    """Who got it; nobody in particular means that it is public."""
+    date: str | None
+    """The day that its snapshot is of, if one was said."""
+    time: str
+    findings: Mapping[str, Any]
+    """What attacks found, as the public JSON that was written then."""
+    kinds: Mapping[str, str]
+    """Column to what it holds; none of an adopted release."""
+    request: str
+    """Tells the table and the request from any other, to those who have the key."""
+    reissue: str = ""
+    """The version that wrote it."""
+    carried: str | None = None
+    """Tells by which schema, policy and version the attacks' states were made."""
+    identifiers: str | None = None
+    """The form that the table gave identifiers."""
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> "ReleaseRecord":
+        """From the JSON of an entry, which has been looked at."""
+        known: dict[str, Any] = {one.name: said[one.name] for one in fields(cls) if one.name in said}
+        lists = {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+        return cls(**{**known, **lists})
+
+    def as_json(self) -> dict[str, Any]:
+        """For an entry; `of` reads it."""
+        own = {"carried", "identifiers", "warnings"} if self.adopted else set()
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+    @property
+    def verdict(self) -> str | None:
+        """What attacks said together; None if there were none."""
+        return None if self.findings["verdict"] is None else str(self.findings["verdict"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +76,7 @@ class Recorded:
     number: int
     """1, 2, ... in the order published."""
     entry: LedgerEntry = field(repr=False)
-    content: Mapping[str, Any] = field(repr=False)
+    record: ReleaseRecord = field(repr=False)
     withdrawn: str | None = None
     """Why it never left the house, if it was withdrawn."""
     without: tuple[int, ...] = ()
@@ -28,22 +85,22 @@ class Recorded:
     @property
     def files(self) -> Mapping[str, str]:
         """What was kept, by what it is: "table.release", "roster", "memory", "past", "state.updates"."""
-        return {_EARLIER_NAMES.get(what, what): name for what, name in self.content["files"].items()}
+        return {_EARLIER_NAMES.get(what, what): name for what, name in self.record.files.items()}
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the published tables, the first one first."""
-        return tuple(self.content["tables"])
+        return self.record.tables
 
     @property
     def recipients(self) -> tuple[str, ...]:
         """Who got it; nobody in particular means that it is public."""
-        return tuple(self.content["recipients"])
+        return self.record.recipients
 
     @property
     def date(self) -> str | None:
         """The day that its snapshot is of, if one was said."""
-        return None if self.content["date"] is None else str(self.content["date"])
+        return self.record.date
 
 
 def releases_of(entries: Sequence[LedgerEntry]) -> tuple[Recorded, ...]:
@@ -51,9 +108,13 @@ def releases_of(entries: Sequence[LedgerEntry]) -> tuple[Recorded, ...]:
     found = [entry for entry in entries if entry.kind == "release"]
     gone = {one.content["release"]: str(one.content["why"]) for one in entries if one.kind == "withdrawal"}
     return tuple(
-        Recorded(number, entry, entry.content, gone.get(number), tuple(sorted(one for one in gone if one < number)))
+        Recorded(number, entry, ReleaseRecord.of(entry.content), gone.get(number), _until(gone, number))
         for number, entry in enumerate(found, start=1)
     )
+
+
+def _until(gone: Iterable[int], number: int) -> tuple[int, ...]:
+    return tuple(sorted(one for one in gone if one < number))
 
 
 def sent_of(releases: Sequence[Recorded]) -> tuple[Recorded, ...]:

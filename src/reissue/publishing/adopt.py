@@ -5,7 +5,7 @@ lets attacks follow people too: identifiers become pseudonyms at once, and the c
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from reissue.errors import InputError
 from reissue.files.places import FORMATS
 from reissue.ledger.ledger import Ledger, csv_bytes
 from reissue.ledger.pack import ENDINGS, pack_frame, pack_places
-from reissue.ledger.recorded import releases_of, sent_of
+from reissue.ledger.recorded import ReleaseRecord, releases_of, sent_of
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -43,31 +43,31 @@ def adopt(
     _ = ledger.key
     with ledger.writing() as writer:
         before = releases_of(writer.entries)
-        if any(not one.content["adopted"] for one in sent_of(before)):
+        if any(not one.record.adopted for one in sent_of(before)):
             raise InputError(
                 "Releases can be adopted only before the ledger's own first one: those were made without knowing them."
             )
         if schema is not None and not before:
             ledger.amend_by(writer, schema)
-        contents = [_taken(data, ledger, writer, sorted(set(recipients)), delimiter) for data in releases]
+        records = [_taken(data, ledger, writer, sorted(set(recipients)), delimiter) for data in releases]
         if schema is not None and before:
-            if [_mark(one.content) for one in before] == list(map(_mark, contents)):
+            if [_mark(one.record) for one in before] == list(map(_mark, records)):
                 return len(before)
             raise InputError(
                 f"There is a ledger at '{ledger.name}' already, with other releases. To adopt more, leave --schema out."
             )
-        for content in contents:
-            writer.append("release", content)
+        for record in records:
+            writer.append("release", record.as_json())
         return len(releases_of(writer.entries))
 
 
-def _mark(content: Mapping[str, Any]) -> list[Any]:
+def _mark(record: ReleaseRecord) -> tuple[Any, ...]:
     """What tells whether two adopted releases are the same one."""
-    return [content["csv"], list(content["tables"]), list(content["recipients"])]
+    return record.csv, record.tables, record.recipients
 
 
-def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], delimiter: str) -> dict[str, Any]:
-    """The content of a release's entry, its files kept."""
+def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], delimiter: str) -> ReleaseRecord:
+    """What a release's entry says, its files kept."""
     from reissue.published import read_published
 
     schema = ledger.schema_of(writer.entries)
@@ -82,7 +82,7 @@ def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], d
     private = [name for name in (schema.identifier, schema.provider) if name is not None]
     tables = {name: frame.drop(private, strict=False) for name, frame in tables.items()}
     files |= {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in tables.items()}
-    return _content(tables, files, ledger, recipients)
+    return _record(tables, files, ledger, recipients)
 
 
 def _check(tables: dict[str, pl.DataFrame], schema: Schema) -> None:
@@ -112,29 +112,29 @@ def _originals(data: Any, tables: dict[str, pl.DataFrame], writer: "Writer") -> 
     return {f"original.{next(iter(tables))}": writer.keep(Path(data).read_bytes(), ending)}
 
 
-def _content(
+def _record(
     tables: dict[str, pl.DataFrame], files: dict[str, str], ledger: Ledger, recipients: list[str]
-) -> dict[str, Any]:
+) -> ReleaseRecord:
     from reissue._version import __version__
 
     first = next(iter(tables.values()))
-    return {
-        "adopted": True,
-        "counterfeits": None,
-        "csv": {name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in tables.items()},
-        "date": None,
-        "files": files,
-        "findings": {"verdict": None, "findings": []},
-        "groups": None,
-        "kinds": {},
-        "method": "unknown",
-        "promises": {},
-        "recipients": recipients,
-        "reissue": __version__,
-        "request": "",
-        "requirement": str(ledger.policy.require),
-        "rows": first.height,
-        "suppressed": None,
-        "tables": list(tables),
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
+    return ReleaseRecord(
+        adopted=True,
+        counterfeits=None,
+        csv={name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in tables.items()},
+        date=None,
+        files=files,
+        findings={"verdict": None, "findings": []},
+        groups=None,
+        kinds={},
+        method="unknown",
+        promises={},
+        recipients=tuple(recipients),
+        reissue=__version__,
+        request="",
+        requirement=str(ledger.policy.require),
+        rows=first.height,
+        suppressed=None,
+        tables=tuple(tables),
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+    )

@@ -21,6 +21,7 @@ from reissue.release.states import pack_state
 if TYPE_CHECKING:
     from reissue.ledger import Ledger, Recorded
     from reissue.ledger.chain import LedgerEntry
+    from reissue.ledger.recorded import ReleaseRecord
     from reissue.ledger.store import Writer
     from reissue.publishing.gate import GateResult
 
@@ -73,11 +74,11 @@ class Candidate(Attempt):
         content = hashlib.sha256(csv_bytes(table.frame)).hexdigest()
         mark = ledger.key.derive("request", canonical({"asked": asked, "table": content}).encode()).hex()
         sent = sent_of(releases)
-        again = sent[-1] if sent and sent[-1].content["request"] == mark else None
+        again = sent[-1] if sent and sent[-1].record.request == mark else None
         earlier = sent if again is None else sent[:-1]
         number = len(releases) + 1 if again is None else again.number
         withdrawn = tuple(one.number for one in releases if one.withdrawn is not None and one.number < number)
-        before = canonical({"csv": [one.content["csv"] for one in earlier[-1:]], "number": len(earlier)})
+        before = canonical({"csv": [one.record.csv for one in earlier[-1:]], "number": len(earlier)})
         return cls(
             ledger=ledger,
             schema=schema,
@@ -104,9 +105,9 @@ class Candidate(Attempt):
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
         kinds = _kinds(self.table)
-        own = [one for one in self.earlier if one.content["kinds"]]
+        own = [one for one in self.earlier if one.record.kinds]
         if own:
-            before = own[-1].content["kinds"]
+            before = own[-1].record.kinds
             changed = sorted(name for name in kinds if before.get(name, kinds[name]) != kinds[name])
             if changed:
                 said = ", ".join(f"'{name}' ({before[name]}, now {kinds[name]})" for name in changed)
@@ -130,7 +131,7 @@ class Candidate(Attempt):
         last, ids = self.earlier[-1] if self.earlier else None, self.table.ids
         if last is None or ids is None or "roster" not in last.files:
             return
-        form, now = last.content.get("identifiers"), self.identifiers
+        form, now = last.record.identifiers, self.identifiers
         changed = "" if form in {None, now} else f" (they were {form} and are {now})"
         people = unpack_people(self.ledger.store.read(last.files["roster"]))
         refuse_strangers(people.to_numpy(), ids.to_numpy(), changed)
@@ -171,11 +172,12 @@ class Candidate(Attempt):
         asked = self.request.recipients
         return run_gate(self.ledger, self.earlier, release, self.policy, asked, self.number, progress)
 
-    def record(self, release: Release, together: "GateResult", writer: "Writer") -> dict[str, Any]:
-        """The content of the release's entry, its files kept."""
+    def record(self, release: Release, together: "GateResult", writer: "Writer") -> "ReleaseRecord":
+        """What the release's entry says, its files kept."""
         from reissue._version import __version__
         from reissue.ledger.ledger import csv_bytes
         from reissue.ledger.pack import ENDINGS, pack_frame, pack_roster
+        from reissue.ledger.recorded import ReleaseRecord
         from reissue.publishing.gate import state_mark
 
         files = {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in release.tables.items()}
@@ -187,29 +189,29 @@ class Candidate(Attempt):
             files["past"] = writer.keep(pack_state(release.draft.state), ENDINGS["state"])
         for name, carried in together.states.items():
             files[f"state.{name}"] = writer.keep(pack_state(carried), ENDINGS["state"])
-        return {
-            "adopted": False,
-            "carried": state_mark(release.schema.dumps(), self.withdrawn),
-            "counterfeits": release.counterfeits,
-            "csv": {name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()},
-            "date": self.request.dated,
-            "files": files,
-            "findings": _json(together.findings.as_dict()),
-            "groups": release.groups,
-            "identifiers": self.identifiers,
-            "kinds": _kinds(self.table),
-            "method": release.method,
-            "promises": {} if release.draft.e is None else {"e": release.draft.e},
-            "recipients": list(self.request.recipients),
-            "reissue": __version__,
-            "request": self.mark,
-            "requirement": str(release.requirement),
-            "rows": self.rows,
-            "suppressed": release.suppressed + self.repairs.left_out,
-            "tables": list(release.tables),
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            "warnings": list(self.warnings(release)),
-        }
+        return ReleaseRecord(
+            adopted=False,
+            carried=state_mark(release.schema.dumps(), self.withdrawn),
+            counterfeits=release.counterfeits,
+            csv={name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()},
+            date=self.request.dated,
+            files=files,
+            findings=_json(together.findings.as_dict()),
+            groups=release.groups,
+            identifiers=self.identifiers,
+            kinds=_kinds(self.table),
+            method=release.method,
+            promises={} if release.draft.e is None else {"e": release.draft.e},
+            recipients=self.request.recipients,
+            reissue=__version__,
+            request=self.mark,
+            requirement=str(release.requirement),
+            rows=self.rows,
+            suppressed=release.suppressed + self.repairs.left_out,
+            tables=tuple(release.tables),
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+            warnings=self.warnings(release),
+        )
 
     def same(self, release: Release) -> Findings:
         """The release that was published from this table before, made again."""
@@ -217,16 +219,14 @@ class Candidate(Attempt):
 
         again = self.again
         if again is None or any(
-            hashlib.sha256(csv_bytes(frame)).hexdigest() != again.content["csv"].get(name)
+            hashlib.sha256(csv_bytes(frame)).hexdigest() != again.record.csv.get(name)
             for name, frame in release.tables.items()
         ):
             raise InputError(
                 f"This table was published already, as release {self.number}, and this version of Reissue would make "
                 f"another release of it. `reissue ledger export {self.number}` gives the published one."
             )
-        found = [
-            Finding(**{**one, "releases": tuple(one["releases"])}) for one in again.content["findings"]["findings"]
-        ]
+        found = [Finding(**{**one, "releases": tuple(one["releases"])}) for one in again.record.findings["findings"]]
         return Findings(tuple(found))
 
 

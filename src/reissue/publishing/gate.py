@@ -119,7 +119,7 @@ def state_mark(schema_text: str, withdrawn: Sequence[int] = ()) -> str:
 def kept_state(ledger: Ledger, last: Recorded, what: str, schema: Schema, kind: type) -> Any:
     """The state that a release left, if it was made by the same schema and policy and is still there."""
     file = last.files.get(what)
-    if file is None or last.content.get("carried") != state_mark(schema.dumps(), last.without):
+    if file is None or last.record.carried != state_mark(schema.dumps(), last.without):
         return None
     try:
         return unpack_state(kind, ledger.store.read(file))
@@ -211,7 +211,7 @@ class _Candidate:
 
     def _explained(self, name: str, fold: Fold[Any, Any], state: object, found: Finding, newest: Series) -> Finding:
         """With the case, where somebody is exposed; earlier releases are read for it if they are not too large."""
-        rows = self.release.table.rows + sum(int(one.content["rows"]) for one in self.earlier)
+        rows = self.release.table.rows + sum(one.record.rows for one in self.earlier)
         if found.status != Status.EXPOSED or (fold.looks_back and rows > _ROWS_FOR_A_CASE):
             return found
         return fold.explain(state, found, self._all(name, self.earlier) if fold.looks_back else newest, Knowledge())

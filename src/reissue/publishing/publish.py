@@ -116,7 +116,7 @@ def publish_next(
         candidate.check()
         candidate, release, together = made(candidate, progress)
         if candidate.again is not None:
-            known = tuple(candidate.again.content.get("warnings", ()))
+            known = candidate.again.record.warnings
             same = Publication(
                 release, candidate.number, candidate.same(release), recorded=True, again=True, warnings=known
             )
@@ -133,7 +133,7 @@ def publish_next(
         before_record(published)
         if writer is not None:
             writer.remove_all_but(needed_files(entries))
-            writer.append("release", candidate.record(release, together, writer))
+            writer.append("release", candidate.record(release, together, writer).as_json())
     return replace(published, warnings=(*published.warnings, ledger.unwritten)) if ledger.unwritten else published
 
 

@@ -35,7 +35,7 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
     if as_json:
         kept = ("time", "date", "rows", "method", "requirement", "recipients", "adopted")
         rows = [
-            {"release": one.number, **{name: one.content[name] for name in kept}, "withdrawn": one.withdrawn}
+            {"release": one.number, **{name: getattr(one.record, name) for name in kept}, "withdrawn": one.withdrawn}
             for one in releases
         ]
         _render.show_json({"releases": rows, "head": head})
@@ -43,12 +43,12 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
     said = [
         [
             str(one.number),
-            one.content["time"],
+            one.record.time,
             one.date or "-",
-            f"{one.content['rows']:,}",
-            "adopted" if one.content["adopted"] else one.content["method"],
+            f"{one.record.rows:,}",
+            "adopted" if one.record.adopted else one.record.method,
             ", ".join(one.recipients) or "everyone",
-            "withdrawn" if one.withdrawn is not None else str(one.content["findings"]["verdict"] or "-"),
+            "withdrawn" if one.withdrawn is not None else one.record.verdict or "-",
         ]
         for one in releases
     ]
@@ -64,22 +64,22 @@ def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = Fa
     with Ledger.open(ledger) as book:
         one = book.release(number)
     if as_json:
-        hidden = {"files", "request", "promises", "csv", "seal"}
-        shown = {name: value for name, value in one.content.items() if name not in hidden}
+        hidden = {"files", "request", "promises", "csv"}
+        shown = {name: value for name, value in one.record.as_json().items() if name not in hidden}
         _render.show_json({"release": number, "hash": one.entry.hash, **shown, "withdrawn": one.withdrawn})
         return
-    content = one.content
-    how = "adopted" if content["adopted"] else f"made by '{content['method']}' to meet {content['requirement']}"
+    record = one.record
+    how = "adopted" if record.adopted else f"made by '{record.method}' to meet {record.requirement}"
     _render.say(
-        f"Release {number}, recorded {content['time']}: {_render.plural(content['rows'], 'row')}, {how}.",
+        f"Release {number}, recorded {record.time}: {_render.plural(record.rows, 'row')}, {how}.",
         f"Recipients: {', '.join(one.recipients) or 'everyone'}.",
     )
     if one.withdrawn is not None:
         _render.say(f"It was withdrawn, for it never left the house: {one.withdrawn}")
-    found = [[f["attack"], f["status"].replace("_", " "), f["sentence"]] for f in content["findings"]["findings"]]
+    found = [[f["attack"], f["status"].replace("_", " "), f["sentence"]] for f in record.findings["findings"]]
     if found:
         _render.show_table(["attack", "outcome", "in words"], found)
-    _render.warn(*content.get("warnings", ()))
+    _render.warn(*record.warnings)
 
 
 @books.command()
