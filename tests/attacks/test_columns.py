@@ -33,7 +33,7 @@ def test_the_joint_attack_takes_them_and_the_others_say_what_is_lacking() -> Non
     assert [one.groups for one in found.releases] == [2, 2]
     assert "people are known here" in str(found["composition"].reason)
     for one in found:
-        if one.attack not in {"joint", "composition"}:
+        if one.attack not in {"joint", "composition", "trajectory"}:
             assert one.status == Status.NOT_RUN
             assert one.why == Why.DOES_NOT_APPLY
             assert "release 1 lacks zip; release 2 lacks age" in str(one.reason)

@@ -86,6 +86,7 @@ BUILT_IN = {
     "joint": "reissue.attacks.joint.attack",
     "mechanism": "reissue.attacks.mechanism.attack",
     "minimality": "reissue.attacks.minimality.attack",
+    "trajectory": "reissue.attacks.trajectory.attack",
     "updates": "reissue.attacks.updates.attack",
 }
 """Built-in attacks and their modules, which are imported when they are asked for."""

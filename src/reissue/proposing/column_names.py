@@ -13,7 +13,10 @@ def _words(text: str) -> frozenset[str]:
 
 DIRECT = _words("ssn email mail phone telephone mobile fax passport iban mrn nhs uuid guid url surname forename")
 """These point to a person, whatever else the name says."""
-PERSON = _words("id identifier patient person name customer client user username member record pid uid no nr number")
+PERSON = _words(
+    "id identifier patient person name customer client user username member record pid uid no nr number "
+    "pseudonym participant respondent subject"
+)
 """These do if the name says nothing else."""
 NOTES = _words(
     "remark remarks note notes comment comments commentary memo text freetext narrative description details "

@@ -229,7 +229,7 @@ def _set_aside(column: PublishedColumn, taken: set[Role]) -> _Choice | None:
         return _Choice(column, Role.DROP, "it numbers the rows")
     if column.words & DIRECT or (column.words and column.words <= PERSON):
         if column.unique and Role.IDENTIFIER not in taken:
-            return _Choice(column, Role.IDENTIFIER, "these files name people, so they are private copies")
+            return _Choice(column, Role.IDENTIFIER, "rows of one person can be followed by it, a pseudonym or a name")
         return _Choice(column, Role.DROP, "it names people, and not one for each row")
     named = any(column.words & words for words in (SENSITIVE, *QUASI.values()))
     return None if named or column.general or column.apart else _not_about_people(column, taken)

@@ -1,0 +1,158 @@
+"""The trajectory attack: releases that let the same person be followed, by a pseudonym or by what never changes.
+
+Every release may be k-anonymous and the series not: what somebody looked like in each release, and when the person was
+there at all, is a pattern that few share. An adversary who knows a person's quasi-identifiers and attendance finds the
+class of people with that pattern. This is about who somebody is, not about sensitive values: whoever is found is found
+with all that the files hold.
+
+Without a pseudonym nothing links the rows of different releases but columns that never change in a life (sex, date of
+birth). Who shares them with few others in some release can be followed just as well.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import polars as pl
+
+from reissue._arrays import Ints
+from reissue.attacks.findings import Finding, Status
+from reissue.attacks.registry import attack
+from reissue.attacks.trajectory.case import describe
+from reissue.attacks.trajectory.classes import Sight, Trajectories, follow
+from reissue.attacks.trajectory.lasting import crowds_of, lasting_columns
+from reissue.counting.texts import joined_texts
+from reissue.errors import CannotRunError, DataError, SchemaError
+from reissue.people.knowledge import Knowledge
+from reissue.published import PublishedRelease
+from reissue.published.series import Series
+from reissue.words import plural
+
+__all__ = ["LIMIT", "trajectory"]
+
+NAME = "trajectory"
+LIMIT = 5
+"""How many people must share a pattern where nobody says otherwise: the usual smallest cell of a published table."""
+MEASURE = "class: how many people share what all releases show of a person, the person included"
+
+
+@attack(
+    NAME,
+    "Follows people by a pseudonym, or by what never changes: how many share the pattern of a person in all releases.",
+    any_columns=True,
+    files_alone=True,
+    needs="files that kept a pseudonym (`--identifier COLUMN`), or columns that never change, such as a date of birth",
+    story=(
+        "Someone knows what a person looked like (age, home) each time a release was made, and when the person was in "
+        "it at all. Rows of the same person can be followed from release to release, so these are looked at together: "
+        "few people, often one, have such a pattern, and all rows of that person are found."
+    ),
+    prevention=(
+        "Give people a new pseudonym in every release, or none.",
+        (
+            "Where rows must stay linked, publish quasi-identifiers once and coarser (as of the first release), or "
+            "publish waves of people who come and go together."
+        ),
+    ),
+)
+def trajectory(series: Series, knowledge: Knowledge) -> Finding:
+    """How many people share what all releases show of a person."""
+    del knowledge
+    limit = _limit(series)
+    shown = [release.of_its_columns() for release in series.releases]
+    name = series.schema.identifier
+    if name is None or not all(name in one.main.columns for one in shown):
+        return _without_pseudonym(series, shown, limit)
+    sights = [_sight(one, name, number) for one, number in zip(shown, series.numbers, strict=True)]
+    found = follow(sights, limit)
+    end = found.growth[-1]
+    return Finding(
+        NAME,
+        Status.EXPOSED if end.below else Status.WITHSTOOD,
+        _sentence(found, limit, len(series)),
+        series.numbers,
+        people=end.below,
+        population=end.people,
+        measure=MEASURE,
+        worst=end.smallest,
+        limit=limit,
+        at_least=True,
+        details={
+            "linked_by": "pseudonym",
+            "unique": end.unique,
+            "below": end.below,
+            "expected": end.classes,
+            "growth": [
+                {"release": number, **asdict(one)} for number, one in zip(series.numbers, found.growth, strict=True)
+            ],
+            "case": describe(found, shown, series.numbers, limit),
+        },
+    )
+
+
+def _limit(series: Series) -> int:
+    limit = series.limit(NAME) or series.k or LIMIT
+    if isinstance(limit, bool) or limit != int(limit) or limit < 1:
+        raise SchemaError("The limit of the trajectory attack is a number of people, 1 or more.")
+    return int(limit)
+
+
+def _sight(release: PublishedRelease, name: str, number: int) -> Sight:
+    """Who is in a release; rows without a mark are counterfeits or people whom nobody can follow."""
+    marks = release.main[name].cast(pl.String)
+    there = marks.is_not_null()
+    marks = marks.filter(there)
+    twice = len(marks) - marks.n_unique()
+    if twice:
+        raise DataError(
+            f"In release {number} the column '{name}' is no pseudonym: it repeats itself in {plural(twice, 'row')}. "
+            "Give each person one row in a release, or name another column with --identifier."
+        )
+    if not len(marks):
+        raise CannotRunError(f"in release {number} no row has a pseudonym.")
+    return Sight(marks, _looks(release)[release.looks.of_row[there.to_numpy()]])
+
+
+def _looks(release: PublishedRelease) -> Ints:
+    """Look to its number by texts alone: the number of a group is nothing that is known about a person."""
+    texts = joined_texts(release.looks.texts, release.schema.quasi)
+    return (texts.rank("dense").cast(pl.Int64) - 1).to_numpy()
+
+
+def _sentence(found: Trajectories, limit: int, releases: int) -> str:
+    first, end = found.growth[0], found.growth[-1]
+    many = "one release" if releases == 1 else f"{releases} releases"
+    since = f" (after the first release {first.unique:,} and {first.below:,})" if releases > 1 else ""
+    return (
+        f"By the pseudonym that {many} kept, {end.unique:,} of {end.people:,} people are the only ones with their "
+        f"pattern of quasi-identifiers and attendance, and {end.below:,} are among fewer than {limit}{since}; who "
+        f"guesses within each pattern finds {end.classes:,} people."
+    )
+
+
+def _without_pseudonym(series: Series, shown: Sequence[PublishedRelease], limit: int) -> Finding:
+    """Who can be followed by columns that never change."""
+    columns = lasting_columns([one.schema.quasi for one in shown])
+    if not columns:
+        raise CannotRunError(
+            "nothing links rows of different releases: no pseudonym (`--identifier`), no date of birth or the like, "
+            "which never changes."
+        )
+    texts, rows = [one.looks.texts for one in shown], [one.looks.rows for one in shown]
+    crowds = crowds_of(texts, rows, columns, limit)
+    people, everyone = sum(crowd.below for crowd in crowds), sum(crowd.people for crowd in crowds)
+    unique = sum(crowd.smallest == 1 for crowd in crowds)
+    named = ", ".join(f"'{column}'" for column in columns)
+    return Finding(
+        NAME,
+        Status.EXPOSED if people else Status.WITHSTOOD,
+        f"By {named}, taken to stay the same for life, {people:,} people or more are among fewer than {limit} in some "
+        f"release, {unique:,} of them alone: wherever such a combination occurs, rows can be followed.",
+        series.numbers,
+        people=people,
+        population=everyone,
+        measure=MEASURE,
+        worst=min(crowd.smallest for crowd in crowds),
+        limit=limit,
+        at_least=True,
+        details={"linked_by": "columns", "columns": list(columns), "unique": unique, "below": people},
+    )

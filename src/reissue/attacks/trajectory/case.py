@@ -1,0 +1,49 @@
+"""A pattern that few share, as published."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reissue.attacks.cases import Case, case, in_words, plural, shown
+from reissue.attacks.trajectory.classes import Trajectories
+from reissue.published import PublishedRelease
+
+__all__ = ["describe"]
+
+_STEPS = 4
+"""Releases that are gone through one by one."""
+
+
+def describe(found: Trajectories, releases: Sequence[PublishedRelease], numbers: Sequence[int], limit: int) -> Case:
+    """The smallest class: of equal ones that of someone who is in most releases."""
+    sizes = found.sizes[found.of_person]
+    there = (found.looks >= 0).sum(axis=1)
+    person = int(np.lexsort((-there, sizes))[0])
+    steps = ["The adversary knows what somebody looked like each time, and when the person was in the releases."]
+    same = np.ones(len(sizes), np.bool_)
+    left = []
+    for place, (number, release) in enumerate(zip(numbers, releases, strict=True)):
+        look = int(found.looks[person, place])
+        same &= found.looks[:, place] == look
+        left.append(int(same.sum()))
+        if place < _STEPS:
+            seen = "the person is not in it" if look < 0 else f"the person has {_shown(release, look)}"
+            steps.append(f"Release {number}: {seen}. So far {plural(left[-1], 'person', 'people')} share the pattern.")
+    if len(releases) > _STEPS:
+        steps.append(f"After all {len(releases)} releases {plural(left[-1], 'person', 'people')} share it.")
+    labels = [f"{number}" for number in numbers]
+    series = {"people with this pattern so far": left}
+    sentence = "How many people share the pattern of the person who is worst off, after each release."
+    picture = {
+        "kind": "bars",
+        "labels": labels,
+        "series": series,
+        "limit": limit,
+        "unit": "people",
+        "across": "release",
+    }
+    return case(steps, {**picture, "sentence": sentence})
+
+
+def _shown(release: PublishedRelease, look: int) -> str:
+    return in_words(shown(release.looks.texts.row(look, named=True)))

@@ -1,0 +1,87 @@
+"""Classes of people whom a series does not tell apart: the same published quasi-identifiers in the same releases.
+
+A class is what all releases up to one show of somebody: the combination of quasi-identifiers in each, or that there
+is none. One release more splits classes and never joins them, so a number for each person is enough. O(people x
+releases), a sort for each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Ints
+
+__all__ = ["Growth", "Sight", "Trajectories", "follow"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """One release: who is in it, by a mark that lasts, and how each looks."""
+
+    marks: pl.Series
+    """Row to the person's mark as text; no mark twice."""
+    look: Ints
+    """Row to its combination of published quasi-identifiers."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How far people can be told apart after some release."""
+
+    people: int
+    """Everyone who was in a release so far."""
+    classes: int
+    """Also how many people somebody finds who guesses within each class."""
+    unique: int
+    """People who are a class by themselves."""
+    below: int
+    """People in classes below the limit."""
+    smallest: int
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """Everyone's class after all releases, and how it grew."""
+
+    of_person: Ints
+    """Person to class; people are numbered as they first occur."""
+    sizes: Ints
+    """Class to its people."""
+    growth: tuple[Growth, ...]
+    looks: Ints
+    """People x releases: the look in each, -1 where absent."""
+
+
+def follow(sights: Sequence[Sight], limit: int) -> Trajectories:
+    """Follow marks through releases."""
+    numbers = _numbered([one.marks for one in sights])
+    total = 1 + max((int(person.max(initial=-1)) for person in numbers), default=-1)
+    looks = np.full((total, len(sights)), -1, np.int64)
+    cls, known, growth = np.zeros(total, np.int64), np.zeros(total, np.bool_), []
+    for place, (person, sight) in enumerate(zip(numbers, sights, strict=True)):
+        looks[person, place] = sight.look
+        known[person] = True
+        width = int(sight.look.max(initial=-1)) + 2
+        cls = np.unique(cls * width + looks[:, place] + 1, return_inverse=True)[1].reshape(-1)
+        growth.append(_growth(np.bincount(cls[known]), limit))
+    sizes = np.bincount(cls, minlength=1)
+    return Trajectories(cls, sizes, tuple(growth), looks)
+
+
+def _numbered(marks: Sequence[pl.Series]) -> list[Ints]:
+    """Marks as numbers 0, 1, ... in the order in which they first occur."""
+    every = pl.concat([one.alias("mark") for one in marks])
+    known = every.unique(maintain_order=True).to_frame().with_row_index("person")
+    codes = every.to_frame().join(known, on="mark", how="left", maintain_order="left")["person"]
+    ends = np.cumsum([len(one) for one in marks])[:-1]
+    return np.split(codes.to_numpy().astype(np.int64), ends)
+
+
+def _growth(sizes: Ints, limit: int) -> Growth:
+    sizes = sizes[sizes > 0]
+    below = sizes[sizes < limit]
+    return Growth(
+        int(sizes.sum()), len(sizes), int((sizes == 1).sum()), int(below.sum()), int(sizes.min(initial=sizes.sum()))
+    )
