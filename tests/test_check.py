@@ -81,7 +81,7 @@ def test_json_has_no_infinity() -> None:
     again = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert again["met"] is True
     assert again["measures"][0] == {"name": "k", "value": 1, "sentence": found.measures[0].sentence}
-    assert again["verdicts"] == [{"requirement": "k=1", "met": True, "groups": 0, "rows": 0}]
+    assert again["verdicts"] == [{"requirement": "k=1", "met": True, "groups": 0, "rows": 0, "unit": "rows"}]
 
 
 def test_every_kind_of_frame_and_file(tmp_path: Path) -> None:

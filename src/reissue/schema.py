@@ -39,7 +39,8 @@ _LARGEST = 2**24
 _DEEPEST = 100
 """Levels of tables and lists, one within another."""
 _NESTED = f"The schema nests tables or lists more than {_DEEPEST} levels deep."
-_SECTIONS = ("columns", "taxonomy", "updates", "policy")
+_SECTIONS = ("columns", "person", "taxonomy", "updates", "policy")
+_SEVERAL = "several_rows"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Schema:
     policy: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path()
     """Where relative paths in `updates` and `policy` start."""
+    several_rows: bool = False
+    """Whether a person may have several rows (visits, claims, tests): then people are counted, and not rows."""
 
     def __post_init__(self) -> None:
         roles = {name: _role(name, role) for name, role in self.columns.items()}
@@ -61,6 +64,10 @@ class Schema:
         for single in _SINGLE:
             if len(self.of(single)) > 1:
                 raise SchemaError(f"At most one column may be the {single}; got {', '.join(self.of(single))}.")
+        if self.several_rows and self.identifier is None:
+            raise SchemaError(
+                "Where people have several rows, a column must say whose each row is: give one the role identifier."
+            )
         for name in self.hierarchies:
             if roles.get(name) not in {Role.QUASI, Role.SENSITIVE}:
                 raise SchemaError(
@@ -78,6 +85,7 @@ class Schema:
         provider: str | None = None,
         keep: Sequence[str] = (),
         taxonomies: Mapping[str, Hierarchy] | None = None,
+        several_rows: bool = False,
     ) -> "Schema":
         """A schema from lists of column names, for those who write no TOML."""
         if any(isinstance(names, str) for names in (quasi, sensitive, keep)):
@@ -88,7 +96,7 @@ class Schema:
         roles |= {provider: Role.PROVIDER} if provider else {}
         if len(roles) < len(quasi) + len(sensitive) + len(keep) + bool(identifier) + bool(provider):
             raise SchemaError("A column can have one role only.")
-        return cls(roles, dict(taxonomies or {}))
+        return cls(roles, dict(taxonomies or {}), several_rows=several_rows)
 
     def of(self, role: Role) -> tuple[str, ...]:
         """The columns with this role, in order."""
@@ -124,6 +132,14 @@ class Schema:
         """All columns that must be in the data."""
         return tuple(name for name, role in self.columns.items() if role != Role.DROP)
 
+    def refuse_several_rows(self, what: str) -> None:
+        """Stop where people have several rows, and something needs one row each."""
+        if self.several_rows:
+            raise SchemaError(
+                f"{what} needs one row per person, and the schema says that people have several ([person] "
+                f"{_SEVERAL} = true). Bring the table to one row per person, or release it by `reissue anonymize`."
+            )
+
     def hierarchy(self, column: str) -> Hierarchy:
         """How a column generalizes; automatic where the schema says nothing."""
         return self.hierarchies.get(column, Hierarchy())
@@ -132,7 +148,8 @@ class Schema:
         """The same schema with some roles changed."""
         columns = {**self.columns, **{name: _role(name, role) for name, role in roles.items()}}
         kept = {n: h for n, h in self.hierarchies.items() if columns.get(n) in {Role.QUASI, Role.SENSITIVE}}
-        return replace(self, columns=columns, hierarchies=kept)
+        several = self.several_rows and Role.IDENTIFIER in columns.values()
+        return replace(self, columns=columns, hierarchies=kept, several_rows=several)
 
     @classmethod
     def load(cls, path: str | Path) -> "Schema":
@@ -169,11 +186,14 @@ class Schema:
         hierarchies = {
             name: _read_hierarchy(name, entry, folder) for name, entry in document.get("taxonomy", {}).items()
         }
-        return cls(document["columns"], hierarchies, document.get("updates", {}), document.get("policy", {}), folder)
+        several = _read_person(document.get("person", {}))
+        others = document.get("updates", {}), document.get("policy", {})
+        return cls(document["columns"], hierarchies, *others, folder, several_rows=several)
 
     def dumps(self) -> str:
         """The schema as TOML text; `loads` with the same folder gives the same schema back."""
         document: dict[str, Any] = {"columns": {name: str(role) for name, role in self.columns.items()}}
+        document |= {"person": {_SEVERAL: True}} if self.several_rows else {}
         if self.hierarchies:
             document["taxonomy"] = {name: _write_hierarchy(h, self.folder) for name, h in self.hierarchies.items()}
         document |= {"updates": dict(self.updates)} if self.updates else {}
@@ -199,6 +219,17 @@ def _role(name: str, role: object) -> Role:
     except ValueError:
         allowed = ", ".join(Role)
         raise SchemaError(f"The role of column '{name}' must be one of {allowed}." + nearest(role, Role)) from None
+
+
+def _read_person(section: Mapping[str, Any]) -> bool:
+    """The [person] section: whether a person may have several rows."""
+    for key in section:
+        if key != _SEVERAL:
+            raise SchemaError(f"[person] has an unknown key '{key}'." + nearest(key, [_SEVERAL]))
+    several = section.get(_SEVERAL, False)
+    if not isinstance(several, bool):
+        raise SchemaError(f"[person]: `{_SEVERAL}` must be true or false.")
+    return several
 
 
 _OPTIONS = ("delimiter", "header", "unlisted", "ordered", "bottom", "top")

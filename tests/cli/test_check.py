@@ -32,7 +32,7 @@ def test_json_has_measures_and_verdicts(reissue: Reissue) -> None:
     outcome = reissue("check", "patients.csv", *CHECK, "--require", "k=5", "--json")
     assert outcome.code == 1
     answer = outcome.json
-    assert set(answer) == {"rows", "groups", "measures", "verdicts", "form", "risk", "met", "warnings"}
+    assert set(answer) == {"rows", "groups", "measures", "verdicts", "form", "risk", "people", "met", "warnings"}
     assert answer["met"] is False
     assert answer["rows"] == 600
     assert answer["verdicts"][0]["requirement"] == "k=5"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,8 @@ from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement
 
 __all__ = ["Algorithm", "Job", "Option", "Suggestion", "algorithm", "find", "known", "register", "registered"]
+
+SeveralRows = Literal["", "together", "apart"]
 
 
 def _silent(_: float) -> None:
@@ -101,6 +103,9 @@ class Algorithm:
     """Whether it publishes sensitive values that nobody has, so that the table itself need not meet what it asks."""
     joinable: bool = False
     """Whether groups of its release may be joined afterwards: any partition that meets the requirement would do."""
+    several_rows: SeveralRows = ""
+    """What it does where people have several rows: "together" groups people with all their rows, "apart" counts the
+    people of each group, who may be in several; empty if it needs one row each (see `algorithms.several_rows`)."""
     random: bool = False
     """Whether what it makes depends on random numbers, so that it cannot be run again for the same release."""
     refuses_changes: bool = False
@@ -126,11 +131,25 @@ class Algorithm:
         """Whether it follows people through a series, and so needs identifiers and its memory."""
         return self.state is not None
 
+    def refuse_several_rows(self, requirement: Requirement, table: Table) -> None:
+        """Stop before work starts where people have several rows, and the method or the requirement needs one each."""
+        if table.people is None:
+            return
+        if not self.several_rows:
+            able = ", ".join(name for name, other in registered().items() if other.several_rows)
+            raise InputError(
+                f"The method '{self.name}' needs one row per person, and the schema says that people have several. "
+                f"Use one of {able}, or bring the table to one row per person."
+            )
+        requirement.refuse_several_rows(table.domain)
+
     def refuse_impossible(self, requirement: Requirement, table: Table, suppress: float = 0.0) -> None:
         """Stop before work starts if it can make no release of this table that meets a requirement."""
         requirement.fits(table.domain)
+        # People who are in several groups have some of their values in each: the whole table says nothing about shares.
+        apart = table.people is not None and self.several_rows == "apart"
         for part in requirement.parts():
-            if not (self.changes_values and part.sensitive):
+            if not ((self.changes_values or apart) and part.sensitive):
                 part.refuse_impossible(table.whole(), suppressing=self.suppresses and suppress > 0)
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,6 +196,7 @@ def algorithm(
     blind: bool = False,
     changes_values: bool = False,
     joinable: bool = False,
+    several_rows: SeveralRows = "",
     random: bool = False,
     refuses_changes: bool = False,
     unforced: str = "",
@@ -200,6 +220,7 @@ def algorithm(
             blind=blind,
             changes_values=changes_values,
             joinable=joinable,
+            several_rows=several_rows,
             random=random,
             refuses_changes=refuses_changes,
             unforced=unforced,

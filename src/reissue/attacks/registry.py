@@ -62,6 +62,8 @@ class Attack:
     """Whether it takes so long that a timeline looks at a few places of a series only."""
     any_columns: bool = False
     """Whether releases may show different quasi-identifiers."""
+    several_rows: bool = False
+    """Whether it is right where a person may have several rows; else it is not run there."""
     follows: bool = False
     """Whether it needs nothing of an earlier release but who was in which group, and each group's values."""
     files_alone: bool = False
@@ -111,6 +113,7 @@ def attack(
     command: str = "",
     heavy: bool = False,
     any_columns: bool = False,
+    several_rows: bool = False,
     follows: bool = False,
     files_alone: bool = False,
     asked_if: str = "",
@@ -138,6 +141,7 @@ def attack(
             command=command,
             heavy=heavy,
             any_columns=any_columns,
+            several_rows=several_rows,
             follows=follows,
             files_alone=files_alone,
             asked_if=asked_if,

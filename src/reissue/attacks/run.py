@@ -24,10 +24,20 @@ def run_attack(
         raise InputError("There is nothing to attack: give one release or more.")
     held = knowledge.held(len(series))
     try:
+        _one_row_each(attack, series)
         _same_columns(attack, series)
         return _run(attack, *_seen(attack, series, knowledge, held), early if attack.fold.judges_each else None)
     except CannotRunError as obstacle:
         return cannot_run(attack.name, held, obstacle)
+
+
+def _one_row_each(attack: Attack, series: Series) -> None:
+    """Stop where people have several rows, and the attack would take each row for a person."""
+    if series.schema.several_rows and not attack.several_rows:
+        raise CannotRunError(
+            "it needs one row per person, and the schema says that people have several: it would take every row for a "
+            "person."
+        )
 
 
 def _same_columns(attack: Attack, series: Series) -> None:

@@ -60,6 +60,16 @@ class Counts:
         self.domain = domain
         self.total = int(groups.max()) + 1 if total is None and len(groups) else int(total or 0)
 
+    @property
+    def by_people(self) -> bool:
+        """Whether sizes and counts are numbers of people who may have several values each (`counting.people`)."""
+        return False
+
+    @property
+    def rows(self) -> Ints:
+        """Rows of each group; its size is another number where people are counted."""
+        return self.sizes
+
     @cached_property
     def sizes(self) -> Ints:
         """Rows of each group."""

@@ -11,6 +11,7 @@ import polars as pl
 from reissue._arrays import Codes, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.keys import pack
+from reissue.counting.people import PeopleCounts
 from reissue.data.frames import Back, from_frame
 from reissue.data.identifiers import identifier_texts
 from reissue.data.provider_folder import read_together
@@ -42,6 +43,8 @@ class Table:
     frame: pl.DataFrame
     """The columns as the user gave them, for publishing what is not generalized. Never for algorithms."""
     back: Back
+    people: Ints | None = None
+    """Row to its person's number 0, 1, ..., where the schema says that people have several rows."""
 
     @property
     def rows(self) -> int:
@@ -75,7 +78,9 @@ class Table:
         sensitive = self.sensitive[rows]
         totals = np.bincount(sensitive, minlength=self.domain.size)
         domain = replace(self.domain, totals=totals)
-        return replace(self, codes=self.codes[:, rows], sensitive=sensitive, domain=domain, frame=self.frame[rows])
+        people = None if self.people is None else self.people[rows]
+        codes, frame = self.codes[:, rows], self.frame[rows]
+        return replace(self, codes=codes, sensitive=sensitive, domain=domain, frame=frame, people=people)
 
     def with_boxes(self, *, tight: bool) -> "Table":
         """The same, published as ranges from the smallest to the largest value of a group, or as nodes only."""
@@ -86,7 +91,10 @@ class Table:
 
     def whole(self) -> Counts:
         """The statistics of the table as one single group."""
-        return Counts(np.zeros(self.rows, np.int32), self.sensitive, self.domain, 1)
+        groups = np.zeros(self.rows, np.int32)
+        if self.people is not None:
+            return PeopleCounts(groups, self.sensitive, self.people, self.domain, 1)
+        return Counts(groups, self.sensitive, self.domain, 1)
 
     def decode(self, sensitive: Codes) -> pl.DataFrame:
         """The sensitive columns that sensitive codes stand for."""
@@ -114,7 +122,7 @@ class Table:
         _check_columns(frame, schema)
         if not frame.height:
             raise DataError("The table has no rows.")
-        _check_ids(frame, schema)
+        people = _people(frame, schema)
         frame = _one_kind_of_missing(frame, schema)
         if not codings:
             codings = [code_column(frame[name], schema) for name in schema.quasi]
@@ -124,7 +132,7 @@ class Table:
         secrets = tuple(secrets) or tuple(code_column(frame[name], schema) for name in schema.sensitive)
         sensitive, domain, joint = _sensitive(frame, schema, secrets)
         used = frame.select([name for name in frame.columns if name in schema.used])
-        return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back)
+        return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back, people)
 
 
 def to_polars(
@@ -191,19 +199,24 @@ def _one_kind_of_missing(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     return frame.with_columns(pl.col(names).fill_nan(None)) if names else frame
 
 
-def _check_ids(frame: pl.DataFrame, schema: Schema) -> None:
+def _people(frame: pl.DataFrame, schema: Schema) -> Ints | None:
+    """Row to its person, where people may have several rows; else every row must be somebody else's."""
     if schema.identifier is None:
-        return
+        return None
     ids = identifier_texts(frame[schema.identifier])
     if ids.null_count():
         raise DataError(f"The identifier '{schema.identifier}' is missing in {ids.null_count()} rows.")
+    if schema.several_rows:
+        return ids.rank("dense").to_numpy().astype(np.int64) - 1
     repeated = ids.is_duplicated()
     if repeated.any():
         rows = ", ".join(str(row + 1) for row in np.flatnonzero(repeated.to_numpy())[:5].tolist())
         raise DataError(
             f"The identifier '{schema.identifier}' is not unique: {int(repeated.sum())} rows share theirs with another "
-            f"(first rows: {rows}). One row per person is needed."
+            f"(first rows: {rows}). If people have several rows, such as visits, say so in the schema:  [person]  "
+            "several_rows = true.  Otherwise one row per person is needed."
         )
+    return None
 
 
 def _sensitive(frame: pl.DataFrame, schema: Schema, secrets: Sequence[Coding]) -> tuple[Codes, Domain, Codes]:

@@ -43,6 +43,7 @@ Keep = Callable[[bytes, str], str]
 
 def pack_schema(schema: Schema, keep: Keep) -> tuple[str, dict[str, str]]:
     """A schema's text with the files that it names kept beside it; and these files, for the entry."""
+    schema.refuse_several_rows("A ledger, which attacks every release together with those before it,")
     document = tomllib.loads(schema.dumps())
     files = {}
     for column, hierarchy in schema.hierarchies.items():

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-__all__ = ["CODES", "DIRECT", "NOTES", "PERSON", "PROVIDER", "QUASI", "SENSITIVE", "words_of"]
+__all__ = ["CALLED", "CODES", "DIRECT", "NOTES", "PERSON", "PROVIDER", "QUASI", "SENSITIVE", "WHOSE", "words_of"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -18,6 +18,10 @@ PERSON = _words(
     "pseudonym participant respondent subject"
 )
 """These do if the name says nothing else."""
+WHOSE = _words("patient person customer client user username member pid mrn nhs ssn")
+"""Of those, these name a person even where rows share them: visits, claims, tests."""
+CALLED = _words("name surname forename email mail phone telephone mobile fax url record no nr number")
+"""Of those, these do not say who is the same where rows share them: people share names, and rows have numbers."""
 NOTES = _words(
     "remark remarks note notes comment comments commentary memo text freetext narrative description details "
     "observation observations message story letter anamnesis history impression bemerkung bemerkungen notiz notizen "

@@ -16,7 +16,18 @@ import polars as pl
 
 from reissue.errors import DataError
 from reissue.files.tables import read_file
-from reissue.proposing.column_names import CODES, DIRECT, NOTES, PERSON, PROVIDER, QUASI, SENSITIVE, words_of
+from reissue.proposing.column_names import (
+    CALLED,
+    CODES,
+    DIRECT,
+    NOTES,
+    PERSON,
+    PROVIDER,
+    QUASI,
+    SENSITIVE,
+    WHOSE,
+    words_of,
+)
 from reissue.schema import Role
 from reissue.taxonomy.codings import Hierarchy, automatic_widths
 
@@ -36,6 +47,8 @@ class Guess:
     hierarchy: Hierarchy | None = None
     confirm: bool = False
     """Whether the line is only written as a comment, for the holder to confirm."""
+    several: bool = False
+    """Of an identifier: whether rows share it, so that people have several rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,15 +159,26 @@ def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:
     if not frame.height:
         raise DataError("The table has no rows: there is nothing to guess from.")
     guesses: list[Guess] = []
-    for column in frame.iter_columns():
-        guess = _guess(_Facts(column))
-        taken = any(other.role == guess.role for other in guesses)
-        if taken and guess.role == Role.IDENTIFIER:
-            guess = Guess(column.name, Role.DROP, f"{guess.why}; there is an identifier already")
-        if taken and guess.role == Role.PROVIDER:
-            guess = Guess(column.name, Role.DROP, f"{guess.why}; there is a provider already")
-        guesses.append(guess)
+    for guess in _one_identifier([_guess(_Facts(column)) for column in frame.iter_columns()]):
+        if guess.role == Role.PROVIDER and any(other.role == Role.PROVIDER for other in guesses):
+            guesses.append(Guess(guess.column, Role.DROP, f"{guess.why}; there is a provider already"))
+        else:
+            guesses.append(guess)
     return tuple(guesses)
+
+
+def _one_identifier(guesses: Sequence[Guess]) -> list[Guess]:
+    """At most one: what says whose a row is before what numbers rows, else the first that every row has its own of."""
+    found = [guess for guess in guesses if guess.role == Role.IDENTIFIER]
+    whose = [guess for guess in found if words_of(guess.column) & WHOSE]
+    shared = bool(whose) and all(guess.several for guess in whose)
+    first = sorted(whose if shared else found, key=lambda guess: guess.several)[:1]
+    return [
+        Guess(guess.column, Role.DROP, f"{guess.why}; there is an identifier already")
+        if guess.role == Role.IDENTIFIER and guess not in first
+        else guess
+        for guess in guesses
+    ]
 
 
 def _guess(facts: _Facts) -> Guess:
@@ -184,9 +208,13 @@ def _by_name(facts: _Facts) -> Guess | None:
 
 
 def _person(facts: _Facts, why: str) -> Guess:
-    """The identifier must tell rows apart; a name that several rows share is merely dropped."""
+    """The identifier tells rows apart, or says which ones are one person's; a name that rows share is dropped."""
     if facts.distinct == len(facts.column):
         return Guess(facts.name, Role.IDENTIFIER, f"{why}, and every row has its own")
+    if not facts.words & CALLED and not facts.nearly_unique and len(facts.values) == len(facts.column) >= _MANY:
+        average = len(facts.values) / facts.distinct
+        words = f"{why}, and rows share theirs, {average:.3g} each on average: people have several rows"
+        return Guess(facts.name, Role.IDENTIFIER, words, several=True)
     return Guess(facts.name, Role.DROP, f"{why}, but rows share theirs, so it is no identifier")
 
 
@@ -264,6 +292,8 @@ def as_toml(guesses: Sequence[Guess], title: str) -> str:
     ]
     if not any(guess.role == Role.SENSITIVE for guess in guesses):
         lines.append('# No name looks sensitive. If a column is what nobody should learn about a person: "sensitive".')
+    if any(guess.several for guess in guesses):
+        lines += ["", "[person]", "several_rows = true  # visits, claims, tests: people are counted, and not rows"]
     for guess in guesses:
         if guess.hierarchy is not None:
             lines += ["", f"[taxonomy.{_key(guess.column)}]", _taxonomy_line(guess.hierarchy)]

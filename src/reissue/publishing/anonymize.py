@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from reissue.algorithms import Algorithm, Job, find
+from reissue.algorithms.several_rows import run_method
 from reissue.data.table import Table
 from reissue.errors import InputError, InternalError, SchemaError
 from reissue.release.memory import Memory, MethodState, SeriesTable, enter, keep
@@ -38,7 +39,8 @@ def anonymize(
     """Make one release of a table that meets a requirement.
 
     `data` is a dataframe, a path, or a Table. `suppress` is the share of rows that may be left out (methods that can
-    do without leave nothing out). The same data, options and seed give the same release; whoever knows the seed can
+    do without leave nothing out); where people have several rows (`Schema.several_rows`) and the method keeps them
+    together, it is a share of people. The same data, options and seed give the same release; whoever knows the seed can
     undo the shuffling of rows, so without one a secret is drawn and forgotten. Methods that follow people through a
     series take the `memory` that the release before left in its draft, none for the first; a table in which hardly
     anybody of the release before returns is refused unless `newcomers` says that this is so.
@@ -59,6 +61,7 @@ def anonymize(
         raise SchemaError(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
         )
+    chosen.refuse_several_rows(requirement, table)
     rng = np.random.default_rng(seed)
     job = Job(table, requirement, rng, suppress, settled, progress)
     if chosen.state is not None:
@@ -67,7 +70,7 @@ def anonymize(
     if memory is not None:
         raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
     chosen.refuse_impossible(requirement, table, suppress)
-    draft = chosen.run(job)
+    draft = run_method(chosen, job)
     progress(1.0)
     release = make_release(table, draft, requirement, method, rng)
     state = chosen.recheck(release, settled) if chosen.recheck else None

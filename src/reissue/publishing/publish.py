@@ -160,6 +160,7 @@ def _read(data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", delimit
     """The table, with pseudonyms instead of identifiers, and the form that identifiers had."""
     schema = ledger.schema_of(entries)
     table = data if isinstance(data, Table) else Table.read(data, schema, delimiter=delimiter)
+    table.schema.refuse_several_rows("A ledger")
     table = replace(table, schema=schema)
     if table.ids is None:
         return table, None

@@ -14,14 +14,17 @@ from reissue.release.counterfeits import counterfeit_cells
 from reissue.release.release import GROUP, Boxes, Counterfeits, Draft
 from reissue.taxonomy.codings import Coding
 
-__all__ = ["boxes_of", "tables_of"]
+__all__ = ["boxes_of", "shuffled", "tables_of"]
 
 
-def tables_of(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
-    """The tables that go out, in random row order."""
+def tables_of(
+    table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator, order: Codes | None = None
+) -> dict[str, pl.DataFrame]:
+    """The tables that go out, in random row order; whoever must know it draws it before (`shuffled`)."""
     apart = draft.bucketized or draft.permuted
     _refuse_names(table, draft, apart)
-    return _bucketized(table, draft, boxes, rng) if apart else _generalized(table, draft, boxes, rng)
+    order = shuffled(draft, rng) if order is None else order
+    return (_bucketized if apart else _generalized)(table, draft, boxes, order, rng)
 
 
 def _refuse_names(table: Table, draft: Draft, apart: bool) -> None:
@@ -54,9 +57,10 @@ def boxes_of(table: Table, draft: Draft) -> Boxes:
     return Boxes(lo, hi, np.bincount(groups[groups >= 0], minlength=total).astype(np.int64))
 
 
-def _generalized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+def _generalized(
+    table: Table, draft: Draft, boxes: Boxes, order: Codes, rng: np.random.Generator
+) -> dict[str, pl.DataFrame]:
     """One table: every row with its group's texts."""
-    order = _order(draft, rng)
     texts = [_texts(table, boxes, place) for place in range(len(table.codes))]
     groups = draft.groups[order]
     recoded = [names.gather(pl.Series(np.take(of_group, groups))) for names, of_group in texts]
@@ -74,9 +78,10 @@ def _generalized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Genera
     return {"release": _mixed(whole, added, rng), "counterfeits": counted}
 
 
-def _bucketized(table: Table, draft: Draft, boxes: Boxes, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+def _bucketized(
+    table: Table, draft: Draft, boxes: Boxes, order: Codes, rng: np.random.Generator
+) -> dict[str, pl.DataFrame]:
     """Quasi-identifiers row by row, joined by a shuffled number with the sensitive values of their group."""
-    order = _order(draft, rng)
     number = rng.permutation(len(boxes.sizes)) + 1
     own, others = _row_by_row(table, draft, order)
     joined = pl.Series(GROUP, number[draft.groups[order]], dtype=pl.Int64)
@@ -131,7 +136,7 @@ def _values(coding: Coding, codes: Codes, kind: pl.DataType) -> pl.Series:
         return column
 
 
-def _order(draft: Draft, rng: np.random.Generator) -> Codes:
+def shuffled(draft: Draft, rng: np.random.Generator) -> Codes:
     """The rows that are published, shuffled: row order tells nothing."""
     return rng.permutation(np.flatnonzero(draft.groups >= 0).astype(np.int32))
 

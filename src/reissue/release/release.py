@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue._notebook import card
 from reissue.data.table import Table
+from reissue.errors import InputError
 from reissue.files.places import second_path
 from reissue.files.staging import Staging
 from reissue.files.tables import stage_tables, write_files
@@ -137,6 +139,8 @@ class Release:
     boxes: Boxes
     requirement: Requirement
     method: str
+    order: Codes | None = None
+    """Private: published row to row of the table; counterfeits not counted."""
 
     @property
     def schema(self) -> Schema:
@@ -168,6 +172,22 @@ class Release:
     def groups(self) -> int:
         """How many groups were published."""
         return len(self.boxes.sizes)
+
+    @property
+    def people(self) -> pl.Series | None:
+        """Private: whose each published row is, where people have several rows."""
+        if self.table.people is None or self.order is None:
+            return None
+        return pl.Series("person", self.table.people[self.order])
+
+    @property
+    def group_people(self) -> Ints:
+        """How many people each published group has; as many as rows, unless people have several rows."""
+        if self.table.people is None:
+            return self.boxes.sizes
+        kept = np.flatnonzero(self.draft.groups >= 0)
+        pairs = np.unique(np.stack([self.draft.groups[kept], self.table.people[kept]]), axis=1)
+        return np.bincount(pairs[0], minlength=self.groups)
 
     @property
     def counterfeits(self) -> int:
@@ -209,6 +229,16 @@ class Release:
         places = self.places(path)
         stage_tables(staging, list(zip(self.tables.values(), places, strict=True)), force=force)
         return places
+
+    @property
+    def private_copy(self) -> pl.DataFrame:
+        """The published table with the identifier of each row, for the holder's own checks. Never to be handed out."""
+        name = self.schema.identifier
+        if name is None or self.order is None or self.draft.form != Form.GENERALIZED or self.counterfeits:
+            raise InputError(
+                "A private copy needs an identifier in the schema and a release of one table without counterfeits."
+            )
+        return pl.DataFrame([self.table.frame[name].gather(self.order), *self.tables["release"]])
 
     def places(self, path: str) -> list[str]:
         """Where each table goes."""

@@ -13,7 +13,7 @@ from reissue._plugins import load_plugin, load_plugins
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import RequirementError, nearest
 from reissue.requirements._subsets import Subsets
-from reissue.requirements._values import Sets, split
+from reissue.requirements._values import Sets, masks, split
 
 __all__ = [
     "BELOW",
@@ -78,11 +78,18 @@ class Requirement(ABC):
     """Whether it is asked of a release as a whole: groups that each meet `holds` are enough for it, but not needed."""
     capped: ClassVar[bool] = False
     """Whether `cap` and `least` say all that it asks of a group."""
+    by_people: ClassVar[bool] = False
+    """Whether it is defined where people have several rows: of people in a group, and people who have a value."""
 
     @property
     def least(self) -> int:
         """A number of rows below which no group can meet it."""
         return 1
+
+    @property
+    def least_people(self) -> int:
+        """A number of people below which no group can meet it, where each may have several values."""
+        return self.least
 
     @property
     def group_size(self) -> int | None:
@@ -194,9 +201,25 @@ class Requirement(ABC):
         for part in self.parts():
             part.fits(whole.domain)
             if not (suppressing and not part.growing) and not part.possible(whole):
+                unit = "people" if whole.by_people else "rows"
                 raise RequirementError(
-                    f"No release of this table can meet {part}: even all its {int(whole.sizes[0]):,} rows in one group "
-                    f"do not{part.why(whole)}."
+                    f"No release of this table can meet {part}: even all its {int(whole.sizes[0]):,} {unit} in one "
+                    f"group do not{part.why(whole)}."
+                )
+
+    def refuse_several_rows(self, domain: Domain) -> None:
+        """Stop where people have several rows, and it is not defined for that."""
+        for part in self.parts():
+            if not part.by_people:
+                able = ", ".join(name for name, kind in registered().items() if kind.by_people)
+                raise RequirementError(
+                    f"The requirement '{part.name}' is not defined where people have several rows, as the schema says: "
+                    f"it takes every row for somebody with one value. Defined are: {able}."
+                )
+            if part.named_values and (masks(domain, part.named_values).sum(axis=1) > 1).any():
+                raise RequirementError(
+                    f"The requirement '{part.name}' names values that are taken together, in braces or by a node of a "
+                    "taxonomy. Where people have several rows, name single values."
                 )
 
     def fits(self, domain: Domain) -> None:
@@ -244,6 +267,11 @@ class All(Requirement):
     def least(self) -> int:
         """What the most demanding part needs."""
         return max(part.least for part in self.requirements)
+
+    @property
+    def least_people(self) -> int:
+        """What the most demanding part needs."""
+        return max(part.least_people for part in self.requirements)
 
     @property
     def share_limit(self) -> float | None:

@@ -29,6 +29,7 @@ class KAnonymity(Requirement):
     sensitive: ClassVar[bool] = False
     growing: ClassVar[bool] = True
     by_size: ClassVar[bool] = True
+    by_people: ClassVar[bool] = True
     k: int
 
     def __post_init__(self) -> None:

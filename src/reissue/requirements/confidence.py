@@ -26,6 +26,7 @@ class _Bounded(Requirement):
     """What the three have in common: the values they are asked of, and a limit to their share."""
 
     capped: ClassVar[bool] = True
+    by_people: ClassVar[bool] = True
     values: Sets = field(default=(), kw_only=True)
     """Names, or collections of names taken together, each bounded on its own; none means every single value."""
 

@@ -34,6 +34,7 @@ class LDiversity(Requirement):
     example: ClassVar[str] = "l=3"
     growing: ClassVar[bool] = True
     by_values: ClassVar[bool] = True
+    by_people: ClassVar[bool] = True
     l: int  # noqa: E741
 
     def __post_init__(self) -> None:
@@ -45,13 +46,20 @@ class LDiversity(Requirement):
         return self.l
 
     @property
+    def least_people(self) -> int:
+        """One person has a value that everybody in the group has."""
+        return min(self.l, 2)
+
+    @property
     def fewest_values(self) -> int:
         """Its l."""
         return self.l
 
     def holds(self, counts: Counts) -> Bools:
-        """Groups of at least l distinct values."""
-        return counts.distinct >= self.l
+        """Groups of at least l distinct values; by people also without a value that all of them have."""
+        enough = counts.distinct >= self.l
+        # With one value each, two different values say as much.
+        return enough & (counts.largest < counts.sizes) if counts.by_people and self.l > 1 else enough
 
     def fitness(self, counts: Counts) -> Floats:
         """Different values over l."""

@@ -23,6 +23,7 @@ class MUnique(Requirement):
     name: ClassVar[str] = "m-unique"
     example: ClassVar[str] = "m-unique=2"
     monotone: ClassVar[bool] = False
+    by_people: ClassVar[bool] = True
     m: int
 
     def __post_init__(self) -> None:
@@ -44,8 +45,9 @@ class MUnique(Requirement):
         return self.m
 
     def holds(self, counts: Counts) -> Bools:
-        """Groups of at least m rows with as many values as rows."""
-        return np.asarray((counts.sizes >= self.m) & (counts.distinct == counts.sizes), np.bool_)
+        """Groups of at least m rows with as many values as rows; by people: in which no two share a value."""
+        apart = counts.largest <= 1 if counts.by_people else counts.distinct == counts.sizes
+        return np.asarray((counts.sizes >= self.m) & apart, np.bool_)
 
     def worst_sets(self, values: Ints, domain: Domain) -> Bools:
         """What the others gave is smallest, the whole group has most duplicates."""

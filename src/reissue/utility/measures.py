@@ -138,7 +138,8 @@ def measure(
     means: Sequence[str] = (),
 ) -> Utility:
     """What a release lost. `weights` are by column name; `queries` is how many to ask, None as many as the workload."""
-    k = release.requirement.group_size
+    # Groups are measured in rows, and where people have several, k asks for people.
+    k = release.requirement.group_size if release.table.people is None else None
     plan = None if queries == 0 else settle(workload, queries, seed)
     tables = read_published(release, release.schema)
     published = from_boxes(release) if plan is None else from_tables(release.table, tables)

@@ -83,6 +83,7 @@ def transitions(
     """
     if schema.identifier is None or not schema.sensitive:
         raise SchemaError("Transitions are of people: the schema must name an identifier and a sensitive column.")
+    schema.refuse_several_rows("A table of transitions")
     sides = [_Side.of(original, published, schema, delimiter) for original, published in (before, after)]
     names = sorted(set().union(*(set(side.true.to_list()) | set(side.shown.to_list()) for side in sides)))
     both = sides[0].people.join(sides[1].people, on="person", suffix="_after")

@@ -33,7 +33,8 @@ from reissue.verify.measures import (
     tail_ratio,
     worst_odds,
 )
-from reissue.verify.risk import GroupRisk, Preset, Risk, RiskInputs, find_preset, measure_risk
+from reissue.verify.people import measures_of_people, people_of
+from reissue.verify.risk import GroupRisk, Preset, Risk, RiskInputs, find_preset, measure_people, measure_risk
 from reissue.words import number
 
 __all__ = ["Check", "CheckResult", "Measure", "check", "meets"]
@@ -70,14 +71,15 @@ class CheckResult:
     groups: int
     """Groups that fall short."""
     rows: int
-    """Rows in those groups."""
+    """Rows in those groups; or people, if that is the unit."""
+    unit: str = "rows"
 
     @property
     def sentence(self) -> str:
         """The verdict in words."""
         if self.met:
             return f"{self.requirement} is met."
-        return f"{self.requirement} is not met: {self.groups:,} groups with {self.rows:,} rows fall short."
+        return f"{self.requirement} is not met: {self.groups:,} groups with {self.rows:,} {self.unit} fall short."
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,14 @@ class Check:
     """How the table was taken to be published."""
     risk: Risk | None = None
     """How likely records are linked to their people."""
+    people: int | None = None
+    """Different people in it, where people have several rows: then people are counted, and not rows."""
 
     @property
     def first(self) -> str:
         """How much there is, and what was taken for a group."""
-        return f"{self.rows:,} rows in {self.groups:,} groups{_TAKEN[self.form]}"
+        whose = "" if self.people is None else f" of {self.people:,} people"
+        return f"{self.rows:,} rows{whose} in {self.groups:,} groups{_TAKEN[self.form]}"
 
     @property
     def met(self) -> bool:
@@ -143,7 +148,7 @@ def meets(published: Any, schema: Schema, requirement: Requirement, secrets: Seq
     release = read_published(published, schema, as_text=False)
     if not release.consistent:
         return False
-    groups = read_groups(release, secrets=secrets, sensitive=requirement.sensitive)
+    groups = read_groups(release, secrets=secrets, sensitive=requirement.sensitive, people=people_of(release))
     return all(judge(part, groups).all() for part in requirement.parts())
 
 
@@ -175,6 +180,8 @@ def check(
     or the column that says how many people a record stands for (`weights`). `household` names the column of each
     record's household, `threshold` the risk above which records are counted (1 in 5 unless said otherwise), `known`
     how many quasi-identifiers someone knows, any of them (2). `preset` is a threshold by name, judged as well.
+
+    Where the schema says that people have several rows, people are counted, and the table must say whose each row is.
     """
     asked = None if preset is None else find_preset(preset)
     largest = threshold if threshold is not None or asked is None else asked.largest
@@ -188,15 +195,20 @@ def check(
         raise SchemaError(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
         )
-    groups = read_groups(release, by=by)
+    people = people_of(release)
+    groups = read_groups(release, by=by, people=people)
     if requirement is not None:
         requirement.fits(groups.domain)
+    if requirement is not None and people is not None:
+        requirement.refuse_several_rows(groups.domain)
     parts = () if requirement is None else requirement.parts()
     form = release.form if by is None else Form.PERMUTED
-    measures = _measures(groups, schema, form) if schema.sensitive else (_k(groups, form),)
-    risk, of_groups = measure_risk(release, by, groups.size.cast(pl.Int64).to_numpy(), inputs)
-    verdicts = [_verdict(part, groups) for part in parts] + ([] if asked is None else [_kept(asked, of_groups)])
-    return Check(int(groups.size.sum()), groups.total, measures, tuple(verdicts), form, risk)
+    sizes = groups.size.cast(pl.Int64).to_numpy()
+    risk, of_groups = measure_risk(release, by, sizes, inputs) if people is None else measure_people(sizes, inputs)
+    verdicts = [_verdict(part, groups) for part in parts] + ([] if asked is None else [_kept(asked, of_groups, groups)])
+    rows, different = (int(sizes.sum()), None) if people is None else (len(people), people.n_unique())
+    measures = _measures(groups, schema, form)
+    return Check(rows, groups.total, measures, tuple(verdicts), form, risk, different)
 
 
 def _refuse(release: PublishedRelease, by: str | None) -> None:
@@ -218,21 +230,33 @@ def _refuse(release: PublishedRelease, by: str | None) -> None:
 
 def _verdict(requirement: Requirement, groups: Groups) -> CheckResult:
     failed = ~judge(requirement, groups)
-    rows = int(groups.size.filter(failed).sum())
-    return CheckResult(str(requirement), not failed.any(), int(failed.sum()), rows)
+    return _short(str(requirement), groups, failed, int(groups.size.filter(failed).sum()))
 
 
-def _kept(preset: Preset, groups: GroupRisk) -> CheckResult:
+def _kept(preset: Preset, risk: GroupRisk, groups: Groups) -> CheckResult:
     """Whether no record's risk is above a preset's."""
-    failed = groups.risk > preset.largest
-    words = f"preset {preset.name}: the {groups.attacker}'s risk at most 1 in {preset.people}"
-    return CheckResult(words, not failed.any(), int(failed.sum()), int(groups.records[failed].sum()))
+    failed = risk.risk > preset.largest
+    words = f"preset {preset.name}: the {risk.attacker}'s risk at most 1 in {preset.people}"
+    return _short(words, groups, pl.Series(failed), int(risk.records[failed].sum()))
+
+
+def _short(words: str, groups: Groups, failed: pl.Series, rows: int) -> CheckResult:
+    """A verdict on the groups that fall short, with their rows; or with their people, each counted once."""
+    met, number = not failed.any(), int(failed.sum())
+    if groups.members is None:
+        return CheckResult(words, met, number, rows)
+    people = groups.members.filter(failed.gather(groups.members["group"]))["person"].n_unique()
+    return CheckResult(words, met, number, people, "people")
 
 
 # --- measures in words -----------------------------------------------------------------------------------------------
 
 
 def _measures(groups: Groups, schema: Schema, form: Form) -> tuple[Measure, ...]:
+    if groups.members is not None:
+        return tuple(Measure(*one) for one in measures_of_people(groups, sensitive=bool(schema.sensitive)))
+    if not schema.sensitive:
+        return (_k(groups, form),)
     taxonomy = groups.domain.taxonomy
     found = [_k(groups, form), _l(groups), _entropy(groups), _recursive(groups, 2), _recursive(groups, 3)]
     found += [_simple(groups), _confidence(groups), _alpha_k(groups), _t(groups, "equal")]

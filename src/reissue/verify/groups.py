@@ -36,14 +36,19 @@ class Groups:
     """The values in the table that distances are measured from, and their taxonomy where there is one."""
     rows: tuple[pl.DataFrame, pl.Series] | None = None
     """The published quasi-identifiers, and a number for each row that orders as groups do; only of boxes."""
+    members: pl.DataFrame | None = None
+    """Columns `group` and `person`, each pair once, where people have several rows; then runs count people, too."""
 
     @cached_property
     def statistics(self) -> pl.DataFrame:
-        """Rows, distinct values and rows of the most frequent value, group by group."""
+        """Rows, distinct values and rows of the most frequent value, group by group; or people instead of rows."""
         count = pl.col("count")
-        return self.runs.group_by("group", maintain_order=True).agg(
+        found = self.runs.group_by("group", maintain_order=True).agg(
             count.sum().alias("size"), pl.len().alias("distinct"), count.max().alias("largest")
         )
+        if self.members is None:
+            return found
+        return found.with_columns(self.members.group_by("group").len("size").sort("group")["size"])
 
     @property
     def total(self) -> int:
@@ -95,12 +100,18 @@ class Groups:
 
 
 def read_groups(
-    published: PublishedRelease, *, secrets: Sequence[Coding] = (), sensitive: bool = True, by: str | None = None
+    published: PublishedRelease,
+    *,
+    secrets: Sequence[Coding] = (),
+    sensitive: bool = True,
+    by: str | None = None,
+    people: pl.Series | None = None,
 ) -> Groups:
     """Count published tables by group and sensitive value; `by` names another column that numbers the groups.
 
     `secrets` are the holder's codings of the sensitive columns; without them the published values make their own.
-    Sensitive values are left alone if nobody asks for them.
+    Sensitive values are left alone if nobody asks for them. `people` says whose each row of one table is, where
+    people have several rows: then they are counted, those who have a value at least once, and not their rows.
     """
     rows, schema = published.values, published.schema
     if by is not None or published.form == Form.GENERALIZED:
@@ -109,6 +120,8 @@ def read_groups(
         key, bound = pl.Series(published.value_group), published.groups
     weights = pl.Series(published.weights) if published.tables.apart else None
     values, domain = _values(rows, weights, schema, secrets) if sensitive and schema.sensitive else _nothing(rows)
+    if people is not None:
+        return _by_people(key, values, people, domain)
     if bound * domain.size > _LIMIT:
         key = key.rank("dense").cast(pl.Int64)
     boxes = (rows.select(schema.quasi), key) if published.form.boxes and by is None else None
@@ -156,6 +169,14 @@ def _runs(keys: pl.Series, width: int, weights: pl.Series | None) -> pl.DataFram
         runs = counted.group_by("key").agg(pl.col("count").sum()).filter(pl.col("count") > 0).sort("key")
     key = pl.col("key")
     return runs.select((key // width).rle_id().alias("group"), (key % width).alias("value"), "count")
+
+
+def _by_people(key: pl.Series, values: pl.Series, people: pl.Series, domain: Domain) -> Groups:
+    """Groups of different people: each person once in a group, and once for each value there."""
+    rows = pl.DataFrame({"key": key, "value": values, "person": people}).unique()
+    rows = rows.with_columns(group=pl.col("key").rank("dense").cast(pl.Int64) - 1)
+    runs = rows.group_by("group", "value").agg(pl.len().alias("count")).sort("group", "value")
+    return Groups(runs, domain, members=rows.select("group", "person").unique())
 
 
 def _nothing(rows: pl.DataFrame) -> tuple[pl.Series, Domain]:

@@ -14,6 +14,7 @@ import polars as pl
 
 from reissue._arrays import Bools
 from reissue.counting.cells import Counts
+from reissue.counting.people import SharedCounts
 from reissue.requirements import (
     KE,
     KM,
@@ -199,6 +200,9 @@ def _highest(groups: Groups, each: pl.Series) -> pl.Series:
 def judge(requirement: Requirement, groups: Groups) -> pl.Series:
     """Which published groups meet a requirement."""
     runs = [groups.runs[name].cast(pl.Int64).to_numpy() for name in ("group", "value", "count")]
+    if groups.members is not None:
+        sizes = groups.size.cast(pl.Int64).to_numpy()
+        return pl.Series(requirement.holds(SharedCounts(runs[0], runs[1], runs[2], sizes, groups.domain)))
     counts = Counts(runs[0], runs[1], groups.domain, groups.total, runs[2])
     return pl.Series(requirement.holds(counts))
 
@@ -221,7 +225,8 @@ def _k_m(requirement: KM, groups: Groups) -> pl.Series:
 
 @judge.register
 def _l(requirement: LDiversity, groups: Groups) -> pl.Series:
-    return groups.distinct >= requirement.l
+    # By people, a value that all of them have is known, whatever else they have; with one value each it adds nothing.
+    return (groups.distinct >= requirement.l) & ((groups.largest < groups.size) | (requirement.l == 1))
 
 
 @judge.register

@@ -77,6 +77,7 @@ def check_series(
     releases: Sequence[Any], schema: Schema, *, knowledge: Knowledge | None = None, delimiter: str = ","
 ) -> SeriesCheck:
     """What a series satisfies, from who was in which group: our own releases, or files that kept the identifier."""
+    schema.refuse_several_rows("The check of a series")
     series = Series.read(releases, schema, delimiter=delimiter)
     try:
         members = membership(series, knowledge or Knowledge())

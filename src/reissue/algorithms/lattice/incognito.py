@@ -53,6 +53,7 @@ _LARGEST = 4_000_000
     },
     suppresses=True,
     blind=True,
+    several_rows="apart",
 )
 def incognito(job: Job) -> Draft:
     """Find the full-domain generalization with the least loss."""
@@ -115,11 +116,11 @@ class _Search:
         bad = np.zeros(rolled.total, np.bool_)
         if self.binding is not None:
             bad = ~self.binding.holds(counts)
-            if not self._binds(rolled, counts.sizes, bad):
+            if not self._binds(rolled, counts.rows, bad):
                 return rolled
         if not self.binds_all:
             bad = failing(self.job.requirement, rolled.entries, rolled.groups, rolled.total, self.job.spare)
-        self._settle(rolled, counts.sizes, bad)
+        self._settle(rolled, counts.rows, bad)
         return None
 
     def _binds(self, rolled: Rolled, sizes: Ints, bad: Bools) -> bool:
@@ -212,12 +213,14 @@ class _Search:
 def _binding(job: Job) -> tuple[Requirement | None, bool]:
     """What of the requirement rules out all finer nodes where it fails, and whether that is all of it.
 
-    Of a part that rules out nothing, the number of rows that a group needs at least still does.
+    Of a part that rules out nothing, the number of rows (or people) that a group needs at least still does.
     """
-    parts = job.requirement.parts()
-    binding = [part for part in parts if (part.growing if job.spare else part.monotone)]
+    parts, several = job.requirement.parts(), job.table.people is not None
+    # A person may be in several groups then, with some of their values in each: only the number of people is monotone.
+    sound = [part.by_size if several else part.growing if job.spare else part.monotone for part in parts]
+    binding = [part for part, binds in zip(parts, sound, strict=True) if binds]
     binds_all = len(binding) == len(parts)
-    least = max(part.least for part in parts)
+    least = max(part.least_people if several else part.least for part in parts)
     if not binds_all and least > 1:
         binding.append(KAnonymity(least))
     return joined(binding), binds_all
@@ -248,7 +251,8 @@ def _draft(job: Job, ladders: Sequence[Ladder], search: _Search) -> Draft:
     levels = [ladder.levels[rung] for ladder, rung in zip(ladders, search.found, strict=True)]
     columns = [level.node[codes] for level, codes in zip(levels, table.codes, strict=True)]
     groups, total = rank(pack(columns, [len(level.names) for level in levels])[0])
-    bad = failing(job.requirement, Entries(table.sensitive, table.domain), groups, total, job.spare)
+    entries = Entries(table.sensitive, table.domain, people=table.people)
+    bad = failing(job.requirement, entries, groups, total, job.spare)
     numbers = [ladder.numbers[rung] for ladder, rung in zip(ladders, search.found, strict=True)]
     cuts = tuple(taxonomy.cut(number) for taxonomy, number in zip(table.taxonomies, numbers, strict=True))
     notes = {

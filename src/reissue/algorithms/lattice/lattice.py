@@ -80,13 +80,18 @@ def roll(base: Rolled, ladders: Sequence[Ladder], levels: Levels) -> Rolled:
     nodes = [ladder.lift(below, low, high) for ladder, below, low, high in steps]
     sizes = [ladder.size(high) for ladder, high in zip(ladders, levels, strict=True)]
     said = [place for place, size in enumerate(sizes) if size > 1]
-    values = base.entries.values
+    values, people = base.entries.values, base.entries.people
     width = int(values.max()) + 1
-    keys, bound = pack([*(nodes[place] for place in said), values], [*(sizes[place] for place in said), width])
+    if people is None:
+        last: Codes | Ints = values
+    else:
+        last, width = people * width + values, (int(people.max()) + 1) * width
+    keys, bound = pack([*(nodes[place] for place in said), last], [*(sizes[place] for place in said), width])
     distinct, chosen, weights = _merge(keys, bound, base.weights)
     # `pack` adds the last column by multiplying, whatever it did before, so the rest of the key is in front of it.
     groups = _runs(distinct // width)
-    entries = Entries(values[chosen], base.entries.domain, weights)
+    whose = None if people is None else people[chosen]
+    entries = Entries(values[chosen], base.entries.domain, weights, whose)
     return Rolled(levels, tuple(column[chosen] for column in nodes), groups, int(groups[-1]) + 1, entries)
 
 

@@ -34,6 +34,7 @@ from reissue.algorithms.registry import Job, Option, algorithm
 from reissue.algorithms.suppression import Entries
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.keys import rank
+from reissue.counting.people import PeopleCounts
 from reissue.errors import RequirementError
 from reissue.release.release import Draft
 from reissue.taxonomy.tree import Taxonomy
@@ -87,6 +88,7 @@ _SCORES: dict[str, Callable[[_Step], float]] = {
     },
     suppresses=True,
     blind=True,
+    several_rows="apart",
 )
 def topdown(job: Job) -> Draft:
     """Specialize from the roots down as long as every group stays fit."""
@@ -164,9 +166,9 @@ class _Search:
             return None
         counts = self._counts(split)
         bad = ~self.job.requirement.holds(counts)
-        lost = int(counts.sizes[bad].sum())
+        lost = int(counts.rows[bad].sum())
         saved = self._saved(split, bad)
-        step = _Step(split, bad, lost, saved, counts.sizes)
+        step = _Step(split, bad, lost, saved, counts.rows)
         if lost > self.spare or (lost and (saved <= 0 or not self._others_hold(step))):
             if not self._final(lost):
                 self.again.append(node)
@@ -178,7 +180,11 @@ class _Search:
         members = split.members
         asked = self.job.requirement.sensitive
         values = self.entries.values[members] if asked else self.entries.values[: len(members)]
-        return Counts(split.part, values, self.domain, split.total, self.weights[members] if self.repeated else None)
+        weights = self.weights[members] if self.repeated else None
+        if self.entries.people is not None:
+            people = self.entries.people[members]
+            return PeopleCounts(split.part, values, people, self.domain, split.total, weights)
+        return Counts(split.part, values, self.domain, split.total, weights)
 
     def _saved(self, split: Split, bad: Bools) -> float:
         """How much less would be lost: in the cells of the node, less what the rows left out still had."""
@@ -191,14 +197,16 @@ class _Search:
 
     def _final(self, lost: int) -> bool:
         """Whether a refusal holds for good."""
+        if self.entries.people is not None and not all(part.by_size for part in self.job.requirement.parts()):
+            return False  # people may be in several groups, with some of their values in each: nothing is monotone
         if self.job.spare:
             return self.job.requirement.growing and lost > self.spare
         return self.job.requirement.monotone
 
     def _others_hold(self, step: _Step) -> bool:
         """Whether, with rows left out, all groups meet the requirement against the distribution of what is left."""
-        if self.job.requirement.growing:
-            return True
+        if self.job.requirement.growing or self.entries.people is not None:
+            return True  # no other group is judged by the distribution in the whole table
         groups = self.cuts.groups.copy()
         groups[step.split.members] = np.where(step.bad, -1, self.cuts.total + np.arange(step.split.total))[
             step.split.part

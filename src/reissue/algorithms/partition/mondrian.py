@@ -31,6 +31,7 @@ __all__ = ["mondrian"]
     },
     blind=True,
     joinable=True,
+    several_rows="together",
 )
 def mondrian(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""

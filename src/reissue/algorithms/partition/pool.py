@@ -44,6 +44,7 @@ _LEAST_GAIN = 1e-9
     suppresses=True,
     blind=True,
     joinable=True,
+    several_rows="together",
 )
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""

@@ -108,6 +108,14 @@ def anonymize(
             "--out", "-o", metavar="FILE", help="Where the release goes. Default: DATA.release.csv beside DATA."
         ),
     ] = None,
+    private: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The release with the identifier of each row, to be checked by people where they have several rows. "
+            "It stays with you.",
+        ),
+    ] = None,
     force: ForceOption = False,
     delimiter: DelimiterOption = ",",
     show_values: Annotated[
@@ -130,15 +138,20 @@ def anonymize(
     find(method).settle(options)
     asked: dict[str, Any] = {"method": method, "seed": seed, "boxes": boxes}
     if find(method).stateful:
+        if private is not None:
+            raise InputError("--private is for methods that make releases one at a time.")
         asked |= {"options": options, "newcomers": newcomers, "memory": memory, "out": out, "force": force}
         _make_series(data, plan, requirement, schema, delimiter_of(delimiter), asked, as_json=as_json)
         return
     if memory is not None or (data.is_dir() and plan.provider is None):
         raise InputError(f"The method '{method}' makes releases one at a time: give one file, and no --memory.")
-    target = _target(data, out, [*schema_inputs(schema, plan), *table_inputs("--after", after or [])], force=force)
+    if private is not None and plan.identifier is None:
+        raise InputError("--private needs an identifier in the schema, which says whose each row is.")
+    read = [*schema_inputs(schema, plan), *table_inputs("--after", after or [])]
+    target = _target(data, out, private, read, force=force)
     table = _read(data, plan, delimiter_of(delimiter), show_values=show_values)
     release, utility = _make(table, plan, requirement, {**asked, "suppress": suppress, **options})
-    _show(release, utility, release.write(str(target), force=force), as_json=as_json)
+    _show(release, utility, _write(release, target, private, force=force), as_json=as_json)
 
 
 def _make_series(
@@ -160,13 +173,26 @@ def _make_series(
     show_series(written, asked["memory"], as_json=as_json)
 
 
-def _target(data: Path, out: Path | None, inputs: list[Input], *, force: bool) -> Path:
+def _target(data: Path, out: Path | None, private: Path | None, inputs: list[Input], *, force: bool) -> Path:
     """Where the release goes, if it can be written there."""
     from reissue.files.places import second_path
 
     target = out or Path(second_path(data.with_name(f"{data.name}.csv") if data.is_dir() else data, "release"))
-    Outputs((Output("--out", target, table=True),), (*table_inputs("the data", [data]), *inputs), force=force)
+    own = () if private is None else (Output("--private", private, table=True),)
+    files = (Output("--out", target, table=True), *own)
+    Outputs(files, (*table_inputs("the data", [data]), *inputs), force=force)
     return target
+
+
+def _write(release: "Release", target: Path, private: Path | None, *, force: bool) -> list[str]:
+    """The release, and the private copy with it: both or none."""
+    from reissue.files.tables import write_files
+
+    if private is None:
+        return release.write(str(target), force=force)
+    places = [*release.places(str(target)), str(private)]
+    write_files(list(zip([*release.tables.values(), release.private_copy], places, strict=True)), force=force)
+    return places
 
 
 def _make(
@@ -212,7 +238,7 @@ def _read(data: Path, schema: "Schema", delimiter: str, *, show_values: bool) ->
 
 
 def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: bool) -> None:
-    sizes = release.boxes.sizes
+    sizes = release.group_people
     if as_json:
         _render.show_json(
             {
@@ -230,7 +256,7 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
         )
         return
     published = release.table.rows - release.suppressed
-    smallest = f", the smallest of {_render.plural(int(sizes.min()), 'row')}" if len(sizes) else ""
+    smallest = f", the smallest of {_size(release, int(sizes.min()))}" if len(sizes) else ""
     _render.say(
         f"{_render.plural(published, 'row')} published in {_render.plural(release.groups, 'group')}{smallest}; "
         f"{_render.plural(release.suppressed, 'row')} left out.",
@@ -244,6 +270,11 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
         f"Written: {', '.join(paths)}",
     )
     _render.warn(*release.warnings)
+
+
+def _size(release: "Release", number: int) -> str:
+    """A group's size in words: people, where they have several rows."""
+    return _render.plural(number, "row") if release.table.people is None else f"{number:,} different people"
 
 
 def _distortion(release: "Release") -> dict[str, Any]:

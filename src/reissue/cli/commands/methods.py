@@ -24,6 +24,7 @@ def methods(as_json: JsonOption = False) -> None:
                         "summary": method.summary,
                         "suppresses": method.suppresses,
                         "stateful": method.stateful,
+                        "several_rows": bool(method.several_rows),
                         "options": {
                             option: {"default": its.default, "help": its.help, "choices": its.choices}
                             for option, its in method.options.items()
@@ -39,6 +40,8 @@ def methods(as_json: JsonOption = False) -> None:
         _render.say(f"  {method.summary}")
         if method.stateful:
             _render.say("  It follows people from release to release and keeps a memory of them.")
+        if method.several_rows:
+            _render.say("  People may have several rows: it counts people.")
         for option, its in method.options.items():
             choices = f" ({', '.join(map(json.dumps, its.choices))})" if its.choices else ""
             _render.say(f"  --option {option}={json.dumps(its.default)}  {its.help}{choices}")

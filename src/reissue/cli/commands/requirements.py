@@ -18,6 +18,7 @@ def requirements(as_json: JsonOption = False) -> None:
             "meaning": _first_line(kind.__doc__),
             "examples": [f"{name}={example}" for example in _in_backticks(kind.parse.__doc__)],
             "sensitive": kind.sensitive,
+            "several_rows": kind.by_people,
         }
         for name, kind in registered().items()
     }

@@ -23,6 +23,10 @@ _ONE_WAVE = (
     "The policy is a guess: only one wave was there. When the second is, plan again on what is real: "
     "`reissue plan WAVE1 WAVE2 --schema SCHEMA --write --force`, before the second release."
 )
+_SEVERAL = (
+    "People have several rows: `reissue anonymize` makes groups of different people. No policy was proposed, for plans "
+    "and ledgers need one row per person."
+)
 _FIRST = (
     "For a policy: `reissue plan WAVE... --schema SCHEMA --write`; with one wave it is a guess, with two it is not."
 )
@@ -57,9 +61,13 @@ def begin_series(
     """
     frames = [propose_file(path, delimiter=delimiter)[0] for path in waves]
     guesses = _confirmed(empty_somewhere(frames, propose(frames[0])), sensitive, several=len(waves) > 1)
-    guesses = frequent_values(frames, without_copies(frames[0], guesses))
+    guesses = without_copies(frames[0], guesses)
+    several = any(guess.several for guess in guesses)
+    guesses = guesses if several else frequent_values(frames, guesses)
     text = as_toml(guesses, title)
     unready = _unready(guesses)
+    if several:
+        return Beginning(frames[0].height, guesses, text, None, (_SEVERAL,))
     if len(waves) == 1 and not sensitive:
         return Beginning(frames[0].height, guesses, text, None, (_FIRST,))
     if unready:

@@ -183,6 +183,8 @@ def read_waves(data: Sequence[Any], schema: Schema, *, delimiter: str = ",", new
             "A plan follows people and what nobody should learn about them: the schema must name an identifier and a "
             "sensitive column."
         )
+    for its in (schema, *(table.schema for table in data if isinstance(table, Table))):
+        its.refuse_several_rows("A plan")
     tables = [one if isinstance(one, Table) else Table.read(one, schema, delimiter=delimiter) for one in data]
     _refuse_kinds(tables)
     waves = Waves(schema, tuple(_numbered(tables)), len(tables))

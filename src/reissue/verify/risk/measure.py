@@ -26,7 +26,7 @@ from reissue.verify.risk.words import (
     uniqueness_figure,
 )
 
-__all__ = ["GroupRisk", "Risk", "RiskInputs", "measure_risk"]
+__all__ = ["GroupRisk", "Risk", "RiskInputs", "measure_people", "measure_risk"]
 
 _THRESHOLD = 0.2
 _KNOWN = 2
@@ -135,6 +135,20 @@ def measure_risk(release: PublishedRelease, by: str | None, sizes: Ints, inputs:
         None if group is None or inputs.household is None else _households(release, inputs, mine[group], threshold),
     )
     return found, GroupRisk(attackers[-2].name, np.asarray(mine, np.float64), sizes)
+
+
+def measure_people(sizes: Ints, inputs: RiskInputs) -> tuple[Risk, GroupRisk]:
+    """The same where people have several rows: `sizes` are people of groups, and only the prosecutor is measured."""
+    given = (inputs.population, inputs.sampling, inputs.weights, inputs.household, inputs.known)
+    if any(one is not None for one in given):
+        raise InputError(
+            "Where people have several rows, risk is measured from the people of each group alone: a register, a "
+            "sampling fraction, weights, households and `known` need a table with one row per person."
+        )
+    threshold, method = inputs.threshold or _THRESHOLD, "1 / people of the group, whose rows there are one record"
+    found = of_records("prosecutor", 1 / sizes, sizes, threshold, method)
+    risk = Risk(threshold, int(sizes.sum()), int((sizes == 1).sum()), (found,))
+    return risk, GroupRisk(found.name, np.asarray(1 / sizes, np.float64), sizes)
 
 
 def _attackers(sizes: Ints, people: Ints | None, estimated: Floats | None, threshold: float) -> tuple[Attacker, ...]:

@@ -1,0 +1,129 @@
+"""Groups counted by people where a person may have several rows: visits, claims, tests.
+
+A group's size is its number of different people, and the count of a value is the number of people who have it at least
+once in the group. So counts of one group may sum to more than its size, and a share is a share of people.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.counting.cells import Counts, Domain
+from reissue.counting.histogram import Histogram, counted, starts_of
+from reissue.counting.keys import pack
+from reissue.counting.segments import ranges
+
+__all__ = ["PeopleCounts", "SharedCounts", "ValueSets", "value_sets"]
+
+
+class PeopleCounts(Counts):
+    """Groups of rows as a requirement judges them, counted by the people whose rows they are."""
+
+    def __init__(
+        self,
+        groups: Codes | Ints,
+        sensitive: Codes | Ints,
+        people: Ints,
+        domain: Domain,
+        total: int,
+        weights: Codes | Ints | None = None,
+    ) -> None:
+        """Rows (or distinct ones, by weight) by group, sensitive code and person."""
+        super().__init__(groups, sensitive, domain, total, weights)
+        self._people = people
+
+    @property
+    def by_people(self) -> bool:
+        """It is."""
+        return True
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Rows of each group."""
+        return np.bincount(self._groups, self._weights, self.total).astype(np.int64, copy=False)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Different people of each group."""
+        return np.bincount(self._groups[self._first()], minlength=self.total).astype(np.int64, copy=False)
+
+    @cached_property
+    def histogram(self) -> Histogram:
+        """How many people of each group have each value."""
+        first = self._first(self._sensitive)
+        return counted(self._groups[first], self._sensitive[first], self.total, self.domain.size)
+
+    def _first(self, *columns: Codes | Ints) -> Ints:
+        """One row of each person in each group, or of each combination with other columns."""
+        sizes = [self.total, int(self._people.max(initial=0)) + 1, *(self.domain.size for _ in columns)]
+        keys, _ = pack([self._groups, self._people, *columns], sizes)
+        return np.unique(keys, return_index=True)[1]
+
+    def only(self, chosen: Bools) -> "PeopleCounts":
+        """The same of the chosen groups, numbered anew."""
+        inside = np.flatnonzero(chosen[self._groups])
+        groups = (np.cumsum(chosen) - 1)[self._groups[inside]]
+        weights = None if self._weights is None else self._weights[inside]
+        people, total = self._people[inside], int(chosen.sum())
+        return PeopleCounts(groups, self._sensitive[inside], people, self.domain, total, weights)
+
+
+class SharedCounts(Counts):
+    """Groups of people whose values were counted elsewhere: a person is counted with each value that they have."""
+
+    def __init__(self, groups: Ints, values: Ints, counts: Ints, sizes: Ints, domain: Domain) -> None:
+        """How many people of a group have a value, and how many people each group has."""
+        super().__init__(groups, values, domain, len(sizes), counts)
+        self.sizes = sizes
+
+    @property
+    def by_people(self) -> bool:
+        """It is."""
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class ValueSets:
+    """The different sets of values that people have, numbered 0, 1, ..."""
+
+    starts: Ints
+    """Where each set's values start, and their number at the end."""
+    values: Ints
+    of_person: Codes
+    """Person to the number of their set."""
+    domain: Domain
+    """The values' domain."""
+
+    @property
+    def number(self) -> int:
+        """How many different sets there are."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """How many values each set has."""
+        return np.diff(self.starts)
+
+    def expand(self, counts: Counts) -> Counts:
+        """Counts of people by the number of their set, as counts of people by value."""
+        lengths = self.lengths[counts.value]
+        values = self.values[ranges(self.starts[counts.value], lengths)]
+        group, count = np.repeat(counts.group, lengths), np.repeat(counts.count, lengths)
+        return SharedCounts(group, values, count, counts.sizes, self.domain)
+
+
+def value_sets(people: Ints, sensitive: Codes, domain: Domain) -> ValueSets:
+    """The set of values of each person 0, 1, ..., from the person and the value of each row."""
+    total = int(people.max(initial=-1)) + 1
+    pairs = np.unique(pack([people, sensitive], [total, domain.size])[0])
+    person, value = pairs // domain.size, pairs % domain.size
+    starts = starts_of(person, total)
+    found: dict[bytes, int] = {}
+    ends = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+    codes = [found.setdefault(value[start:end].tobytes(), len(found)) for start, end in ends]
+    sets = [np.frombuffer(one, np.int64) for one in found]
+    lengths = np.array([len(one) for one in sets], np.int64)
+    joined = np.concatenate(sets) if sets else np.empty(0, np.int64)
+    return ValueSets(np.append(0, np.cumsum(lengths)), joined, np.array(codes, np.int32), domain)
