@@ -70,7 +70,7 @@ def test_a_newcomers_value_does_not_go_out(answers: tuple[bool, ...], providers:
     [
         ([], "correspondence"),
         (["removed"], "equivalence"),
-        (["removed", "changes"], "distinct"),
+        (["removed", "changes"], "cohorts"),
         (["providers"], "providers"),
         (["providers", "removed"], "equivalence"),
         (["known"], "equivalence"),

@@ -31,7 +31,7 @@ from reissue.algorithms.cohorts.splitting import split
 from reissue.algorithms.extents import extent_of
 from reissue.algorithms.invariance.plan import FORM, form_of, near
 from reissue.algorithms.joining import joined
-from reissue.algorithms.registry import Job, Option, algorithm
+from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
 from reissue.counting.cells import Domain
 from reissue.errors import InputError, InternalError, NotMetError
 from reissue.release.release import Counterfeits, Draft
@@ -91,6 +91,16 @@ class _Asked:
     left_out_with=companions,
     state=CohortState,
     random=True,
+    remedies=dict.fromkeys(("joint", "updates"), "people who enter together stay together through the series"),
+    suggestion=Suggestion(
+        suits=lambda answers: answers["changes"],
+        rank=0,
+        why="people who enter together stay together, while values change; [updates] may say how, else it is seen",
+        require="k=5 & l=3",
+        options="{ counterfeits = 0.1 }",
+        attacks=("joint",),
+        counterfeits=0.15,
+    ),
 )
 def cohorts(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring."""
