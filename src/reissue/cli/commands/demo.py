@@ -107,6 +107,11 @@ def _show_cost(story: "Story") -> None:
         '(form = "permuted"). That form shows who is in which group, and everyone at once then tells more.',
         "",
     )
+    _render.say(
+        "That is what the papers' method costs. What is the least that suffices? Try every method on these months: "
+        f"reissue plan {story.out}/original/month-0[1-4].csv --schema {story.out}/schema.toml",
+        "",
+    )
     _render.say(f"Everything is in {story.out}; {story.out / 'README.txt'} says what is what. Open the reports:")
     _render.say(str(story.one.report), str(story.two.report), style="bold")
 

@@ -1,8 +1,8 @@
 """plan: which method and setting protect a series at the least cost, by trying them on its own waves.
 
-Settings are tried in the order of what the first wave would lose, so the first that withstands is the cheapest; a
-setting is given up at the first release that could not go out. A setting that withstands is tried on as many simulated
-waves again: the cheapest that publishes these, too, is recommended. What is left of the time goes to the others.
+Settings are tried in the order of what the first wave would lose; a setting is given up at the first release that could
+not go out. Those that withstand all waves are then tried on as many simulated waves again, the cheapest first: the
+first that publishes these, too, is recommended. Where time is short, some of it is kept for that.
 """
 
 import time
@@ -25,9 +25,12 @@ __all__ = ["Progress", "plan"]
 
 _SMALL = 5_000
 """Waves of so many rows together are continued twice: of few people chance makes more."""
+_FIRST = 0.6
+"""The share of the time after which no further setting is tried before there is a recommendation."""
 _SIMULATED = 4
 """Waves that are simulated after a single one."""
 _TIME = "The time was up: not tried to the end: {untried}. More time (`budget`) may find more."
+_NO_ROOM = "It was stopped before all settings that withstood were tried on further waves. More time may find more."
 _CANCELLED = "Cancelled. Not tried to the end: {untried}."
 
 
@@ -65,23 +68,45 @@ class _Search:
     further: tuple[tuple[Table, ...], ...] = ()
     """Simulated continuations."""
     second: Outcome | None = None
-    """The cheapest that has room in one of two continuations, should none have it in both."""
+    """Should none have room in both continuations: of those that have it in one, the one with most in the other."""
+    withstood: dict[str, Rehearsal] = field(default_factory=dict)
+    """By name: what may go on."""
 
     def run(self, settings: Sequence[Setting]) -> str:
         """Try settings; returns why it stopped early, or nothing."""
         self.waiting = list(settings)
         try:
             self._order()
+            while self.waiting and not self._late():
+                self._try(self.waiting[0])
+                self.waiting.pop(0)
+            self._choose()
             while self.waiting:
                 self._try(self.waiting[0])
                 self.waiting.pop(0)
+            self._choose()
         except _OutOfTimeError:
             return self._unfinished(_TIME)
         except KeyboardInterrupt:
             return self._unfinished(_CANCELLED)
         return ""
 
+    def _late(self) -> bool:
+        """Whether what is left of the time is needed to look for room."""
+        spent = time.monotonic() - self.started
+        return self.budget is not None and bool(self.withstood) and spent > _FIRST * self.budget
+
+    def _choose(self) -> None:
+        """Look for room, the cheapest setting first, until one has it."""
+        for name in sorted(self.withstood, key=lambda name: self.outcomes[name].cost):
+            if self.recommended is not None:
+                return
+            if self.outcomes[name].room is None:
+                self._room(self.withstood[name].setting, self.withstood[name])
+
     def _unfinished(self, text: str) -> str:
+        if not self.waiting:
+            text = _NO_ROOM
         return text.format(untried="; ".join(setting.name for setting in self.waiting))
 
     def _order(self) -> None:
@@ -105,8 +130,7 @@ class _Search:
             self.outcomes[setting.name] = replace(rehearsal, verdict=_so_far(rehearsal, self.waves)).outcome(self.waves)
             if rehearsal.over:
                 return
-        if self.recommended is None:
-            self._room(setting, rehearsal)
+        self.withstood[setting.name] = rehearsal
 
     def _room(self, setting: Setting, rehearsal: Rehearsal) -> None:
         """Whether as many simulated waves could be published, too: then nothing costs less."""
@@ -123,7 +147,7 @@ class _Search:
         passed = [room == len(tables) for room, tables in zip(rooms, self.further, strict=False)]
         if all(passed):
             self.recommended = outcome
-        elif passed[0] and self.second is None:
+        elif passed[0] and (self.second is None or (outcome.room or 0) > (self.second.room or 0)):
             self.second = outcome
 
     def _watch(self, setting: Setting) -> None:

@@ -19,7 +19,7 @@ from reissue.policy import Policy
 from reissue.published import read_published
 from reissue.published.series import Series
 from reissue.publishing.plan.outcome import Outcome, Step, Verdict
-from reissue.publishing.plan.settings import Limits, Setting
+from reissue.publishing.plan.settings import Limits, Setting, counterfeits_in_rehearsal
 from reissue.publishing.plan.waves import Waves
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.memory import Memory
@@ -39,9 +39,11 @@ _WINDOW = 4
 _MARGIN = 0.95
 """Of the limit: what just stays below it in rehearsal would not leave room for other chances."""
 _FEWER = 0.7
-"""Of the counterfeits that are allowed, for the same reason: later releases may need more."""
+"""Of the counterfeits that are allowed, for a method that does not watch them: later releases may need more."""
 _WIDEST = 0.4
 """Where mending would widen more rows than this share, larger groups for everyone cost less."""
+_TURNS = 6
+"""How often a release is attacked at most: what needs more mending than that has no room to go on."""
 _QUERIES = 200
 _SEED = 1
 """The same random queries for every setting, so that they can be compared."""
@@ -127,7 +129,9 @@ class Rehearsal:
     def of(cls, setting: Setting, waves: Waves, limits: Limits) -> "Rehearsal":
         """Before the first wave; against a limit that is a little lower."""
         lower = limits.limit * _MARGIN if limits.limit < 1 else 1.0
-        fewer = limits.counterfeits * _FEWER
+        watched = "counterfeits" in find(setting.method).options
+        fewer = counterfeits_in_rehearsal(limits, waves)
+        fewer = fewer if watched else min(fewer, _FEWER * limits.counterfeits)
         schema = replace(waves.schema, policy=setting.policy(replace(limits, limit=lower, counterfeits=fewer)))
         many = sum(table.rows for table in waves.tables) > _LARGE
         return cls(setting, schema, Policy.of(schema), effort=_HALF if many and waves.changing else _FULL)
@@ -155,7 +159,7 @@ class Rehearsal:
             effort=self.effort,
         )
         try:
-            wave, release, found = make_and_mend(wave, _Wave.attack, widest=_WIDEST)
+            wave, release, found = make_and_mend(wave, _Wave.attack, widest=_WIDEST, turns=_TURNS)
         except _TooManyError as problem:
             return self.stopped(Verdict.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:

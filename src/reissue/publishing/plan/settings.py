@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 from reissue.algorithms import registered
 from reissue.publishing.plan.waves import Waves
 
-__all__ = ["Limits", "Setting", "sensible"]
+__all__ = ["Limits", "Setting", "counterfeits_in_rehearsal", "sensible"]
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,20 @@ class Setting:
         return {**section, "knowledge": limits.knowledge, "attacks": ["joint"]}
 
 
-_OWN = 0.65
-"""Of the counterfeits that are allowed: what a method that watches them itself is given."""
+_OWN = 0.9
+"""Of the counterfeits that a rehearsal may spend: what a method that watches them itself is given."""
+_CHANCE = 1.5
+"""Standard deviations: of few people chance makes more counterfeits in one release than in another."""
 _FILLED = {"ineligible": "counterfeits"}
 _SIZES = ((5, 2), (5, 3), (8, 4), (12, 4), (20, 4), (35, 5), (60, 5), (100, 6))
 """Rows and values of a group, growing."""
 _SHARES = ((5, 0.8), (5, 0.73), (10, 0.8), (10, 0.73))
 """Rows of a group, and the largest share of a value in it as a part of the limit."""
+
+
+def counterfeits_in_rehearsal(limits: Limits, waves: Waves) -> float:
+    """The share of counterfeits that may be spent on these waves, so that others like them stay below the limit."""
+    return max(limits.counterfeits - _CHANCE * sqrt(limits.counterfeits / waves.fewest), 0.0)
 
 
 def sensible(waves: Waves, limits: Limits | None = None) -> list[Setting]:
@@ -92,12 +100,15 @@ def _skewed(waves: Waves, limit: float) -> list[Setting]:
 
 
 def _cohorts(waves: Waves, options: set[str], limits: Limits) -> list[Setting]:
-    """Cohorts that may grow more or less, and stay below the counterfeits that are allowed by themselves."""
-    grown: list[dict[str, Any]] = [{"grow": grow} for grow in (0.3, 0.6, 1.0)] if "grow" in options else [{}]
-    if "counterfeits" in options:
-        grown = [{**some, "counterfeits": round(_OWN * limits.counterfeits, 3)} for some in grown]
-    asked = [_require(5, values, waves) for values in (3, 4)]
-    return [Setting("cohorts", require, some) for require in asked for some in grown]
+    """Cohorts of several values, or of even shares, that may grow more or less.
+
+    They stay below the counterfeits that are allowed by themselves.
+    """
+    share = round(_OWN * counterfeits_in_rehearsal(limits, waves), 3)
+    some: dict[str, Any] = {"counterfeits": share} if "counterfeits" in options else {}
+    grown: list[dict[str, Any]] = [some, {**some, "grow": 1.0}] if "grow" in options else [some]
+    asked = [*(["k=5 & l=3"] if waves.values >= 3 else []), _require(5, 3, waves)]
+    return [Setting("cohorts", require, each) for require in asked for each in grown]
 
 
 def _require(k: int, values: int, waves: Waves) -> str:

@@ -161,15 +161,17 @@ def make_and_mend(
     attack: Callable[[A, Release, Callable[[float], None]], R],
     progress: Callable[[float], None] = lambda _: None,
     widest: float = 1.0,
+    turns: int = _TURNS,
 ) -> tuple[A, Release, R]:
     """A release as far as it can be mended, the attempt that made it, and what attacks find in it.
 
-    Where groups that were joined hold more than the share `widest` of the rows, nothing more is mended.
+    Where groups that were joined hold more than the share `widest` of the rows, nothing more is mended; `turns` is how
+    often it is attacked at most.
     """
     release = _made(attempt, lambda done: progress(done / 3))
-    for turn in range(_TURNS):
+    for turn in range(turns):
         found = attack(attempt, release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
-        ended = turn + 1 == _TURNS or attempt.repairs.rows > widest * attempt.rows
+        ended = turn + 1 == turns or attempt.repairs.rows > widest * attempt.rows
         mended = None if ended else _mended(attempt, release, found)
         if mended is None:
             break
