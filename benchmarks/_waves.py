@@ -110,12 +110,12 @@ def _hospital(folder: Path, _: str | None, *, quick: bool) -> Waves:
     return Waves("hospital", tuple(tables), replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder))
 
 
-def _census(folder: Path, data: str | None, *, quick: bool) -> Waves:
+def _census(folder: Path, data: str | None, *, quick: bool, releases: int = 8) -> Waves:
     """People who come, go and change jobs within branches of ten, a quarter of benchmarks/updates.py's."""
     path = _found(data_folder(data) / "census" / "census.csv.gz")
     frame = pl.read_csv(path, infer_schema_length=None, columns=["id", *census.QUASI, "det_occ_code"])
     frame = frame.filter(pl.col("det_occ_code") > 0).rename({"det_occ_code": "job"})
-    scale, releases = (0.05, 4) if quick else (0.25, 8)
+    scale, releases = (0.05, 4) if quick else (0.25, releases)
     tables = census.stream(frame, releases, 10, scale)
     return _observed(
         "census", tables, Schema.of_columns(quasi=census.QUASI, sensitive=["job"], identifier="id"), folder

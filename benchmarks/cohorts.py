@@ -142,7 +142,9 @@ def panel(folder: Path, chosen: argparse.Namespace) -> None:
 
 def census(folder: Path, chosen: argparse.Namespace) -> None:
     """Beside the papers' methods."""
-    waves = SOURCES["census"](folder, chosen.data, quick=chosen.quick)
+    waves = SOURCES["census"](folder, chosen.data, quick=chosen.quick, releases=20)
+    sizes = [table.height for table in waves.tables]
+    print(f"{len(sizes)} releases of {sizes[0]:,} to {sizes[-1]:,} people", flush=True)
     _head()
     for method in (
         Method("cohorts", "k=5 & l=3", "cohorts", {}),

@@ -117,8 +117,9 @@ def _neighbours(extent: Extent, failing: Ints) -> tuple[Ints, Ints]:
         place[order] = np.arange(total)
         at = place[failing][:, np.newaxis] + steps
         inside = (at >= 0) & (at < total)
-        pairs.append(np.stack([np.broadcast_to(failing[:, np.newaxis], at.shape)[inside], order[at[inside]]]))
-    one, other = np.unique(np.concatenate(pairs, axis=1), axis=1)
+        pairs.append(np.broadcast_to(failing[:, np.newaxis] * total, at.shape)[inside] + order[at[inside]])
+    keys = np.sort(np.concatenate(pairs))
+    one, other = np.divmod(keys[np.append(True, keys[1:] > keys[:-1])], total)
     return one, other
 
 
