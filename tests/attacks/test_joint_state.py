@@ -104,3 +104,23 @@ def test_who_was_exposed_before_does_not_stop_later_releases(tmp_path: Path) -> 
     assert found.status == "withstood"
     assert found.details["before"] == 6
     assert "6 people were exposed by earlier releases already" in found.sentence
+
+
+def test_companions_of_people_in_slots_are_people(tmp_path: Path) -> None:
+    """Also of those who have left: whoever was in a group with them when they were last there."""
+    plan, plain = series(tmp_path, 2, "k=5 & l=3")
+    memory, releases = None, []
+    for number, one in enumerate(plain):
+        releases.append(
+            ri.anonymize(
+                one.table.frame, plan, "k=5 & l=3", method="cohorts", memory=memory, newcomers=True, seed=number
+            )
+        )
+        memory = releases[-1].draft.memory
+    kept = added(plan, releases)
+    first, second = (one.table.frame["patient"].to_numpy() for one in releases)
+    gone = np.setdiff1d(first, second)[:3]
+    assert len(gone)
+    group = releases[0].draft.groups
+    for person, beside in zip(gone, carried.companions(kept, gone), strict=True):
+        assert set(beside.tolist()) == set(first[group == group[first == person]].tolist())

@@ -31,14 +31,19 @@ class Once(Attempt):
 @dataclass(frozen=True)
 class Found:
     exposed: Ints
+    beside: Ints | None = None
 
     def companions(self, people: Ints) -> list[Ints]:
-        return [people for _ in people]
+        return [people if self.beside is None else self.beside for _ in people]
+
+
+def policy(suppress: float) -> Policy:
+    asked = {"require": "k=3 & l=2", "method": "cohorts", "suppress": suppress}
+    return Policy.of(replace(SCHEMA, policy=asked))
 
 
 def test_the_whole_cohort_of_an_exposed_person_is_left_out_at_once() -> None:
-    policy = Policy.of(replace(SCHEMA, policy={"require": "k=3 & l=2", "method": "cohorts", "suppress": 0.5}))
-    attempt = Once(table=Table.read(stream(7)[0], SCHEMA), schema=SCHEMA, policy=policy)
+    attempt = Once(table=Table.read(stream(7)[0], SCHEMA), schema=SCHEMA, policy=policy(0.5))
     ids = attempt.table.ids
     assert ids is not None
     together = companions(attempt.anonymize(lambda _: None), ids[:1])
@@ -54,3 +59,19 @@ def test_the_whole_cohort_of_an_exposed_person_is_left_out_at_once() -> None:
     assert asked == [len(ids), len(ids) - together.sum()]
     assert release.table.ids is not None
     assert not set(release.table.ids.to_list()) & set(ids.filter(together).to_list())
+
+
+def test_for_someone_who_is_gone_the_cohorts_beside_are_left_out_as_far_as_that_is_allowed() -> None:
+    attempt = Once(table=Table.read(stream(7)[0], SCHEMA), schema=SCHEMA, policy=policy(0.5))
+    ids = attempt.table.ids
+    assert ids is not None
+    together = companions(attempt.anonymize(lambda _: None), ids[:1])
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        nobody = np.zeros(0, np.int64)
+        return Found(np.array([-7]), ids[:1].to_numpy()) if release.table.rows == len(ids) else Found(nobody)
+
+    mended, _, _ = make_and_mend(attempt, attack)
+    assert mended.repairs.left_out == together.sum() > 1
+    mended, _, _ = make_and_mend(replace(attempt, policy=policy(1 / len(ids))), attack)
+    assert mended.repairs.left_out == 0

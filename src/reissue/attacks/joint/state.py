@@ -117,9 +117,11 @@ def companions(state: JointState, people: Ints) -> list[Ints]:
     everyone, found = state.index.people, []
     for place in np.flatnonzero(np.isin(everyone, people)).tolist():
         for recent in reversed(state.window):
-            groups = recent.seen.group[recent.seen.person == place]
+            member = recent.seen.occupant if len(recent.seen.occupant) else recent.seen.person
+            groups = recent.seen.group[member == place]
             if len(groups):
-                found.append(everyone[np.unique(recent.seen.person[np.isin(recent.seen.group, groups)])])
+                beside = np.unique(member[np.isin(recent.seen.group, groups)])
+                found.append(everyone[beside[beside >= 0]])
                 break
     return found
 

@@ -193,7 +193,7 @@ def _mended(attempt: A, release: Release, found: Attacked) -> tuple[A, Release] 
     """The next attempt, or None where nothing is to be mended, or nothing can be."""
     if not 0 < len(found.exposed) <= FEW * attempt.rows:
         return None
-    broken = _broken(attempt, release, found.exposed)
+    broken = _broken(attempt, release, found)
     steady = find(attempt.policy.method).left_out_with is not None and bool(broken.any())
     # A method that leaves whole cohorts out is run with the same random numbers again: nothing else must change.
     turns = attempt.repairs.turns + (not steady)
@@ -206,13 +206,23 @@ def _mended(attempt: A, release: Release, found: Attacked) -> tuple[A, Release] 
     return _left_out(attempt, broken)
 
 
-def _broken(attempt: Attempt, release: Release, exposed: Ints) -> Bools:
-    """The rows to be mended: those of the exposed people, and of all who must be left out with them."""
-    broken, ids = attempt.mentioned(exposed), attempt.table.ids
+def _broken(attempt: Attempt, release: Release, found: Attacked) -> Bools:
+    """The rows to be mended: those of the exposed people, and of all who must be left out with them.
+
+    Where none of these is in the table, what becomes known of those beside them exposes them: then it is their rows, as
+    far as they may be left out.
+    """
+    broken, ids = attempt.mentioned(found.exposed), attempt.table.ids
     others = find(attempt.policy.method).left_out_with
     if others is None or ids is None:
         return broken
-    return others(release, pl.Series(exposed).cast(ids.dtype))
+    broken = others(release, pl.Series(found.exposed).cast(ids.dtype))
+    if broken.any():
+        return broken
+    for beside in found.companions(found.exposed):
+        more = broken | others(release, pl.Series(beside).cast(ids.dtype))
+        broken = more if more.sum() <= attempt.spare else broken
+    return broken
 
 
 def _joined(
