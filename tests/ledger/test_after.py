@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reissue.errors import DataError, NotMetError
 from reissue.ledger import Ledger
-from reissue.ledger.ledger import csv_bytes
+from reissue.ledger.pack import csv_bytes
 from reissue.publishing.adopt import adopt
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish_next

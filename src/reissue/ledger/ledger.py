@@ -20,12 +20,11 @@ import polars as pl
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files.places import refuse_existing, second_path
 from reissue.files.staging import Staging
-from reissue.files.tables import disarm
 from reissue.ledger.chain import LedgerEntry, broken, content_name
 from reissue.ledger.entry import FORMAT, later_format
 from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
 from reissue.ledger.key import Key, find_key
-from reissue.ledger.pack import pack_frame, pack_schema, plain, unpack_frame, unpack_roster
+from reissue.ledger.pack import csv_bytes, pack_schema, unpack_frame, unpack_roster
 from reissue.ledger.recorded import Recorded, releases_of, replaced_files
 from reissue.policy import Policy
 from reissue.release.memory import Memory, fingerprint, read_memory
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from reissue.ledger.store import Store, Writer
     from reissue.published import PublishedRelease
 
-__all__ = ["Ledger", "Recorded", "csv_bytes", "handed_out"]
+__all__ = ["Ledger", "Recorded"]
 
 
 class Ledger:
@@ -391,25 +390,6 @@ def _numbered(releases: Sequence[Recorded], number: int) -> Recorded:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def csv_bytes(frame: pl.DataFrame) -> bytes:
-    """A table as the CSV that goes out."""
-    try:
-        return disarm(plain(frame)).write_csv().encode()
-    except pl.exceptions.PolarsError:
-        raise DataError(
-            "A column has a type that CSV lacks, such as lists, and a ledger hands releases out as CSV too. Leave the "
-            "column out, or make it text."
-        ) from None
-
-
-def handed_out(frame: pl.DataFrame, path: str | Path) -> bytes:
-    """A table as the file of a release, in the format that a path asks for."""
-    name = str(path).lower()
-    if name.endswith(".parquet"):
-        return pack_frame(frame)
-    return gzip.compress(csv_bytes(frame), mtime=0) if name.endswith(".gz") else csv_bytes(frame)
 
 
 def _shown(place: str | Path) -> str:

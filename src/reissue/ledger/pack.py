@@ -4,6 +4,7 @@ Nothing here holds an identifier (people are pseudonyms before they come here) o
 what was published: who is in which group is kept apart from the values of the group.
 """
 
+import gzip
 import io
 import tomllib
 from collections.abc import Callable
@@ -14,8 +15,9 @@ import polars as pl
 import tomlkit
 
 from reissue.counting.texts import count_texts, joined_texts
-from reissue.errors import SchemaError
+from reissue.errors import DataError, SchemaError
 from reissue.files.places import read_whole
+from reissue.files.tables import disarm
 from reissue.release.release import Release
 from reissue.release.roster import Roster
 from reissue.requirements import Requirement
@@ -24,6 +26,8 @@ from reissue.updates import read_updates
 
 __all__ = [
     "ENDINGS",
+    "csv_bytes",
+    "handed_out",
     "pack_frame",
     "pack_places",
     "pack_roster",
@@ -89,6 +93,25 @@ def pack_frame(frame: pl.DataFrame) -> bytes:
 def unpack_frame(content: bytes) -> pl.DataFrame:
     """A table from Parquet."""
     return pl.read_parquet(io.BytesIO(content))
+
+
+def csv_bytes(frame: pl.DataFrame) -> bytes:
+    """A table as the CSV that goes out."""
+    try:
+        return disarm(plain(frame)).write_csv().encode()
+    except pl.exceptions.PolarsError:
+        raise DataError(
+            "A column has a type that CSV lacks, such as lists, and a ledger hands releases out as CSV too. Leave the "
+            "column out, or make it text."
+        ) from None
+
+
+def handed_out(frame: pl.DataFrame, path: str | Path) -> bytes:
+    """A table as the file of a release, in the format that a path asks for."""
+    name = str(path).lower()
+    if name.endswith(".parquet"):
+        return pack_frame(frame)
+    return gzip.compress(csv_bytes(frame), mtime=0) if name.endswith(".gz") else csv_bytes(frame)
 
 
 # --- who is where ------------------------------------------------------------------------------------------------

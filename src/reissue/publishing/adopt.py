@@ -15,8 +15,8 @@ import polars as pl
 
 from reissue.errors import InputError
 from reissue.files.places import FORMATS
-from reissue.ledger.ledger import Ledger, csv_bytes
-from reissue.ledger.pack import ENDINGS, pack_frame, pack_places
+from reissue.ledger.ledger import Ledger
+from reissue.ledger.pack import ENDINGS, csv_bytes, pack_frame, pack_places
 from reissue.ledger.recorded import ReleaseRecord, releases_of, sent_of
 from reissue.schema import Schema
 

@@ -65,7 +65,7 @@ class Candidate(Attempt):
     ) -> "Candidate":
         """What the ledger says about it."""
         from reissue.ledger.chain import canonical
-        from reissue.ledger.ledger import csv_bytes
+        from reissue.ledger.pack import csv_bytes
         from reissue.ledger.recorded import releases_of, sent_of
         from reissue.policy import Policy
 
@@ -175,8 +175,7 @@ class Candidate(Attempt):
     def record(self, release: Release, together: "GateResult", writer: "Writer") -> "ReleaseRecord":
         """What the release's entry says, its files kept."""
         from reissue._version import __version__
-        from reissue.ledger.ledger import csv_bytes
-        from reissue.ledger.pack import ENDINGS, pack_frame, pack_roster
+        from reissue.ledger.pack import ENDINGS, csv_bytes, pack_frame, pack_roster
         from reissue.ledger.recorded import ReleaseRecord
         from reissue.publishing.gate import state_mark
 
@@ -215,7 +214,7 @@ class Candidate(Attempt):
 
     def same(self, release: Release) -> Findings:
         """The release that was published from this table before, made again."""
-        from reissue.ledger.ledger import csv_bytes
+        from reissue.ledger.pack import csv_bytes
 
         again = self.again
         if again is None or any(

@@ -156,7 +156,7 @@ def _stage(
 
 def _stage_tables(made: "Publication", book: "Ledger", target: Path, staging: "Staging", *, force: bool) -> list[str]:
     """Write the tables beside their places, before the release is recorded."""
-    from reissue.ledger.ledger import handed_out
+    from reissue.ledger.pack import handed_out
 
     if made.again:
         return book.stage(made.number, target, staging, force=force)
