@@ -10,6 +10,7 @@ import pytest
 
 import reissue as ri
 from reissue import synth
+from reissue.attacks import registered
 from reissue.cli._app import run
 from reissue.report.evidence import evidence_html, record_of
 
@@ -101,3 +102,10 @@ def test_wrong_places_are_refused_before_anything_is_counted(folder: Path, capsy
     assert run(["check", "w1.csv", "-s", "schema.toml", "--record", "r.json"]) == 2  # the page is there still
     assert not Path("r.json").exists()
     assert run(["check", "w1.csv", "-s", "schema.toml", "--record", "r.json", "--force"]) == 0
+
+
+def test_attacks_belong_under_headings() -> None:
+    headings = {name: str(one.heading) for name, one in registered().items()}
+    assert headings["trajectory"] == "singling out"
+    assert headings["correspondence"] == "linkability"
+    assert headings["joint"] == headings["composition"] == "inference"

@@ -16,7 +16,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.registry import attack
+from reissue.attacks.registry import Heading, attack
 from reissue.attacks.trajectory.case import describe
 from reissue.attacks.trajectory.classes import Sight, Trajectories, follow
 from reissue.attacks.trajectory.lasting import crowds_of, lasting_columns
@@ -53,6 +53,7 @@ MEASURE = "class: how many people share what all releases show of a person, the 
             "publish waves of people who come and go together."
         ),
     ),
+    heading=Heading.SINGLING_OUT,
 )
 def trajectory(series: Series, knowledge: Knowledge) -> Finding:
     """How many people share what all releases show of a person."""
