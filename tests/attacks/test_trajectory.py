@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.trajectory.classes import Sight, follow
+from reissue.attacks.trajectory.classes import Sight, follow, one_each
 from reissue.errors import DataError, SchemaError
 from reissue.schema import Schema
 
@@ -115,3 +116,26 @@ def test_files_that_kept_a_pseudonym_are_enough(tmp_path: Path) -> None:
     for path, frame in zip(files, (FIRST, SECOND.drop_nulls()), strict=True):
         frame.rename({"id": "pseudonym"}).with_columns(pl.Series("s", list("uvwx")[: frame.height])).write_csv(path)
     assert trajectory(*files, schema=None).details["unique"] == 4  # type: ignore[arg-type]
+
+
+@given(rows=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=14), limit=st.integers(1, 4))
+@settings(max_examples=150, deadline=None)
+def test_several_rows_of_a_person_are_one_pattern(rows: list[tuple[int, int]], limit: int) -> None:
+    marks = pl.Series([f"p{person}" for person, _ in rows])
+    found = follow([one_each(marks, pl.Series([look for _, look in rows]).to_numpy())], limit).growth[-1]
+    people = {person for person, _ in rows}
+    patterns = [tuple(sorted(look for other, look in rows if other == person)) for person in people]
+    sizes = [Counter(patterns)[pattern] for pattern in patterns]
+    assert (found.people, found.classes) == (len(people), len(set(patterns)))
+    assert (found.unique, found.below) == (sum(size == 1 for size in sizes), sum(size < limit for size in sizes))
+
+
+def test_visits_of_a_pseudonym_are_linked_within_one_file() -> None:
+    visits = file(("a", "[20, 29]", "1*"), ("b", "[20, 29]", "1*"), ("a", "[30, 39]", "2*"), ("c", "[30, 39]", "2*"))
+    schema = replace(SCHEMA, several_rows=True)
+    found = trajectory(visits, schema=schema)
+    assert (found.status, found.people, found.population, found.details["unique"]) == (Status.EXPOSED, 3, 3, 3)
+    assert trajectory(visits.sort("age"), visits, schema=schema).people == 3
+    assert any("rows, one of them" in step for step in found.details["case"]["steps"])
+    blind = trajectory(visits.drop("id"), schema=schema)
+    assert "nothing says which rows" in str(blind.reason)

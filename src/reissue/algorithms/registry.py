@@ -49,6 +49,11 @@ class Job:
         """How many rows may be left out."""
         return int(self.suppress * self.table.rows + 1e-9)
 
+    @property
+    def otherwise(self) -> str:
+        """The method to try where no generalization does; none where people have several rows."""
+        return ", or try the method 'anatomy', which publishes two tables" if self.table.people is None else ""
+
 
 @dataclass(frozen=True)
 class Option:

@@ -67,7 +67,7 @@ def incognito(job: Job) -> Draft:
         left_out = f" with at most {job.spare:,} rows left out" if job.spare else ""
         raise RequirementError(
             f"No full-domain generalization of this table meets {job.requirement}{left_out}. Let more rows be left "
-            "out, ask for less, or try the method 'anatomy', which publishes two tables."
+            f"out, ask for less{job.otherwise}."
         )
     return _draft(job, ladders, search)
 

@@ -131,7 +131,7 @@ class _Search:
             raise RequirementError(
                 f"Top-down specialization starts from all rows in one group; they do not meet {self.job.requirement}, "
                 "and larger groups do not always meet it. Try the method 'incognito', which looks at all combinations "
-                "of levels, or 'anatomy', which publishes two tables."
+                f"of levels{self.job.otherwise}."
             )
         nodes = self.cuts.roots()
         while nodes:

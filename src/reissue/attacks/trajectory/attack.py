@@ -7,6 +7,9 @@ with all that the files hold.
 
 Without a pseudonym nothing links the rows of different releases but columns that never change in a life (sex, date of
 birth). Who shares them with few others in some release can be followed just as well.
+
+Where people have several rows in a release (visits), a pseudonym links these too: what is shown of a person in one
+release is how often each combination of quasi-identifiers occurs in their rows.
 """
 
 from collections.abc import Sequence
@@ -18,7 +21,7 @@ from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import Heading, attack
 from reissue.attacks.trajectory.case import describe
-from reissue.attacks.trajectory.classes import Sight, Trajectories, follow
+from reissue.attacks.trajectory.classes import Sight, Trajectories, follow, one_each
 from reissue.attacks.trajectory.lasting import crowds_of, lasting_columns
 from reissue.counting.texts import joined_texts
 from reissue.errors import CannotRunError, DataError, SchemaError
@@ -40,6 +43,7 @@ MEASURE = "class: how many people share what all releases show of a person, the 
     "Follows people by a pseudonym, or by what never changes: how many share the pattern of a person in all releases.",
     any_columns=True,
     files_alone=True,
+    several_rows=True,
     needs="files that kept a pseudonym (`--identifier COLUMN`), or columns that never change, such as a date of birth",
     story=(
         "Someone knows what a person looked like (age, home) each time a release was made, and when the person was in "
@@ -85,7 +89,7 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
             "growth": [
                 {"release": number, **asdict(one)} for number, one in zip(series.numbers, found.growth, strict=True)
             ],
-            "case": describe(found, shown, series.numbers, limit),
+            "case": describe(found, shown, sights, series.numbers, limit),
         },
     )
 
@@ -102,15 +106,19 @@ def _sight(release: PublishedRelease, name: str, number: int) -> Sight:
     marks = release.main[name].cast(pl.String)
     there = marks.is_not_null()
     marks = marks.filter(there)
+    looks = _looks(release)[release.looks.of_row[there.to_numpy()]]
+    if not len(marks):
+        raise CannotRunError(f"in release {number} no row has a pseudonym.")
+    if release.schema.several_rows:
+        return one_each(marks, looks)
     twice = len(marks) - marks.n_unique()
     if twice:
         raise DataError(
             f"In release {number} the column '{name}' is no pseudonym: it repeats itself in {plural(twice, 'row')}. "
-            "Give each person one row in a release, or name another column with --identifier."
+            "Give each person one row in a release, or name another column with --identifier. If people have several "
+            "rows, a schema says so: [person] several_rows = true."
         )
-    if not len(marks):
-        raise CannotRunError(f"in release {number} no row has a pseudonym.")
-    return Sight(marks, _looks(release)[release.looks.of_row[there.to_numpy()]])
+    return Sight(marks, looks)
 
 
 def _looks(release: PublishedRelease) -> Ints:
@@ -132,6 +140,10 @@ def _sentence(found: Trajectories, limit: int, releases: int) -> str:
 
 def _without_pseudonym(series: Series, shown: Sequence[PublishedRelease], limit: int) -> Finding:
     """Who can be followed by columns that never change."""
+    if series.schema.several_rows:
+        raise CannotRunError(
+            "people have several rows, and without a pseudonym nothing says which rows are the same person's."
+        )
     columns = lasting_columns([one.schema.quasi for one in shown])
     if not columns:
         raise CannotRunError(

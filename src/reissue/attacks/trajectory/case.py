@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from reissue.attacks.cases import Case, case, in_words, plural, shown
-from reissue.attacks.trajectory.classes import Trajectories
+from reissue.attacks.trajectory.classes import Sight, Trajectories
 from reissue.published import PublishedRelease
 
 __all__ = ["describe"]
@@ -14,7 +14,13 @@ _STEPS = 4
 """Releases that are gone through one by one."""
 
 
-def describe(found: Trajectories, releases: Sequence[PublishedRelease], numbers: Sequence[int], limit: int) -> Case:
+def describe(
+    found: Trajectories,
+    releases: Sequence[PublishedRelease],
+    sights: Sequence[Sight],
+    numbers: Sequence[int],
+    limit: int,
+) -> Case:
     """The smallest class: of equal ones that of someone who is in most releases."""
     sizes = found.sizes[found.of_person]
     there = (found.looks >= 0).sum(axis=1)
@@ -27,7 +33,7 @@ def describe(found: Trajectories, releases: Sequence[PublishedRelease], numbers:
         same &= found.looks[:, place] == look
         left.append(int(same.sum()))
         if place < _STEPS:
-            seen = "the person is not in it" if look < 0 else f"the person has {_shown(release, look)}"
+            seen = "the person is not in it" if look < 0 else f"the person has {_shown(release, sights[place], look)}"
             steps.append(f"Release {number}: {seen}. So far {plural(left[-1], 'person', 'people')} share the pattern.")
     if len(releases) > _STEPS:
         steps.append(f"After all {len(releases)} releases {plural(left[-1], 'person', 'people')} share it.")
@@ -45,5 +51,10 @@ def describe(found: Trajectories, releases: Sequence[PublishedRelease], numbers:
     return case(steps, {**picture, "sentence": sentence})
 
 
-def _shown(release: PublishedRelease, look: int) -> str:
-    return in_words(shown(release.looks.texts.row(look, named=True)))
+def _shown(release: PublishedRelease, sight: Sight, look: int) -> str:
+    """What a release shows of a person; of several rows the first, and how many there are."""
+    if sight.first is None or sight.rows is None:
+        return in_words(shown(release.looks.texts.row(look, named=True)))
+    one = in_words(shown(release.looks.texts.row(int(sight.first[look]), named=True)))
+    rows = int(sight.rows[look])
+    return one if rows == 1 else f"{rows:,} rows, one of them with {one}"

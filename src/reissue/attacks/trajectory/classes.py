@@ -13,7 +13,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 
-__all__ = ["Growth", "Sight", "Trajectories", "follow"]
+__all__ = ["Growth", "Sight", "Trajectories", "follow", "one_each"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,11 @@ class Sight:
     marks: pl.Series
     """Row to the person's mark as text; no mark twice."""
     look: Ints
-    """Row to its combination of published quasi-identifiers."""
+    """Row to its combination of published quasi-identifiers; of several rows a person, to the pattern of all."""
+    first: Ints | None = None
+    """Of several rows a person: pattern to the first of its combinations."""
+    rows: Ints | None = None
+    """And to how many rows it has."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,17 @@ class Trajectories:
     growth: tuple[Growth, ...]
     looks: Ints
     """People x releases: the look in each, -1 where absent."""
+
+
+def one_each(marks: pl.Series, look: Ints) -> Sight:
+    """People with several rows in a release: how often they show each combination of quasi-identifiers."""
+    rows = pl.DataFrame({"mark": marks, "look": look}).sort("look")
+    people = rows.group_by("mark", maintain_order=True).agg("look")
+    texts = people["look"].cast(pl.List(pl.String)).list.join(" ")
+    pattern = (texts.rank("dense").cast(pl.Int64) - 1).to_numpy()
+    each = np.unique(pattern, return_index=True)[1]
+    first, number = (part.to_numpy()[each] for part in (people["look"].list.first(), people["look"].list.len()))
+    return Sight(people["mark"], pattern, first, number)
 
 
 def follow(sights: Sequence[Sight], limit: int) -> Trajectories:
