@@ -53,9 +53,9 @@ def knows_totals(series: Sequence[Observation]) -> bool:
 
 
 def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, place: int) -> Sighting:
-    roster = release.roster
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
+    roster = release.roster  # counts sensitive values
     if roster is not None and (knowledge.members is None or not release.tables.frames):
         return _own(release, roster, strong=knowledge.groups or "groups" in assumed(series.schema.policy))
     release = release.of_its_columns()
