@@ -11,6 +11,7 @@ from reissue.errors import SchemaError
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.guess import Guessed, guess
 from reissue.published.series import Series
+from reissue.publishing.registers import check_registers
 from reissue.publishing.timeline import attacked, timeline_of
 from reissue.schema import Schema
 
@@ -49,6 +50,7 @@ def attack(
             "An attack needs a quasi-identifier: a column that others may know, and the schema names none."
         )
     series = Series.read(guessed.tables or releases, guessed.schema, exact=exact, limits=limits, delimiter=delimiter)
+    check_registers(known, series)
     findings, grown = [], {}
     for number, one in enumerate(chosen):
 

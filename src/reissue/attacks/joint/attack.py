@@ -11,12 +11,13 @@ from reissue.attacks.joint.beliefs import Beliefs, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.past import believe_in_blocks
-from reissue.attacks.joint.sight import knows_totals, published_as, see
+from reissue.attacks.joint.sight import knows_totals, published_as, refuse_strangers, see
 from reissue.attacks.joint.state import JointState, add, judge
-from reissue.attacks.joint.update_model import Chosen, Seen, update_model
+from reissue.attacks.joint.update_model import Chosen, Seen, learnable, learned, update_model
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError
 from reissue.kernels.everyone.observations import Observation, of_people
+from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
@@ -67,14 +68,12 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
     rates = base_rates(crowd.observations, crowd.values)
     seen = Seen(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
     chosen = update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
-    beliefs = believe_in_blocks(
-        seen.series,
-        chosen.model,
-        rates,
-        crowd.people,
-        exact=series.exact,
-        progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
-    )
+    beliefs = _believe(series, seen, chosen, crowd, knowledge)
+    if chosen.source == "none" and learnable(series.schema, seen) and _misfits(beliefs, seen.series):
+        chosen = learned(seen)
+        beliefs = _believe(series, seen, chosen, crowd, knowledge)
+    if len(beliefs.contradicted) >= crowd.people:
+        refuse_strangers(knowledge)
     _check_fit(beliefs, seen.series, chosen)
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source, knows_totals(crowd.observations))
     people = [of_people(one) for one in crowd.observations]
@@ -91,10 +90,27 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
     return with_case(finding_of(judged, series), judged, solved)
 
 
+def _believe(series: Series, seen: Seen, chosen: Chosen, crowd: Crowd, knowledge: Knowledge) -> Beliefs:
+    return believe_in_blocks(
+        seen.series,
+        chosen.model,
+        seen.rates,
+        crowd.people,
+        exact=series.exact,
+        progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
+    )
+
+
+def _misfits(beliefs: Beliefs, series: Sequence[Observation]) -> bool:
+    """Whether no world shows the published counts."""
+    records = sum(int(seen.slot_count.sum()) for seen in series)
+    return beliefs.scaled.elsewhere > _ELSEWHERE and records >= _RECORDS
+
+
 def _check_fit(beliefs: Beliefs, series: Sequence[Observation], chosen: Chosen) -> None:
     """Stop where no world shows the published counts: what was said about how values change is then not so."""
-    off, records = beliefs.scaled.elsewhere, sum(int(seen.slot_count.sum()) for seen in series)
-    if chosen.source in {"tables", "releases"} or off <= _ELSEWHERE or records < _RECORDS:
+    off = beliefs.scaled.elsewhere
+    if chosen.source in {"tables", "releases"} or not _misfits(beliefs, series):
         return
     said = "what `[updates]` of the schema says" if chosen.source == "schema" else "that values stay"
     raise CannotRunError(

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 
 from reissue.attacks.cases import Shown, box_text, shown
-from reissue.errors import CannotRunError, InputError
+from reissue.errors import CannotRunError, DataError, InputError
 from reissue.kernels.everyone.observations import Observation
 from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register
 from reissue.people.crowd import Crowd, crowd_of
@@ -16,7 +17,7 @@ from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.roster import Roster
 
-__all__ = ["knows_totals", "published_as", "see"]
+__all__ = ["knows_totals", "published_as", "refuse_strangers", "see"]
 
 _LARGEST = 150_000_000
 """Ways of people to be in groups, at most: beyond it memory and time run out."""
@@ -31,10 +32,11 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     if knowledge.members is not None and len(knowledge.members) != len(series):
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
     seen = [_sighting(one, series, knowledge, place) for place, one in enumerate(series.releases)]
+    _refuse_other_tables(seen, series, knowledge)
     seen = [_insiders(one, knowledge) for one in seen]
     sightings = [_with_totals(one, series, knowledge, place) for place, one in enumerate(seen)]
     if not any(len(one.ids) for one in sightings):
-        raise CannotRunError("none of the people fits any published group: the tables are not of these releases.")
+        refuse_strangers(knowledge)
     crowd = crowd_of(sightings)
     if any(one.totals is not None and _lacks_people(one) for one in sightings):
         raise CannotRunError("true totals need a register that lists everyone in the releases.", needs=["members"])
@@ -45,6 +47,24 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
             too_large=True,
         )
     return crowd
+
+
+def refuse_strangers(knowledge: Knowledge) -> NoReturn:
+    """Stop where nobody of the people given can be in these releases; of tables of members that is a mistake."""
+    reason = "none of the people fits the published groups: the tables of people are not of these releases."
+    if knowledge.members is not None:
+        raise DataError(f"{reason[0].upper()}{reason[1:]} Are their values written alike?")
+    raise CannotRunError(reason)
+
+
+def _refuse_other_tables(seen: Sequence[Sighting], series: Series, knowledge: Knowledge) -> None:
+    """Stop where tables of members are given, and one of them is of other people than its release."""
+    nobody = [number for number, one in zip(series.numbers, seen, strict=True) if not len(one.ids)]
+    if knowledge.members is not None and nobody:
+        raise DataError(
+            f"Nobody in table {nobody[0]} of members fits a group of release {nobody[0]}: are the tables in the order "
+            "of the releases, and their values written alike?"
+        )
 
 
 def knows_totals(series: Sequence[Observation]) -> bool:

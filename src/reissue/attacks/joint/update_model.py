@@ -21,7 +21,7 @@ from reissue.kernels.everyone.transitions import Model
 from reissue.schema import Schema
 from reissue.updates import read_updates
 
-__all__ = ["Chosen", "Seen", "grown", "update_model"]
+__all__ = ["Chosen", "Seen", "grown", "learnable", "learned", "update_model"]
 
 _CONTRADICTED = 0.01
 """The share of people whose groups may contradict each other where values stay: records linked wrongly."""
@@ -74,10 +74,16 @@ def update_model(schema: Schema, seen: Seen, progress: Callable[[float], None] =
     if counts is not None:
         still = counts.sum() == np.trace(counts)
         return Chosen(Model(size) if still else Model(size, smoothed(counts)), "tables")
-    method = known(schema.policy.get("method"))
-    if (method is not None and method.refuses_changes) or not 1 < size <= _WIDEST or len(seen.series) < 2:
+    if not learnable(schema, seen) or (seen.steps is None and _stay(seen, size)):
         return Chosen(Model(size), "none")
-    return _learned(seen, size, progress)
+    return learned(seen, progress)
+
+
+def learnable(schema: Schema, seen: Seen) -> bool:
+    """Whether nobody says how values change, and it can be learned from the releases."""
+    method = known(schema.policy.get("method"))
+    by_method = method is not None and method.refuses_changes
+    return not schema.updates and not by_method and 1 < len(seen.names) <= _WIDEST and len(seen.series) > 1
 
 
 def grown(steps: Floats, values: int) -> Floats:
@@ -91,10 +97,9 @@ def grown(steps: Floats, values: int) -> Floats:
     return np.asarray(wide / wide.sum(axis=1, keepdims=True))
 
 
-def _learned(seen: Seen, size: int, progress: Callable[[float], None]) -> Chosen:
-    """From the releases: on from what was learned before, or from the beginning if values do not stay."""
-    if seen.steps is None and _stay(seen, size):
-        return Chosen(Model(size), "none")
+def learned(seen: Seen, progress: Callable[[float], None] = lambda _: None) -> Chosen:
+    """From the releases: on from what was learned before, or from the beginning."""
+    size = len(seen.names)
     layers = [layer_of(one, size) for one in seen.series]
     first = staying(seen.rates, _CHANGES) if seen.steps is None else grown(seen.steps, size)
     prior = np.broadcast_to(seen.rates, (people_of(seen.series), size))
