@@ -1,7 +1,8 @@
 """plan: which method and setting protect a series at the least cost, by trying them on its own waves.
 
 Settings are tried in the order of what the first wave would lose; a setting is given up at the first release that could
-not go out. Those that withstand all waves are then tried on as many simulated waves again, the cheapest first: the
+not go out. Where few people are exposed, the release is mended, unless something that withstands costs less than this
+loses already. Those that withstand all waves are then tried on as many simulated waves again, the cheapest first: the
 first that publishes these, too, is recommended. Where time is short, some of it is kept for that.
 """
 
@@ -69,8 +70,12 @@ class _Search:
     """Simulated continuations."""
     second: Outcome | None = None
     """Should none have room in both continuations: of those that have it in one, the one with most in the other."""
+    losses: dict[str, float] = field(default_factory=dict)
+    """By name: what the first wave would lose by itself."""
     withstood: dict[str, Rehearsal] = field(default_factory=dict)
     """By name: what may go on."""
+    unmended: list[Setting] = field(default_factory=list)
+    """What was exposed and not mended, because something that withstands costs less."""
 
     def run(self, settings: Sequence[Setting]) -> str:
         """Try settings; returns why it stopped early, or nothing."""
@@ -78,13 +83,12 @@ class _Search:
         try:
             self._order()
             while self.waiting and not self._late():
-                self._try(self.waiting[0])
-                self.waiting.pop(0)
+                self._try_next()
             self._choose()
             while self.waiting:
-                self._try(self.waiting[0])
-                self.waiting.pop(0)
+                self._try_next()
             self._choose()
+            self._mend()
         except _OutOfTimeError:
             return self._unfinished(_TIME)
         except KeyboardInterrupt:
@@ -95,6 +99,19 @@ class _Search:
         """Whether what is left of the time is needed to look for room."""
         spent = time.monotonic() - self.started
         return self.budget is not None and bool(self.withstood) and spent > _FIRST * self.budget
+
+    def _try_next(self) -> None:
+        """The next setting; one that loses more than another costs in all is not worth mending."""
+        setting = self.waiting[0]
+        least = min((self.outcomes[name].cost for name in self.withstood), default=1.0)
+        self._try(setting, mended=self.losses[setting.name] <= least)
+        self.waiting.pop(0)
+
+    def _mend(self) -> None:
+        """Where nothing has room: once more what was exposed without having been mended."""
+        for setting in self.unmended if self.recommended is None else ():
+            self._try(setting, mended=True)
+        self._choose()
 
     def _choose(self) -> None:
         """Look for room, the cheapest setting first, until one has it."""
@@ -111,7 +128,6 @@ class _Search:
 
     def _order(self) -> None:
         """Sort by what the first wave loses; what cannot publish it is done with."""
-        costs = {}
         for setting in list(self.waiting):
             self._watch(setting)
             found = first_loss(setting, self.waves, self.limits)
@@ -119,16 +135,18 @@ class _Search:
                 self.outcomes[setting.name] = Outcome(setting, (), Verdict.IMPOSSIBLE, found)
                 self.waiting.remove(setting)
             else:
-                costs[setting.name] = found
-        self.waiting.sort(key=lambda setting: costs[setting.name])
+                self.losses[setting.name] = found
+        self.waiting.sort(key=lambda setting: self.losses[setting.name])
 
-    def _try(self, setting: Setting) -> None:
-        rehearsal = Rehearsal.of(setting, self.waves, self.limits)
+    def _try(self, setting: Setting, *, mended: bool) -> None:
+        rehearsal = Rehearsal.of(setting, self.waves, self.limits, mended=mended)
         for table in self.waves.tables:
             self._watch(setting)
             rehearsal = rehearse(rehearsal, [table], lambda: None)
             self.outcomes[setting.name] = replace(rehearsal, verdict=_so_far(rehearsal, self.waves)).outcome(self.waves)
             if rehearsal.over:
+                if not mended and rehearsal.verdict == Verdict.EXPOSED:
+                    self.unmended.append(setting)
                 return
         self.withstood[setting.name] = rehearsal
 
