@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -342,7 +343,7 @@ def test_a_dry_run_shows_all_and_records_nothing(place: Path) -> None:
 
 def recorded(*recipients: tuple[str, ...]) -> list[Recorded]:
     return [
-        Recorded(number, None, {"recipients": list(names)})  # type: ignore[arg-type]
+        Recorded(number, None, SimpleNamespace(recipients=names))  # type: ignore[arg-type]
         for number, names in enumerate(recipients, start=1)
     ]
 

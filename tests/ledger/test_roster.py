@@ -64,6 +64,8 @@ def test_without_identifiers_there_is_none() -> None:
     nameless = MONTHS[0].drop("patient")
     plan = schema({}).with_roles({"patient": "drop"})
     assert roster_of(anonymize(nameless.with_columns(pl.lit(0).alias("patient")), plan, "k=2", seed=1)) is None
+    harmless = schema({}).with_roles({"disease": "drop"})
+    assert roster_of(anonymize(MONTHS[0], harmless, "k=2", seed=1)) is None
 
 
 def test_a_ledger_that_calls_it_by_its_old_name_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,9 +52,9 @@ class Roster:
 
 
 def roster_of(release: Release) -> Roster | None:
-    """Of our own release; None if its schema names no identifier."""
+    """Of our own release; None if its schema names no identifier, or no sensitive column that groups could show."""
     table, draft = release.table, release.draft
-    if table.ids is None:
+    if table.ids is None or not table.schema.sensitive:
         return None
     kept = np.flatnonzero(draft.groups >= 0)
     codes = (table.sensitive if draft.sensitive is None else draft.sensitive)[kept]
