@@ -1,6 +1,7 @@
 """The joint attack where nobody says how values change: learned from the releases, or none if they stay."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,11 @@ from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Seen, _counted, grown, update_model
 from reissue.kernels.everyone.learned_steps import smoothed
 from reissue.kernels.everyone.transitions import Model
+from reissue.ledger import Ledger
 from reissue.people.crowd import Crowd
 from reissue.publishing.anonymize import anonymize
+from reissue.publishing.publish import publish_next
+from reissue.publishing.refusal import RefusedError
 from reissue.schema import Schema
 
 COLUMNS = Schema.of_columns(quasi=["age", "town"], sensitive=["illness"], identifier="who")
@@ -114,3 +118,17 @@ def test_a_schema_that_says_what_is_not_so_is_contradicted() -> None:
     assert "contradicts these releases" in found.reason
     staying = [anonymize(wave, schema, "k=4 & l=3", seed=1) for wave in panel(0.0)]
     assert run_attack(find("joint"), Series.read(staying, schema), Knowledge(groups=True)).reason is None
+
+
+def test_the_gate_says_that_the_schema_is_contradicted_and_what_to_do(tmp_path: Path) -> None:
+    """Values that are said to stay and do not: the release is refused until the schema no longer says so."""
+    policy = {"require": "k=40 & l=3", "attacks": ["joint"], "knowledge": "groups"}
+    said = replace(COLUMNS, updates={"none": True}, policy=policy)
+    first, second = panel(0.6, waves=2)
+    with Ledger.create(tmp_path / "a.ledger", said) as ledger:
+        publish_next(first, ledger)
+        with pytest.raises(RefusedError, match="contradicts these releases") as refused:
+            publish_next(second, ledger)
+        assert "reissue ledger amend" in str(refused.value)
+        ledger.amend(replace(said, updates={}))
+        assert publish_next(second, ledger).findings["joint"].status == Status.WITHSTOOD

@@ -1,7 +1,5 @@
 """The joint attack itself: what the reader sees, how values change, what follows, and the finding."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from reissue.attacks.findings import Finding
@@ -10,23 +8,18 @@ from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Beliefs, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
+from reissue.attacks.joint.fit import check_fit, misfits
 from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import knows_totals, published_as, refuse_strangers, see
 from reissue.attacks.joint.state import JointState, add, judge
 from reissue.attacks.joint.update_model import Chosen, Seen, learnable, learned, update_model
 from reissue.attacks.registry import attack
-from reissue.errors import CannotRunError
-from reissue.kernels.everyone.observations import Observation, of_people
+from reissue.kernels.everyone.observations import of_people
 from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
 __all__ = ["joint"]
-
-_ELSEWHERE = 0.015
-"""The share of records that may be left unexplained; measured: below 0.005, and 0.019 to 0.17 where values change."""
-_RECORDS = 200
-"""In fewer records a single person who is linked wrongly could be as much."""
 
 
 @attack(
@@ -69,12 +62,12 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
     seen = Seen(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
     chosen = update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
     beliefs = _believe(series, seen, chosen, crowd, knowledge)
-    if chosen.source == "none" and learnable(series.schema, seen) and _misfits(beliefs, seen.series):
+    if chosen.source == "none" and learnable(series.schema, seen) and misfits(beliefs, seen.series):
         chosen = learned(seen)
         beliefs = _believe(series, seen, chosen, crowd, knowledge)
     if len(beliefs.contradicted) >= crowd.people:
         refuse_strangers(knowledge)
-    _check_fit(beliefs, seen.series, chosen)
+    check_fit(beliefs, seen.series, chosen)
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source, knows_totals(crowd.observations))
     people = [of_people(one) for one in crowd.observations]
     insiders = np.unique(np.concatenate([one.known_person for one in people]))
@@ -98,22 +91,4 @@ def _believe(series: Series, seen: Seen, chosen: Chosen, crowd: Crowd, knowledge
         crowd.people,
         exact=series.exact,
         progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
-    )
-
-
-def _misfits(beliefs: Beliefs, series: Sequence[Observation]) -> bool:
-    """Whether no world shows the published counts."""
-    records = sum(int(seen.slot_count.sum()) for seen in series)
-    return beliefs.scaled.elsewhere > _ELSEWHERE and records >= _RECORDS
-
-
-def _check_fit(beliefs: Beliefs, series: Sequence[Observation], chosen: Chosen) -> None:
-    """Stop where no world shows the published counts: what was said about how values change is then not so."""
-    off = beliefs.scaled.elsewhere
-    if chosen.source in {"tables", "releases"} or not _misfits(beliefs, series):
-        return
-    said = "what `[updates]` of the schema says" if chosen.source == "schema" else "that values stay"
-    raise CannotRunError(
-        f"{said} contradicts these releases: {off:.1%} of the records would have to be elsewhere. Leave `[updates]` "
-        "out, and how values change is learned from the releases."
     )

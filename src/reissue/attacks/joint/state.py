@@ -20,6 +20,7 @@ from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
+from reissue.attacks.joint.fit import check_fit
 from reissue.attacks.joint.past import WAYS, Past, first_times
 from reissue.attacks.joint.sight import knows_totals, see
 from reissue.attacks.joint.update_model import Seen, update_model
@@ -164,6 +165,7 @@ def _solve(
     beliefs = believe(
         seen, chosen.model, prior=prior, times=times, start=starts, exact=series.exact, how=effort.scaling
     )
+    check_fit(beliefs, seen, chosen)
     fits = float(np.mean([one.fits for one in window]))
     groups = all(one.knows_groups for one in window)
     reader = Reader("groups" if groups else "register", fits, chosen.source, knows_totals(seen))

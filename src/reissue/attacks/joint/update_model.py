@@ -42,6 +42,8 @@ class Chosen:
     model: Model
     source: str
     """"schema", "tables" (the holder's own), "releases" (learned), or "none" (values stay)."""
+    said: bool = False
+    """Whether somebody said so, whatever the releases show: the schema, or the choice of a method."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,23 +69,28 @@ def update_model(schema: Schema, seen: Seen, progress: Callable[[float], None] =
     if schema.updates:
         model = read_updates(schema, seen.names)
         if model.fixed:
-            return Chosen(Model(size), "none" if schema.updates.get("none") else "schema")
+            return Chosen(Model(size), "none" if schema.updates.get("none") else "schema", said=True)
         steps = model.chance[:size, :size]
-        return Chosen(Model(size, steps / np.maximum(steps.sum(axis=1, keepdims=True), 1e-300)), "schema")
+        return Chosen(Model(size, steps / np.maximum(steps.sum(axis=1, keepdims=True), 1e-300)), "schema", said=True)
     counts = _counted(seen.truth, size)
     if counts is not None:
         still = counts.sum() == np.trace(counts)
         return Chosen(Model(size) if still else Model(size, smoothed(counts)), "tables")
     if not learnable(schema, seen) or (seen.steps is None and _stay(seen, size)):
-        return Chosen(Model(size), "none")
+        return Chosen(Model(size), "none", said=_by_method(schema))
     return learned(seen, progress)
 
 
 def learnable(schema: Schema, seen: Seen) -> bool:
     """Whether nobody says how values change, and it can be learned from the releases."""
+    said = bool(schema.updates) or _by_method(schema)
+    return not said and 1 < len(seen.names) <= _WIDEST and len(seen.series) > 1
+
+
+def _by_method(schema: Schema) -> bool:
+    """Whether the policy's method is one for values that stay."""
     method = known(schema.policy.get("method"))
-    by_method = method is not None and method.refuses_changes
-    return not schema.updates and not by_method and 1 < len(seen.names) <= _WIDEST and len(seen.series) > 1
+    return method is not None and method.refuses_changes
 
 
 def grown(steps: Floats, values: int) -> Floats:

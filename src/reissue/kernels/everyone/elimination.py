@@ -1,10 +1,9 @@
 """Elimination: which values nobody can have any more, by counting; what is left of one value is certain.
 
-Four rules, until nothing changes; each takes away only what no world allows:
+Three rules, until nothing changes; each takes away only what no world allows:
 - a value that no chain of possible steps leads through is out;
 - where as many members must fill a slot as it has records, nobody else can;
-- where no more can fill a slot than it has records, those who can do;
-- both again with groups instead of slots, where people fit several groups.
+- where no more can fill a slot than it has records, those who can do.
 People whose releases contradict each other (a record linked wrongly) are set aside: their records are strangers'.
 O(ways) for each round; few rounds are needed, and stopping early is safe.
 """
@@ -97,8 +96,6 @@ def _eliminate(layers: Sequence[Layer], links: Sequence[Links], possible: list[B
             return lost
         for layer, one in zip(layers, possible, strict=True):
             _count(layer, one)
-            if not layer.single:
-                _count_members(layer, one)
         if before == [int(one.sum()) for one in possible]:
             break
     return _reach(layers, links, possible)
@@ -140,22 +137,3 @@ def _count(layer: Layer, possible: Bools) -> None:
     bound = np.zeros(len(layer.person), np.bool_)
     bound[row[fills]] = True
     possible &= fills | ~bound[row]
-
-
-def _count_members(layer: Layer, possible: Bools) -> None:
-    """Close ways into groups that are full without them, and out of groups that need everyone who fits."""
-    row, pair = layer.row[layer.triple_entry], layer.pair
-    open_pairs = np.zeros(len(layer.pair_group), np.bool_)
-    open_pairs[pair[possible]] = True
-    groups = np.bincount(layer.pair_row[open_pairs], minlength=len(layer.person))
-    surely = open_pairs & ((groups == 1) & ~layer.absent)[layer.pair_row]
-    room = np.add.reduceat(np.append(layer.count, 0.0), layer.group_starts[:-1]) - layer.free
-    full = np.bincount(layer.pair_group[surely], minlength=len(room)) == room
-    possible &= (surely | ~full[layer.pair_group])[pair]
-    if layer.strangers:
-        return
-    open_pairs &= surely | ~full[layer.pair_group]
-    needs_all = np.bincount(layer.pair_group[open_pairs], minlength=len(room)) == room
-    bound = np.zeros(len(layer.person), np.bool_)
-    bound[layer.pair_row[open_pairs & needs_all[layer.pair_group]]] = True
-    possible &= needs_all[layer.pair_group][pair] | ~bound[row]

@@ -182,28 +182,6 @@ class Layer:
         return len(self.triple_entry) == self.entries and not self.absent.any()
 
     @cached_property
-    def _pairs(self) -> tuple[Ints, Ints]:
-        """The different pairs of a row and a group, as one number, and the pair of each way."""
-        key = self.row[self.triple_entry] * len(self.free) + self.slot_group[self.triple_slot]
-        keys, pair = np.unique(key, return_inverse=True)
-        return keys, pair.reshape(-1)
-
-    @property
-    def pair(self) -> Ints:
-        """Way to the pair of a row and a group that it is of."""
-        return self._pairs[1]
-
-    @cached_property
-    def pair_row(self) -> Ints:
-        """Pair to its row."""
-        return self._pairs[0] // max(len(self.free), 1)
-
-    @cached_property
-    def pair_group(self) -> Ints:
-        """Pair to its group."""
-        return self._pairs[0] % max(len(self.free), 1)
-
-    @cached_property
     def incidence(self) -> sparse.csr_array:
         """Entries x slots: which slots an entry may fill."""
         ones = np.ones(len(self.triple_entry))
