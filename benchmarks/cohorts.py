@@ -147,7 +147,7 @@ def census(folder: Path, chosen: argparse.Namespace) -> None:
     print(f"{len(sizes)} releases of {sizes[0]:,} to {sizes[-1]:,} people", flush=True)
     _head()
     for method in (
-        Method("cohorts", "k=5 & l=3", "cohorts", {}),
+        Method("cohorts", "k=5 & l=3", "cohorts", {"suppress": 0.01}),
         Method("invariance, m=5, values stay", "m-unique=5", "invariance", FAKES, Waves.staying),
         Method("distinct, m=5", "m-unique=5", "distinct", FAKES),
     ):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Ints
 from reissue.algorithms.cohorts.companions import companions
@@ -75,3 +76,21 @@ def test_for_someone_who_is_gone_the_cohorts_beside_are_left_out_as_far_as_that_
     assert mended.repairs.left_out == together.sum() > 1
     mended, _, _ = make_and_mend(replace(attempt, policy=policy(1 / len(ids))), attack)
     assert mended.repairs.left_out == 0
+
+
+def test_where_not_all_can_be_left_out_some_are_and_it_is_tried_again() -> None:
+    attempt = Once(table=Table.read(stream(7, size=60)[0], SCHEMA), schema=SCHEMA, policy=policy(0.5))
+    ids = attempt.table.ids
+    assert ids is not None
+    together = companions(attempt.anonymize(lambda _: None), ids[:1])
+    exposed = pl.concat([ids[:1], ids.filter(~together)[:1]])  # of two cohorts
+    few = policy((together.sum() + 1) / len(ids))
+    seen: list[int] = []
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        seen.append(one.table.rows)
+        return Found(exposed.to_numpy() if len(seen) == 1 else np.zeros(0, np.int64))
+
+    mended, _, _ = make_and_mend(replace(attempt, policy=few, reserve=0.0), attack)
+    assert mended.repairs.left_out == together.sum()
+    assert len(seen) == 2

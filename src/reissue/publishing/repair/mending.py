@@ -6,7 +6,7 @@ people themselves are left out, as far as the policy's `suppress` goes. So nobod
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -209,20 +209,30 @@ def _mended(attempt: A, release: Release, found: Attacked) -> tuple[A, Release] 
 def _broken(attempt: Attempt, release: Release, found: Attacked) -> Bools:
     """The rows to be mended: those of the exposed people, and of all who must be left out with them.
 
-    Where none of these is in the table, what becomes known of those beside them exposes them: then it is their rows, as
-    far as they may be left out.
+    Where none of these is in the table, what becomes known of those beside them exposes them: then it is their rows.
     """
-    broken, ids = attempt.mentioned(found.exposed), attempt.table.ids
-    others = find(attempt.policy.method).left_out_with
+    ids, others = attempt.table.ids, find(attempt.policy.method).left_out_with
     if others is None or ids is None:
-        return broken
+        return attempt.mentioned(found.exposed)
     broken = others(release, pl.Series(found.exposed).cast(ids.dtype))
-    if broken.any():
+    if 0 < broken.sum() <= attempt.spare:
         return broken
-    for beside in found.companions(found.exposed):
-        more = broken | others(release, pl.Series(beside).cast(ids.dtype))
-        broken = more if more.sum() <= attempt.spare else broken
-    return broken
+    sets = [found.exposed[[place]] for place in range(len(found.exposed))]
+    return _affordable(attempt, release, sets if broken.any() else found.companions(found.exposed))
+
+
+def _affordable(attempt: Attempt, release: Release, sets: Sequence[Ints]) -> Bools:
+    """The rows that must be left out with some sets of people, set by set, as far as that is allowed."""
+    rows, ids, others = (
+        attempt.mentioned(np.empty(0, np.int64)),
+        attempt.table.ids,
+        find(attempt.policy.method).left_out_with,
+    )
+    if ids is not None and others is not None:
+        for people in sets:
+            more = rows | others(release, pl.Series(people).cast(ids.dtype))
+            rows = more if more.sum() <= attempt.spare else rows
+    return rows
 
 
 def _joined(
