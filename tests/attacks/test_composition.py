@@ -248,7 +248,7 @@ def test_what_a_bounded_search_leaves_out_is_said(monkeypatch: pytest.MonkeyPatc
     assert not found.details["complete"]
     assert "as far as was looked" in found.sentence
     monkeypatch.setattr(places, "STEPS", 1)
-    crossing = [{(0, 2, 0, 2): "uv", (2, 4, 0, 2): "uw", (1, 1, 0, 2): "wu"}, {(0, 4, 0, 2): "vw"}]
+    crossing = [{(0, 4, 0, 2): "uv", (0, 1, 0, 2): "uw", (3, 4, 0, 2): "uw"}, {(0, 4, 0, 2): "vw"}]
     found = composition(crossing)
     assert found.details["undecided"]
     monkeypatch.setattr(exposures, "ONE_BY_ONE", 0)

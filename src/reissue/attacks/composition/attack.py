@@ -104,8 +104,9 @@ def _sentence(searched: Searched, limit: int, *, stay: bool) -> str:
             f"Wherever groups of different releases overlap, {limit} values or more are left for whoever is in several "
             f"of them{looked}, if {values}."
         )
+    more = "" if searched.complete else " There may be more places: not all could be looked at."
     return (
         f"In {plural(searched.places, 'place')} fewer than {limit} values are left for whoever is in several of the "
         f"releases, if {values}: at most {plural(searched.people, 'person', 'people')}, and nothing in the files says "
-        "that somebody is there."
+        f"that somebody is there.{more}"
     )

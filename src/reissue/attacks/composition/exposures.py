@@ -41,16 +41,20 @@ def verify(boxes: SeriesBoxes, pairs: Pairs, limit: int) -> Exposures:
     """Look at pairs that leave fewer values than the limit."""
     shared = _shared(boxes, pairs)
     marked = np.zeros_like(boxes.groups.holds)
-    earlier, later = _values_left(boxes, pairs, shared)
-    left = np.minimum(count_bits(earlier), count_bits(later))
-    sure = left < limit
-    for side, values in ((pairs.one, earlier), (pairs.other, later)):
-        _mark(boxes, shared.some(np.flatnonzero(sure)), side[sure], values[sure], marked)
-    found, refuted, undecided = _one_by_one(boxes, pairs, np.flatnonzero(~sure), limit)
+    waiting, sure, left = np.arange(len(pairs)), [], []
+    # All that a pair shares first; then, where that says nothing, its first and its last point.
+    for parts in (shared, Bounds(shared.lo, shared.lo), Bounds(shared.hi, shared.hi)):
+        number = _settled(boxes, pairs.some(waiting), parts.some(waiting), limit, marked)
+        few = number < limit
+        sure.append(waiting[few])
+        left.append(number[few])
+        waiting = waiting[~few]
+    found, refuted, undecided = _one_by_one(boxes, pairs, waiting, limit)
     for place in found:
         mark(boxes, place, marked)
-    worst = _worst(boxes, pairs.some(sure), left[sure], found, limit)
-    return Exposures(int(sure.sum()) + len(found), marked, worst, pairs.some(refuted), undecided)
+    certain = np.concatenate(sure)
+    worst = _worst(boxes, pairs.some(certain), np.concatenate(left), found, limit)
+    return Exposures(len(certain) + len(found), marked, worst, pairs.some(refuted), undecided)
 
 
 def shared_part(boxes: SeriesBoxes, some: Sequence[int]) -> Part:
@@ -65,6 +69,16 @@ def _shared(boxes: SeriesBoxes, pairs: Pairs) -> Bounds:
 
 
 # --- all at once -----------------------------------------------------------------------------------------------------
+
+
+def _settled(boxes: SeriesBoxes, pairs: Pairs, parts: Bounds, limit: int, marked: Words) -> Ints:
+    """For each pair how many values are left in a part of what it shares; where they are few, they are marked."""
+    earlier, later = _values_left(boxes, pairs, parts)
+    left = np.minimum(count_bits(earlier), count_bits(later))
+    few = np.flatnonzero(left < limit)
+    for side, values in ((pairs.one, earlier), (pairs.other, later)):
+        _mark(boxes, parts.some(few), side[few], values[few], marked)
+    return left
 
 
 def _values_left(boxes: SeriesBoxes, pairs: Pairs, shared: Bounds) -> tuple[Words, Words]:
@@ -121,11 +135,22 @@ def _one_by_one(boxes: SeriesBoxes, pairs: Pairs, open_ones: Ints, limit: int) -
     return found, np.concatenate([np.array(refuted, np.int64), open_ones[ONE_BY_ONE:]]), undecided
 
 
-def _place(boxes: SeriesBoxes, one: int, other: int, limit: int) -> Place | None:
+def _place(boxes: SeriesBoxes, one: int, other: int, limit: int, part: Part | None = None) -> Place | None:
+    """A place in what two boxes share, or in a part of it."""
     releases = int(boxes.release[one]), int(boxes.release[other])
     own = np.concatenate([boxes.of_release(release) for release in releases])
-    part = shared_part(boxes, [one, other])
+    part = shared_part(boxes, [one, other]) if part is None else part
     return find_place(boxes, part, releases, own[boxes.reaching(part.lo, part.hi, own)], limit)
+
+
+def _known_place(boxes: SeriesBoxes, one: int, other: int, limit: int) -> Place | None:
+    """The place of a pair of which it is known that there is one: as large as can be found, else a point."""
+    try:
+        return _place(boxes, one, other, limit)
+    except Undecided:
+        whole = shared_part(boxes, [one, other])
+        points = (_place(boxes, one, other, limit, Part(end, end)) for end in (whole.lo, whole.hi))
+        return next((place for place in points if place is not None), None)
 
 
 # --- people ----------------------------------------------------------------------------------------------------------
@@ -171,7 +196,7 @@ def _worst(boxes: SeriesBoxes, sure: Pairs, left: Ints, found: Sequence[Place], 
             boxes.groups.sizes[boxes.group[sure.one[some]]], boxes.groups.sizes[boxes.group[sure.other[some]]]
         )
         best = int(some[np.argmax(sizes)])
-        place = _place(boxes, int(sure.one[best]), int(sure.other[best]), limit)
+        place = _known_place(boxes, int(sure.one[best]), int(sure.other[best]), limit)
         known += [] if place is None else [place]
     return min(known, key=lambda one: (one.left, -at_most(boxes, one)), default=None)
 
