@@ -216,3 +216,13 @@ def test_claims_are_right_as_often_as_they_say(way: str, groups: bool) -> None:
     assert len(bins) >= 3
     for one in bins:
         assert one["right"] == pytest.approx(one["claim"], abs=0.07)
+
+
+def test_a_register_that_lacks_people_says_so() -> None:
+    series = [shown(("[0, 9]", "aab"))]
+    found = joint(series, knowledge=Knowledge(members=[people(A=1, B=2)]))
+    assert found.details["strangers"] == 1
+    assert "1 record is of people whom the register lacks" in found.sentence
+    whole = joint(series, knowledge=Knowledge(members=[people(A=1, B=2, C=3)]))
+    assert whole.details["strangers"] == 0
+    assert "lacks" not in whole.sentence

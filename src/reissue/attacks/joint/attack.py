@@ -10,7 +10,7 @@ from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.fit import check_fit, misfits
 from reissue.attacks.joint.past import believe_in_blocks
-from reissue.attacks.joint.sight import knows_totals, published_as, refuse_strangers, see
+from reissue.attacks.joint.sight import knows_totals, published_as, records_of_strangers, refuse_strangers, see
 from reissue.attacks.joint.state import JointState, add, judge
 from reissue.attacks.joint.update_model import Chosen, Seen, learnable, learned, update_model
 from reissue.attacks.registry import attack
@@ -68,7 +68,8 @@ def joint(series: Series, knowledge: Knowledge) -> Finding:
     if len(beliefs.contradicted) >= crowd.people:
         refuse_strangers(knowledge)
     check_fit(beliefs, seen.series, chosen)
-    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, knows_totals(crowd.observations))
+    totals, strangers = knows_totals(crowd.observations), records_of_strangers(crowd)
+    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers)
     people = [of_people(one) for one in crowd.observations]
     insiders = np.unique(np.concatenate([one.known_person for one in people]))
     judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)

@@ -33,6 +33,8 @@ class Reader:
     """Where the update model comes from: "schema", "tables", "releases" or "none"."""
     totals: bool = False
     """Whether it is known how many people have each value."""
+    strangers: int = 0
+    """Records of people whom the register lacks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +115,7 @@ def finding_of(judged: Judged, series: Series) -> Finding:
     return Finding(
         NAME,
         Status.EXPOSED if number else Status.WITHSTOOD,
-        _sentence(judged, exposed, limit) + _before(judged),
+        _sentence(judged, exposed, limit) + _before(judged) + _strangers(judged.reader.strangers),
         tuple(series.numbers),
         people=number,
         population=int(everyone.sum()),
@@ -133,6 +135,7 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "right": None if right is None else int(right[exposed].sum()),
         "knowledge": judged.reader.knowledge,
         "totals": judged.reader.totals,
+        "strangers": judged.reader.strangers,
         "fits": round(judged.reader.fits, 2),
         "risks": risks,
         "claimed": int((claims.chance > limit + _SLACK).sum()),
@@ -156,6 +159,12 @@ def _before(judged: Judged) -> str:
     number = 0 if judged.before is None else int(judged.before.sum())
     people = "1 person was" if number == 1 else f"{number:,} people were"
     return f" Beside them {people} exposed by earlier releases already." if number else ""
+
+
+def _strangers(number: int) -> str:
+    """That some records are of people whom the reader does not know: then nothing bounds how far claims are off."""
+    records = "1 record is" if number == 1 else f"{number:,} records are"
+    return f" {records} of people whom the register lacks: how far this is off has no bound." if number else ""
 
 
 def _sentence(judged: Judged, exposed: Bools, limit: float) -> str:

@@ -17,7 +17,7 @@ from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.roster import Roster
 
-__all__ = ["knows_totals", "published_as", "refuse_strangers", "see"]
+__all__ = ["knows_totals", "published_as", "records_of_strangers", "refuse_strangers", "see"]
 
 _LARGEST = 150_000_000
 """Ways of people to be in groups, at most: beyond it memory and time run out."""
@@ -144,6 +144,11 @@ def _people(known: Sighting) -> int:
     """How many records of a release are somebody's."""
     fakes = int(known.counterfeits.sum()) if known.occupant is None else known.occupant.null_count()
     return int(np.sum(known.histogram.count)) - fakes
+
+
+def records_of_strangers(crowd: Crowd) -> int:
+    """How many records are of people whom the reader does not know at all, in all releases."""
+    return sum(max(_people(one) - len(one.ids), 0) for one in crowd.sightings)
 
 
 def _lacks_people(known: Sighting) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.kernels.everyone.iterative_scaling import Chains, both_ways
 from reissue.kernels.everyone.observations import TINY, ranges
-from reissue.kernels.everyone.transitions import Model
+from reissue.kernels.everyone.transitions import Model, rows_at_once
 
 __all__ = ["expected_transitions"]
 
@@ -32,7 +32,7 @@ def expected_transitions(chains: Chains, messages: Sequence[Floats], model: Mode
     values = np.concatenate([layer.value for layer in chains.layers])
     flat = np.concatenate(upto)
     total = np.zeros((model.values, model.values))
-    size = max(_CELLS // model.values, 1)
+    size = rows_at_once(model.values, max(_CELLS // model.values, 1))
     for layer, links, said in zip(chains.layers, chains.links, since, strict=True):
         pairs = links.pairing
         for gap in np.unique(pairs.gap):

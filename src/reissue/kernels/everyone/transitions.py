@@ -13,7 +13,7 @@ from scipy import sparse
 from reissue._arrays import Bools, Floats, Ints
 from reissue.kernels.everyone.observations import Layer, ranges
 
-__all__ = ["Links", "Model", "Pairing", "link"]
+__all__ = ["Links", "Model", "Pairing", "link", "rows_at_once"]
 
 _DENSE = 2
 """Where a person's pairs of values are more than so many times all values, all values at once cost less."""
@@ -108,10 +108,15 @@ class _Part:
 
     def moved(self, weights: Floats, at: Ints, to: Ints, steps: Floats) -> Floats:
         values = len(steps)
-        chunk = max(1, _ONE_THREAD // values**2) if values <= _NARROW else max(self.rows, 1)
+        chunk = rows_at_once(values, max(self.rows, 1))
         table = np.zeros(-(-self.rows // chunk) * chunk * values)
         table[at] = weights
         return np.asarray((table.reshape(-1, chunk, values) @ steps).reshape(-1)[to])
+
+
+def rows_at_once(values: int, most: int) -> int:
+    """How many rows of people x values are multiplied with a small matrix at once: so few that one thread does it."""
+    return max(1, _ONE_THREAD // values**2) if values <= _NARROW else most
 
 
 def link(layers: Sequence[Layer], model: Model, times: Sequence[int] | None = None) -> list[Links]:
