@@ -17,9 +17,9 @@ def visible(text: str) -> str:
     )
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 release`, `12 releases`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    """`1 release`, `12 releases`; `many` is the word for several, where it has no s."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
 def number(value: float | None) -> str:

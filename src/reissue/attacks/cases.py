@@ -26,7 +26,6 @@ __all__ = [
     "in_words",
     "listed",
     "percent",
-    "plural",
     "row_texts",
     "set_text",
     "short",
@@ -132,8 +131,3 @@ def listed(words: Sequence[object]) -> str:
     """1, 2 and 3."""
     texts = [str(word) for word in words]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def plural(number: int, word: str, many: str = "") -> str:
-    """1 record, 2 records."""
-    return f"{number:,} {word if number == 1 else many or word + 's'}"

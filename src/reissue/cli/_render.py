@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from reissue.verify.check import Check
 
 __all__ = [
-    "plural",
     "say",
     "show_bug",
     "show_check",
@@ -135,11 +134,6 @@ def show_values(values: Mapping[str, Sequence[str | None]]) -> None:
         say(*(f"  {value!r}" for value in lacking[:most]), error=True)
         if len(lacking) > most:
             say(f"  and {len(lacking) - most:,} more", error=True)
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 row`, `2,000 rows`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 @contextmanager

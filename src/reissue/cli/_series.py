@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reissue.cli import _render
+from reissue.words import plural
 
 if TYPE_CHECKING:
     from reissue.publishing.series import Written
@@ -24,8 +25,8 @@ def show_series(written: "Written", memory: Path | None, *, as_json: bool) -> No
         return
     for release, files in pairs:
         _render.say(
-            f"{_render.plural(release.table.rows, 'row')} published in {_render.plural(release.groups, 'group')}, with "
-            f"{_render.plural(release.counterfeits, 'counterfeit')}. Written: {', '.join(files)}"
+            f"{plural(release.table.rows, 'row')} published in {plural(release.groups, 'group')}, with "
+            f"{plural(release.counterfeits, 'counterfeit')}. Written: {', '.join(files)}"
         )
     _render.say(f"Every release meets {first.requirement}: counted again from the published columns.")
     _render.warn(*first.warnings)

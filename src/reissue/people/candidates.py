@@ -15,10 +15,10 @@ import polars as pl
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import cells_of
 from reissue.counting.histogram import counted
+from reissue.counting.segments import ranges
 from reissue.counting.texts import TextCounts, joined_texts
 from reissue.data.table import Table, to_polars
 from reissue.errors import InputError
-from reissue.kernels.everyone.observations import ranges
 from reissue.people.containment import containment
 from reissue.published import PublishedRelease
 from reissue.release.release import Form, Release

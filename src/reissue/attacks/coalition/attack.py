@@ -33,6 +33,7 @@ from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.requirements import Requirement, parse
+from reissue.words import plural
 
 __all__ = ["Weakness", "coalition", "weakest"]
 
@@ -255,7 +256,7 @@ def _of_one(
     least = fewest if groups_broken else None
     story = tell(number, records, requirement, coalition, exposed, least, end, _known(weakness))
     words = (
-        f"takes its own records out of {_plural(groups_broken, 'group')} of release {number} and what is left of them "
+        f"takes its own records out of {plural(groups_broken, 'group')} of release {number} and what is left of them "
         f"does not meet {requirement}: {people:,} of {population:,} people are exposed."
         if people
         else f"breaks no group: what is left without its records meets {requirement} everywhere."
@@ -279,7 +280,7 @@ def _sentence(number: int, records: Records, requirement: Requirement, weakness:
     providers = len(records.names)
     if not weakness.exact:
         return (
-            f"It could not be shown that release {number} withstands {_plural(weakness.largest_m + 1, 'provider')} who "
+            f"It could not be shown that release {number} withstands {plural(weakness.largest_m + 1, 'provider')} who "
             f"collude: its groups have too many subsets for {requirement}. It withstands {weakness.largest_m}."
         )
     if weakness.members is None:
@@ -289,10 +290,10 @@ def _sentence(number: int, records: Records, requirement: Requirement, weakness:
     who = " and ".join(weakness.members) if len(weakness.members) < 4 else f"{len(weakness.members)} providers"
     damage = (
         f"{who} can take {'its' if len(weakness.members) == 1 else 'their'} own records out of release {number} and "
-        f"break {requirement} in {_plural(weakness.groups, 'group')}, where {_others(weakness.people)} left"
+        f"break {requirement} in {plural(weakness.groups, 'group')}, where {_others(weakness.people)} left"
     )
     if weakness.largest_m >= m:
-        return f"Release {number} withstands any {_plural(m, 'colluding provider')}; {damage}."
+        return f"Release {number} withstands any {plural(m, 'colluding provider')}; {damage}."
     return f"{damage}; the release withstands {weakness.largest_m} colluding providers, the limit is {m}."
 
 
@@ -307,7 +308,7 @@ def _outcome(weakness: Weakness, m: int) -> str:
 
 def _harmed(people: int, groups: int) -> str:
     are = "is" if people == 1 else "are"
-    return f"In all, {_plural(people, 'person', 'people')} in {_plural(groups, 'group')} {are} exposed"
+    return f"In all, {plural(people, 'person', 'people')} in {plural(groups, 'group')} {are} exposed"
 
 
 def _known(weakness: Weakness) -> dict[tuple[str, ...], int]:
@@ -316,7 +317,3 @@ def _known(weakness: Weakness) -> dict[tuple[str, ...], int]:
 
 def _others(people: int) -> str:
     return "1 other person is" if people == 1 else f"{people:,} other people are"
-
-
-def _plural(number: int, word: str, many: str = "") -> str:
-    return f"{number:,} {word if number == 1 else many or word + 's'}"

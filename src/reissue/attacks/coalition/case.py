@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from reissue._arrays import Bools
-from reissue.attacks.cases import Case, case, in_words, listed, plural, short
+from reissue.attacks.cases import Case, case, in_words, listed, short
 from reissue.attacks.coalition.records import Records
 from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.requirements import Requirement
+from reissue.words import plural
 
 __all__ = ["Exposed", "tell"]
 

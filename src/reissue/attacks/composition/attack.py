@@ -7,7 +7,6 @@ there and in all of them. Nothing says that somebody is: a register or lists of 
 them. Values stay, or change as the schema's `[updates]` says.
 """
 
-from reissue.attacks.cases import plural
 from reissue.attacks.composition.boxes import read_boxes
 from reissue.attacks.composition.case import describe
 from reissue.attacks.composition.search import LIMIT, Searched, search
@@ -16,6 +15,7 @@ from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, SchemaError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
+from reissue.words import plural
 
 __all__ = ["composition"]
 

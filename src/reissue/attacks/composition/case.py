@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.attacks.cases import Case, case, listed, plural, short, value_text
+from reissue.attacks.cases import Case, case, listed, short, value_text
 from reissue.attacks.composition.boxes import Column, SeriesBoxes
 from reissue.attacks.composition.exposures import at_most
 from reissue.attacks.composition.places import Part, Place
+from reissue.words import plural
 
 __all__ = ["describe", "description"]
 

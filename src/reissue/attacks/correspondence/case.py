@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from reissue.attacks.cases import Case, case, in_words, listed, plural, shown, value_text
+from reissue.attacks.cases import Case, case, in_words, listed, shown, value_text
 from reissue.attacks.correspondence.boxes import Exposure
 from reissue.published.groups import SeriesCounts
+from reissue.words import plural
 
 __all__ = ["of_pair", "tell"]
 

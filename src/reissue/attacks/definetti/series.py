@@ -72,17 +72,17 @@ class Learnt:
     @property
     def baseline(self) -> float:
         """The share of people of whom the surest guess is right, solved for everyone without learning."""
-        return float(_right(self.before, self.truth)[self.everyone].mean())
+        return float(self.before.right(self.truth)[self.everyone].mean())
 
     @property
     def accuracy(self) -> float:
         """The same with learning."""
-        return float(_right(self.after, self.truth)[self.everyone].mean())
+        return float(self.after.right(self.truth)[self.everyone].mean())
 
     @property
     def error(self) -> float:
         """The standard error of the difference: only people of whom one guess is right and the other is not matter."""
-        one, other = _right(self.before, self.truth), _right(self.after, self.truth)
+        one, other = self.before.right(self.truth), self.after.right(self.truth)
         return float(np.sqrt(max(int((one != other)[self.everyone].sum()), 1)) / max(self.people, 1))
 
     @property
@@ -94,13 +94,13 @@ class Learnt:
     def calibration(self) -> list[dict[str, float]]:
         """For claims in tenths: people, mean claim, share that is right."""
         some = self.everyone
-        return tenths(self.after.chance[some], _right(self.after, self.truth)[some])
+        return tenths(self.after.chance[some], self.after.right(self.truth)[some])
 
     @property
     def above(self) -> dict[str, int]:
         """People who are linked to a value more surely than three quarters, and how many of these guesses are right."""
         some = self.everyone & (self.after.chance > _LIMIT)
-        return {"people": int(some.sum()), "right": int(_right(self.after, self.truth)[some].sum())}
+        return {"people": int(some.sum()), "right": int(self.after.right(self.truth)[some].sum())}
 
     def case(self, limit: float) -> Case:
         """The case in steps, with bars for both ways to guess."""
@@ -247,10 +247,3 @@ def _chosen_by_value(series: Sequence[Observation], arrivals: Sequence[Ints] | N
         chosen.append(arrived[there & (arrived >= 0)])
         there[seen.person] = True
     return np.concatenate(chosen)
-
-
-def _right(claims: Claims, truth: Sequence[Ints]) -> Bools:
-    """Person to whether the surest guess is the truth."""
-    person = np.arange(len(claims.chance))
-    table = np.stack(truth)
-    return np.asarray((claims.release >= 0) & (table[claims.release, person] == claims.value))

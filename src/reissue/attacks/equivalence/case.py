@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import Case, case, group_text, in_words, listed, plural, short, value_text
+from reissue.attacks.cases import Case, case, group_text, in_words, listed, short, value_text
 from reissue.attacks.equivalence.exact import Bucket, Witness, buckets, witness
 from reissue.attacks.equivalence.propagation import Equivalences, apart_from, propagate, rests
 from reissue.attacks.equivalence.state import Evidence
@@ -18,6 +18,7 @@ from reissue.kernels.tracking.incremental import found as looked_up
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership
 from reissue.published.series import Series
+from reissue.words import plural
 
 __all__ = ["CaseContext", "case_of", "two_groups"]
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.counting.segments import ranges
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
-from reissue.kernels.everyone.observations import Layer, Observation, ranges
+from reissue.kernels.everyone.observations import Layer, Observation
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.small_worlds import MOST, Solved, solve_small
 from reissue.kernels.everyone.transitions import Model
@@ -70,6 +71,15 @@ class Claims:
     value: Ints
     sure: Bools
     """Whether a value of the person is certain, in some release."""
+
+    def right(self, truth: "Sequence[Ints | None]") -> Bools:
+        """Person to whether the named value is the true one, where the truth of its release is known."""
+        right = np.zeros(len(self.chance), np.bool_)
+        for place, one in enumerate(truth):
+            mine = np.flatnonzero(self.release == place)
+            if one is not None:
+                right[mine] = one[mine] == self.value[mine]
+        return right
 
     @classmethod
     def of(cls, beliefs: Beliefs, people: int, places: Sequence[int] | None = None) -> "Claims":

@@ -69,7 +69,7 @@ class Judged:
         if not known:
             return cls(reader, beliefs, claims, None, None)
         tested = Claims.of(beliefs, people, known).without(insiders)
-        some, right = tested.release >= 0, _right(tested, truth)
+        some, right = tested.release >= 0, tested.right(truth)
         complete = len(known) == len(truth)
         return cls(reader, beliefs, claims, right if complete else None, calibrate(tested.chance[some], right[some]))
 
@@ -79,16 +79,6 @@ class Judged:
         if self.calibration is None:
             return self.claims.chance
         return np.maximum(self.claims.chance, self.calibration.of(self.claims.chance))
-
-
-def _right(claims: Claims, truth: Sequence[Ints | None]) -> Bools:
-    """Person to whether the guess is the truth."""
-    right = np.zeros(len(claims.chance), np.bool_)
-    for place, one in enumerate(truth):
-        mine = np.flatnonzero(claims.release == place)
-        if one is not None:
-            right[mine] = one[mine] == claims.value[mine]
-    return right
 
 
 def limit_of(series: Series) -> float:

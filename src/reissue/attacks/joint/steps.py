@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from reissue.attacks.cases import in_words, listed, percent, plural
+from reissue.attacks.cases import in_words, listed, percent
 from reissue.attacks.joint.picture import Labels, Scene, expected_of_others
 from reissue.kernels.everyone.deduction import Proof, Rule, Step
+from reissue.words import plural
 
 __all__ = ["likely_steps", "proof_steps"]
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.attacks.cases import Case, case, in_words, plural, shown
+from reissue.attacks.cases import Case, case, in_words, shown
 from reissue.attacks.trajectory.classes import Sight, Trajectories
 from reissue.published import PublishedRelease
+from reissue.words import plural
 
 __all__ = ["describe"]
 

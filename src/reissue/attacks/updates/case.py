@@ -13,12 +13,13 @@ from typing import TypeAlias
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.cases import Case, Shown, case, group_text, listed, percent, plural, value_text
+from reissue.attacks.cases import Case, Shown, case, group_text, listed, percent, value_text
 from reissue.kernels.forward_backward import blocks
 from reissue.people.histories import PersonHistories
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.updates import UpdateModel
+from reissue.words import plural
 
 __all__ = ["tell", "worst_place"]
 

@@ -18,6 +18,7 @@ from reissue.cli._options import (
 )
 from reissue.data.outputs import Input, Output, Outputs, schema_inputs, table_inputs
 from reissue.errors import InputError, TaxonomyError
+from reissue.words import plural
 
 if TYPE_CHECKING:
     from reissue.data.table import Table
@@ -258,12 +259,12 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
     published = release.table.rows - release.suppressed
     smallest = f", the smallest of {_size(release, int(sizes.min()))}" if len(sizes) else ""
     _render.say(
-        f"{_render.plural(published, 'row')} published in {_render.plural(release.groups, 'group')}{smallest}; "
-        f"{_render.plural(release.suppressed, 'row')} left out.",
+        f"{plural(published, 'row')} published in {plural(release.groups, 'group')}{smallest}; "
+        f"{plural(release.suppressed, 'row')} left out.",
         f"The release meets {release.requirement}: counted again from the published columns.",
         *utility.sentences,
         *(
-            f"{_render.plural(found['changed'], 'sensitive value')} changed: a distortion of {found['distortion']:.2%}."
+            f"{plural(found['changed'], 'sensitive value')} changed: a distortion of {found['distortion']:.2%}."
             for found in [_distortion(release)]
             if found
         ),
@@ -274,7 +275,7 @@ def _show(release: "Release", utility: "Utility", paths: list[str], *, as_json: 
 
 def _size(release: "Release", number: int) -> str:
     """A group's size in words: people, where they have several rows."""
-    return _render.plural(number, "row") if release.table.people is None else f"{number:,} different people"
+    return plural(number, "row") if release.table.people is None else f"{number:,} different people"
 
 
 def _distortion(release: "Release") -> dict[str, Any]:

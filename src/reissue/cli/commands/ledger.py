@@ -8,6 +8,7 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import FINE, NOT_MET, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of
+from reissue.words import plural
 
 books = typer.Typer(
     help="Recall releases, verify that nothing was changed, adopt what was published before. Each takes --json.",
@@ -71,7 +72,7 @@ def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = Fa
     record = one.record
     how = "adopted" if record.adopted else f"made by '{record.method}' to meet {record.requirement}"
     _render.say(
-        f"Release {number}, recorded {record.time}: {_render.plural(record.rows, 'row')}, {how}.",
+        f"Release {number}, recorded {record.time}: {plural(record.rows, 'row')}, {how}.",
         f"Recipients: {', '.join(one.recipients) or 'everyone'}.",
     )
     if one.withdrawn is not None:
@@ -158,7 +159,7 @@ def adopt(
     if as_json:
         _render.show_json({"adopted": len(published), "releases": total})
     else:
-        _render.say(f"{_render.plural(len(published), 'release')} adopted; the ledger has {total:,} now.")
+        _render.say(f"{plural(len(published), 'release')} adopted; the ledger has {total:,} now.")
 
 
 @books.command()

@@ -16,7 +16,7 @@ from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, Newco
 from reissue.cli._record import RecordOption, publish_record, record_outputs
 from reissue.data.outputs import Input, Output, Outputs, ledger_inputs, schema_inputs, table_inputs
 from reissue.errors import InputError, NotWrittenError
-from reissue.words import visible
+from reissue.words import plural, visible
 
 if TYPE_CHECKING:
     from reissue.files.staging import Staging
@@ -257,8 +257,8 @@ def _show(made: "Publication", paths: list[str], head: str, page: Path | None, *
         [[f.attack, str(f.status).replace("_", " "), f.sentence] for f in made.findings],
     )
     _render.say(
-        f"Release {made.number}: {_render.plural(published, 'row')} in {_render.plural(release.groups, 'group')}, "
-        f"{_render.plural(release.suppressed, 'row')} left out, {_render.plural(release.counterfeits, 'counterfeit')}.",
+        f"Release {made.number}: {plural(published, 'row')} in {plural(release.groups, 'group')}, "
+        f"{plural(release.suppressed, 'row')} left out, {plural(release.counterfeits, 'counterfeit')}.",
         f"It meets {release.requirement}, and withstands the policy's attacks{_with_earlier(made)}.",
     )
     _render.warn(*made.warnings)

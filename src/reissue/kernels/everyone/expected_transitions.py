@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from reissue._arrays import Floats, Ints
+from reissue.counting.segments import ranges
 from reissue.kernels.everyone.iterative_scaling import Chains, both_ways
-from reissue.kernels.everyone.observations import TINY, ranges
+from reissue.kernels.everyone.observations import TINY
 from reissue.kernels.everyone.transitions import Model, rows_at_once
 
 __all__ = ["expected_transitions"]

@@ -12,8 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.counting.segments import ranges
 
-__all__ = ["Layer", "Observation", "layer_of", "of_people", "pair_order", "people_in", "people_of", "ranges"]
+__all__ = ["Layer", "Observation", "layer_of", "of_people", "pair_order", "people_in", "people_of"]
 
 
 TINY = 1e-280
@@ -204,13 +205,6 @@ def pair_order(first: Ints, second: Ints) -> Ints:
     """The order that sorts pairs of small numbers by the first, then the second."""
     order = stable_order(second, int(second.max(initial=-1)) + 1)
     return order[stable_order(first[order], int(first.max(initial=-1)) + 1)]
-
-
-def ranges(starts: Ints, widths: Ints) -> Ints:
-    """The numbers start, start + 1, ..., width of them, for each start in turn."""
-    ends = np.cumsum(widths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.asarray(np.arange(total) + np.repeat(starts - (ends - widths), widths))
 
 
 def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> Layer:

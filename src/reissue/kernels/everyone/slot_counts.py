@@ -10,7 +10,8 @@ there the expected count says nearly the same.
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.kernels.everyone.observations import TINY, Layer, ranges
+from reissue.counting.segments import ranges
+from reissue.kernels.everyone.observations import TINY, Layer
 
 __all__ = ["count_messages", "without_one"]
 

@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.kernels.everyone.observations import Layer, ranges
+from reissue.counting.segments import ranges
+from reissue.kernels.everyone.observations import Layer
 
 __all__ = ["Links", "Model", "Pairing", "link", "rows_at_once"]
 
