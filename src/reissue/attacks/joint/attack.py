@@ -8,11 +8,10 @@ from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Beliefs, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
-from reissue.attacks.joint.fit import check_fit, misfits
 from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import knows_totals, published_as, records_of_strangers, refuse_strangers, see
 from reissue.attacks.joint.state import JointState, add, judge
-from reissue.attacks.joint.update_model import Chosen, Seen, learnable, learned, update_model
+from reissue.attacks.joint.update_model import Chosen, Seen, check_fit, learnable, learned, misfits, update_model
 from reissue.attacks.registry import attack
 from reissue.kernels.everyone.observations import of_people
 from reissue.people.crowd import Crowd

@@ -20,10 +20,9 @@ from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
-from reissue.attacks.joint.fit import check_fit
 from reissue.attacks.joint.past import WAYS, Past, first_times
 from reissue.attacks.joint.sight import knows_totals, see
-from reissue.attacks.joint.update_model import Seen, update_model
+from reissue.attacks.joint.update_model import Seen, check_fit, update_model
 from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.kernels.everyone.observations import Observation, of_people, pair_order, people_in
 from reissue.kernels.tracking.incremental import lasting_values
