@@ -114,7 +114,7 @@ def hospital(folder: Path, chosen: argparse.Namespace) -> None:
         plain = Cost.of(alone, rows)
         _row(f"pool, {boxes}", plain, time.process_time() - began, exposed(alone, waves, groups=True))
         began = time.process_time()
-        policy = {**POLICY, "require": "k=5 & l=3", "suppress": 0.01, "knowledge": "groups", "boxes": boxes}
+        policy = {**POLICY, "require": "k=5 & l=3", "suppress": 0.02, "knowledge": "groups", "boxes": boxes}
         place = folder / boxes
         place.mkdir()
         made = published(place, waves, policy)

@@ -217,8 +217,8 @@ def _broken(attempt: Attempt, release: Release, found: Attacked) -> Bools:
     broken = others(release, pl.Series(found.exposed).cast(ids.dtype))
     if 0 < broken.sum() <= attempt.spare:
         return broken
-    sets = [found.exposed[[place]] for place in range(len(found.exposed))]
-    return _affordable(attempt, release, sets if broken.any() else found.companions(found.exposed))
+    people = found.exposed if broken.any() else np.concatenate([found.exposed, *found.companions(found.exposed)])
+    return _affordable(attempt, release, [people[[place]] for place in range(len(people))])
 
 
 def _affordable(attempt: Attempt, release: Release, sets: Sequence[Ints]) -> Bools:
