@@ -48,17 +48,14 @@ REQUIREMENT = "k=5 & l=3"
 LIMIT = 0.75
 """How surely a person may be linked to a disease; a single month of act one keeps to it too."""
 POLICY: Mapping[str, Any] = {
-    "require": REQUIREMENT,
-    "method": "cohorts",
-    "limit": LIMIT,
-    "suppress": 0.01,
-    "knowledge": "groups",
-    "attacks": ["joint"],
+    "require": "m-unique=7",
+    "method": "distinct",
+    "options": {"risk": LIMIT, "ineligible": "counterfeits"},
+    "limits": {"updates": LIMIT},
+    "counterfeits": 0.3,
+    "attacks": ["joint", "updates"],
 }
-"""Act two: people come and go and their diseases change; readers are taken to know everyone's group."""
-PAPER = "distinct"
-"""The papers' method for values that change: what it would have cost is shown beside act two."""
-PAPER_POLICY: Mapping[str, Any] = {"requirement": "m-unique=7", "risk": LIMIT, "ineligible": "counterfeits"}
+"""Act two: people come and go and their diseases change."""
 LEFT_OUT: Mapping[str, str] = {"mechanism": "it makes every release thousands of times over, which takes minutes"}
 """Attacks that the demo does not try, and why."""
 

@@ -15,7 +15,7 @@ from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
 from reissue.attacks.equivalence.propagation import domino, propagate
 from reissue.attacks.findings import Status
 from reissue.counting.histogram import Histogram
-from reissue.errors import InputError
+from reissue.errors import InputError, SchemaError
 from reissue.people.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
@@ -226,13 +226,9 @@ def test_a_limit_is_a_whole_number(limit: float) -> None:
 
 def test_an_identifier_is_needed_to_match_people() -> None:
     schema = Schema.of_columns(quasi=["age", "zip"], sensitive=["disease"])
-    finding = attack(
-        [release.tables for release in invariant()],
-        schema,
-        only="equivalence",
-        knowledge=Knowledge(members=[T1, T2, T3]),
-    )["equivalence"]
-    assert finding.status == Status.NOT_RUN
+    tables = [release.tables for release in invariant()]
+    with pytest.raises(SchemaError, match="names people"):
+        attack(tables, schema, only="equivalence", knowledge=Knowledge(members=[T1, T2, T3]))
 
 
 def test_series_whose_values_change_are_another_attacks_case() -> None:

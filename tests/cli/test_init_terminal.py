@@ -78,7 +78,7 @@ class _Terminal:
     ("answers", "method"),
     [
         ({"removed": "y", "changes": "n", "providers": "n", "known": "n"}, "equivalence"),
-        ({"removed": "y", "changes": "y", "providers": "n", "known": "n"}, "distinct"),
+        ({"removed": "y", "changes": "y", "providers": "n", "known": "n"}, "cohorts"),
     ],
 )
 def test_the_questions_are_asked_and_answered(tmp_path: Path, answers: dict[str, str], method: str) -> None:
