@@ -65,7 +65,7 @@ def _show_first(story: "Story") -> None:
 
 def _show_second(story: "Story") -> None:
     from reissue.cli._findings import show_not_run, show_ran
-    from reissue.demo import LEFT_OUT, LIMIT, POLICY
+    from reissue.demo import LEFT_OUT, LIMIT, NOT_IN_TWO, POLICY
 
     _render.say("ACT TWO. The same months are published through a ledger.", style="bold")
     _render.say(
@@ -77,6 +77,7 @@ def _show_second(story: "Story") -> None:
     show_ran(story.two.findings)
     show_not_run(story.two.findings, needs=False)
     _render.say(*(f"{name}: not tried in either act; {why}." for name, why in LEFT_OUT.items()))
+    _render.say(*(f"{name}: not tried in act two; {why}." for name, why in NOT_IN_TWO.items()))
     _render.say(
         "What was not run has shown nothing. Against hospitals that look for each other's patients there is the method "
         "providers.",
