@@ -61,6 +61,14 @@ def test_the_verdict_on_a_release_is_the_truth(reissue: Reissue, tmp_path: Path,
 
 
 @pytest.mark.usefixtures("visits")
+def test_no_policy_is_proposed_that_would_be_refused(reissue: Reissue, tmp_path: Path) -> None:
+    made = reissue("init", "visits.csv", "--out", "visits.toml", "--answer", "removed=no", "--answer", "changes=yes")
+    assert made.code == 0, made.err
+    assert "[policy]" not in (tmp_path / "visits.toml").read_text()
+    assert "No policy was proposed" in " ".join(made.out.split())
+
+
+@pytest.mark.usefixtures("visits")
 def test_counting_rows_would_have_been_wrong(reissue: Reissue, tmp_path: Path) -> None:
     """A release that is 5-anonymous by rows has smaller groups of people, and the check by people says so."""
     reissue("init", "visits.csv", "--sensitive", "disease", "--out", "visits.toml")

@@ -60,7 +60,7 @@ def init(
             budget=seconds_of(budget),
             progress=progress,
         )
-    asked = len(data) == 1 and made.plan is None
+    asked = len(data) == 1 and made.plan is None and not any(guess.several for guess in made.guesses)
     policy = _policy(answer or [], ask=not as_json) if asked else ""
     write_text(made.text + policy, out, force=force)
     if as_json:
