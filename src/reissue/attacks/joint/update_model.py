@@ -168,7 +168,8 @@ def check_fit(beliefs: Beliefs, series: Sequence[Observation], chosen: Chosen) -
     )
     raise CannotRunError(
         f"{said} contradicts these releases: {how}. Say in `[updates]` what can happen, or leave it out, and how "
-        "values change is learned (in a ledger: `reissue ledger amend`)."
+        "values change is learned (in a ledger: `reissue ledger amend`). If a table of people was given, see whether "
+        "it is of these releases: one that lacks people, or names others, contradicts them too."
     )
 
 
