@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -107,6 +107,42 @@ def test_credibility_equals_the_enumeration_of_worlds(table: pl.DataFrame, gener
             assert mine == pytest.approx(expected[name, value], abs=1e-9), (name, value)
     assert not found.unsolved
     assert not found.unknown
+
+
+@given(tables(), st.lists(st.sampled_from(TREE["A"]), max_size=3), st.sampled_from(REQUIREMENTS))
+@example(pl.DataFrame({"q": ["a2", "a2", "a3", "a3", "a3"], "s": list("xyyyy")}), ["a1"], "k=2 & simple-l=3:x")
+@examples(100)
+def test_people_of_the_external_table_may_be_absent(table: pl.DataFrame, others: list[str], requirement: str) -> None:
+    """Against all ways to place the values among more people than there are rows, where all are of one group."""
+    rule, inside = parse(requirement), table.filter(pl.col("q").str.starts_with("a"))
+    assume(inside.height and rule.sensitive and inside.height + len(others) <= 7)
+    general = pl.when(pl.col("q").str.starts_with("a")).then(pl.lit("A")).otherwise("q")
+    published = table.with_columns(q=general)
+    people = pl.concat([table["q"], pl.Series("q", others, pl.String)]).to_frame()
+    linkage = link(read_published({"release": published}, SCHEMA), people)
+    present = sorted(set(table["s"]))
+    found = credibility(linkage, rule, present)
+    coded = Table.read(table, SCHEMA)
+    assert coded.domain.taxonomy is not None
+    names = [name for name in coded.domain.taxonomy.names if name]
+    classes = [*inside["q"], *others]
+    worlds = list(_worlds([*inside["s"], *[""] * len(others)]))
+    broken = [world for world in worlds if not _fine(*_there(world, classes), rule, coded, names)] or worlds
+    for name in classes:
+        own = [value for world in broken for value, its in zip(world, classes, strict=True) if its == name and value]
+        for place, value in enumerate(present):
+            mine = found.believed[linkage.of_row[_row(people, name)], place]
+            assert not own or mine == pytest.approx(own.count(value) / len(own), abs=1e-9), (name, value)
+
+
+def _there(world: tuple[str, ...], classes: list[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Those who are in the data, and their classes."""
+    kept = [place for place, value in enumerate(world) if value]
+    return tuple(world[place] for place in kept), [classes[place] for place in kept]
+
+
+def _row(people: pl.DataFrame, name: str) -> int:
+    return people["q"].to_list().index(name)
 
 
 @given(tables())

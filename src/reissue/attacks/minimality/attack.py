@@ -162,10 +162,12 @@ class _Outcome:
     @property
     def reason(self) -> str:
         """Why those could not."""
-        return (
-            f"of {self.found.generalized:,} generalized groups {self.found.unsolved:,} allow more worlds than can be "
-            f"counted, and of {self.found.unknown:,} it is not known who stands in them. The others expose nobody."
-        )
+        gaps = [
+            f"{self.found.unsolved:,} allow more worlds than can be counted" if self.found.unsolved else "",
+            f"of {self.found.unknown:,} it is not known who stands in them" if self.found.unknown else "",
+        ]
+        missing = ", and ".join(filter(None, gaps))
+        return f"of {self.found.generalized:,} generalized groups {missing}. The others expose nobody."
 
     def details(self) -> dict[str, Any]:
         """For the finding."""

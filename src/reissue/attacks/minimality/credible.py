@@ -145,16 +145,25 @@ class _Attack:
         )
 
     def _worthwhile(self) -> Bools:
-        """Groups that were generalized, are known, and hold a value that the requirement looks at."""
+        """Groups that were generalized, are known, and where some world may lack a class that broke the requirement."""
         link, counts = self.linkage, self.linkage.counts
         if not self.rule.requirement.sensitive or not self.budget:
             return np.zeros(link.groups, np.bool_)
-        chosen = ~link.plain & ~link.open
+        chosen = ~link.plain & ~link.open & ~self._broken_anyway()
         if self.rule.bounded and not self.rule.everything:
             caps = self.rule.caps(np.arange(link.domain.size))
             looked = np.logical_or.reduce([cap.mask for cap in caps])
             chosen &= np.bincount(counts.group, looked[counts.value], counts.total) > 0
         return chosen
+
+    def _broken_anyway(self) -> Bools:
+        """Groups with a class that is too small for the requirement, whatever its values: no world is excluded.
+
+        A class whose people may all be absent is none that was broken.
+        """
+        link = self.linkage
+        small = (link.placed[link.cls] < self.rule.least) & (link.num > link.absent[link.grp])
+        return np.asarray(np.bincount(link.grp[small], minlength=link.groups) > 0)
 
     def _shares(self) -> Floats:
         """Groups x sets: the published share."""
@@ -190,8 +199,6 @@ class _Attack:
 
     def _bounded(self, group: _Group, look: Beside) -> _Chances:
         """A requirement that bounds shares: only the sets that could break in this group matter."""
-        if (group.sizes < self.rule.least).any():
-            return None
         caps: dict[bytes, tuple[Cap, Ints]] = {}
         rows = int(group.stock.sum()) + group.absent
         for cap in self.rule.caps(group.codes):

@@ -39,7 +39,7 @@ class Rule:
     @property
     def least(self) -> int:
         """The rows that a class needs whatever its values."""
-        return max((part.least for part in self.requirement.parts() if part.capped or part.by_size), default=1)
+        return max((part.least for part in self.requirement.parts() if not part.across), default=1)
 
     def caps(self, codes: Ints) -> list[Cap]:
         """The caps of a bounded requirement on the sets that touch some codes; single values where it names none."""
