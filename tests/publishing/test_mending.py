@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+import pytest
 
 from reissue._arrays import Ints
 from reissue.algorithms.cohorts.companions import companions
 from reissue.data.table import Table
+from reissue.errors import NotMetError
 from reissue.policy import Policy
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.release import Release
@@ -94,3 +96,54 @@ def test_where_not_all_can_be_left_out_some_are_and_it_is_tried_again() -> None:
     mended, _, _ = make_and_mend(replace(attempt, policy=few, reserve=0.0), attack)
     assert mended.repairs.left_out == together.sum()
     assert len(seen) == 2
+
+
+def test_where_joining_does_not_help_who_gives_a_leaver_away_is_left_out() -> None:
+    plain = Policy.of(replace(SCHEMA, policy={"require": "k=3", "method": "pool", "suppress": 0.2}))
+    attempt = Once(table=Table.read(stream(7, size=60)[0], SCHEMA), schema=SCHEMA, policy=plain)
+    ids = attempt.table.ids
+    assert ids is not None
+    beside = ids[:2].to_numpy()
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        here = one.mentioned(beside).any()
+        return Found(np.array([-7]) if here else np.zeros(0, np.int64), beside)
+
+    mended, release, found = make_and_mend(attempt, attack)
+    assert not len(found.exposed)
+    assert mended.repairs.left_out == 2
+    assert release.suppressed == 0
+    assert "others who have left" in " ".join(mended.repairs.sentences)
+
+
+def test_a_random_method_begins_anew_where_mending_does_not_suffice() -> None:
+    attempt = Once(table=Table.read(stream(7)[0], SCHEMA), schema=SCHEMA, policy=policy(0.0))
+    seen: list[int] = []
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        seen.append(one.draw)
+        return Found(np.array([-7] if one.draw < 2 else [], np.int64), np.zeros(0, np.int64))
+
+    mended, _, found = make_and_mend(attempt, attack, draws=4)
+    assert not len(found.exposed)
+    assert mended.draw == max(seen) == 2
+    assert len(make_and_mend(attempt, attack, draws=2)[2].exposed) == 1, "it gives up"
+    plain = Policy.of(replace(SCHEMA, policy={"require": "k=3", "method": "pool"}))
+    assert make_and_mend(replace(attempt, policy=plain), attack, draws=4)[0].draw == 0, "nothing in it is random"
+
+
+def test_what_one_draw_cannot_meet_another_may() -> None:
+    @dataclass(frozen=True, eq=False, kw_only=True)
+    class Unlucky(Once):
+        def anonymize(self, progress: Callable[[float], None]) -> Release:
+            if self.draw < 1:
+                raise NotMetError("Not with these random numbers.")
+            return super().anonymize(progress)
+
+    def attack(one: Unlucky, release: Release, _: Callable[[float], None]) -> Found:
+        return Found(np.zeros(0, np.int64))
+
+    attempt = Unlucky(table=Table.read(stream(7)[0], SCHEMA), schema=SCHEMA, policy=policy(0.0))
+    assert make_and_mend(attempt, attack, draws=4)[0].draw == 1
+    with pytest.raises(NotMetError):
+        make_and_mend(attempt, attack)

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "Request", "made"]
 
+_DRAWS = 4
+"""So often a random method is tried before a release is refused."""
+_APART = 1_000
+"""How far apart the seeds of two draws are."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -160,8 +165,8 @@ class Candidate(Attempt):
         """The one that was asked for; else from the key, what was published before and the table."""
         turns = self.repairs.turns
         if self.request.seed is not None:
-            return self.request.seed + turns
-        again = f"#{turns}" if turns else ""
+            return self.request.seed + turns + _APART * self.draw
+        again = (f"#{turns}" if turns else "") + (f"/{self.draw}" if self.draw else "")
         derived = self.ledger.key.derive("seed", f"{self.before}{self.mark}{again}".encode())
         return int.from_bytes(derived[:16], "little")
 
@@ -231,7 +236,7 @@ class Candidate(Attempt):
 
 def made(candidate: "Candidate", progress: Callable[[float], None]) -> "tuple[Candidate, Release, GateResult]":
     """A release, mended where few are exposed, and what attacks find in it together with earlier ones."""
-    return make_and_mend(candidate, Candidate.attack, progress)
+    return make_and_mend(candidate, Candidate.attack, progress, draws=_DRAWS)
 
 
 def _kinds(table: Table) -> dict[str, str]:

@@ -91,15 +91,15 @@ def _with_returns(
     order = np.argsort(slots.name)
     at = _positions(slots.name[order], name)
     mine = np.where(at >= 0, np.append(order, -1)[at], -1)
-    gone, taken = mine < 0, np.append(slots.filled, False)[mine]
+    gone, taken = mine < 0, np.append(slots.filled, False)[mine] | ~_last(name, memory.departed.release[place])
     takes = ~gone & ~taken & ~forgotten & _possible(model, np.append(before, 0)[mine], lasting[back])
     value, row = slots.value.copy(), slots.row.copy()
     value[mine[takes]], row[mine[takes]] = lasting[back[takes]], back[takes]
     new = np.sort(np.concatenate([others[found < 0], back[forgotten]]))
-    apart = gone & ~forgotten
+    apart = gone & ~taken & ~forgotten
     history = np.where(slots.history >= 0, codes_of(job, slots.history), -1)
     carried = replace(slots, value=codes_of(job, value), row=row, history=history)
-    refused = back[~forgotten & ~gone & ~takes]
+    refused = back[~forgotten & ~apart & ~takes]
     return Arrival(carried, new, back[apart], name[apart], refused, changes, model, int(known.sum()))
 
 
@@ -112,6 +112,14 @@ def _far_enough(gap: Ints, model: Model) -> Bools:
     """Whether an absence was so long that the value before it says nothing any more."""
     number, of = np.unique(gap, return_inverse=True)
     return np.array([distance(model, int(one)) <= FORGOTTEN for one in number], np.bool_)[of.reshape(-1)]
+
+
+def _last(name: Ints, release: Ints) -> Bools:
+    """Of people who are back, whether each had the slot of that name last: others had it before."""
+    order = np.lexsort((-release, name))
+    last = np.zeros(len(name), np.bool_)
+    last[order[np.unique(name[order], return_index=True)[1]]] = True
+    return last
 
 
 def _positions(names: Ints, wanted: Ints) -> Ints:

@@ -113,7 +113,7 @@ def cohorts(job: Job) -> Draft:
     job.progress(0.1)
     slots = _settled(job, arrival, memory, asked, bounds)
     job.progress(0.6)
-    groups = _groups(job, slots, job.requirement & Confidence(asked.share))
+    groups = _groups(job, slots, bounds)
     return _draft(job, slots, groups, memory, arrival)
 
 
@@ -146,8 +146,16 @@ def _named(slots: Slots, memory: CohortState) -> Slots:
     return replace(slots, name=name, family=family)
 
 
-def _groups(job: Job, slots: Slots, requirement: Requirement) -> Ints:
-    """Slot to its published group."""
+def _groups(job: Job, slots: Slots, bounds: Bounds) -> Ints:
+    """Slot to its published group. Where values have collided, a value may have more of a group than its share."""
+    try:
+        return _joined(job, slots, job.requirement & Confidence(bounds.share))
+    except NotMetError:
+        return _joined(job, slots, job.requirement & Confidence(bounds.past.likely))
+
+
+def _joined(job: Job, slots: Slots, requirement: Requirement) -> Ints:
+    """Slot to its group, of cohorts that join until all groups meet a requirement."""
     table, filled = job.table, slots.filled
     people = extent_of(table.taxonomies, table.codes).pick(slots.row[filled])
     extent = people.merged(slots.cohort[filled], slots.cohorts)

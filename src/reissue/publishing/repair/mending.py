@@ -1,8 +1,9 @@
 """Repair: a release that exposes few people is mended where it hurts, and attacked again.
 
 First the exposed people's groups are joined with their neighbours, where the method's groups may be joined; then the
-people themselves are left out, as far as the policy's `suppress` goes. So nobody else pays with larger groups. What
-`publish` sends out and what `plan` rehearses are mended by the same code.
+people themselves are left out, as far as the policy's `suppress` goes. So nobody else pays with larger groups. Where a
+random method still exposes somebody, all of it is tried again with other random numbers. What `publish` sends out and
+what `plan` rehearses are mended by the same code; a rehearsal has one draw only, so that there is room to go on.
 """
 
 from abc import ABC, abstractmethod
@@ -42,7 +43,7 @@ class Repairs:
 
     turns: int = 0
     left_out: int = 0
-    """People left out because the joint attack would have exposed them."""
+    """People left out because the joint attack would have exposed them, or somebody who has left."""
     groups: int = 0
     """Groups that were joined with a neighbour."""
     rows: int = 0
@@ -61,8 +62,8 @@ class Repairs:
         if self.left_out:
             people = "1 person was" if self.left_out == 1 else f"{self.left_out:,} people were"
             said.append(
-                f"{people} left out of this release: with everyone in it the joint attack would have linked them to a "
-                "value more surely than the policy's limit."
+                f"{people} left out of this release: with everyone in it the joint attack would have linked them, or "
+                "others who have left, to a value more surely than the policy's limit."
             )
         return tuple(said)
 
@@ -94,6 +95,8 @@ class Attempt(ABC):
     """Row to whether its group was joined with another; None: no group was."""
     reserve: float = _RESERVE
     """The share of what may be left out that the method does not get for itself."""
+    draw: int = 0
+    """Which of several tries, each with its own random numbers."""
 
     @abstractmethod
     def memory(self) -> Memory | None:
@@ -105,7 +108,7 @@ class Attempt(ABC):
 
     @abstractmethod
     def seed(self) -> int:
-        """What decides everything random, another one in each turn."""
+        """What decides everything random, another one in each draw and turn."""
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
         """The release, by the policy's method, knowing what went before."""
@@ -162,12 +165,37 @@ def make_and_mend(
     progress: Callable[[float], None] = lambda _: None,
     widest: float = 1.0,
     turns: int = _TURNS,
+    draws: int = 1,
 ) -> tuple[A, Release, R]:
     """A release as far as it can be mended, the attempt that made it, and what attacks find in it.
 
     Where groups that were joined hold more than the share `widest` of the rows, nothing more is mended; `turns` is how
-    often it is attacked at most.
+    often it is attacked at most, `draws` how often a random method may begin anew where that does not suffice.
     """
+    last = draws - 1 if find(attempt.policy.method).random else 0
+    for draw in range(last):
+        try:
+            made = _mended_in_turns(replace(attempt, draw=draw), attack, progress, widest, turns)
+        except NotMetError:
+            continue
+        if not _few(attempt, made[2]):
+            return made
+    return _mended_in_turns(replace(attempt, draw=last), attack, progress, widest, turns)
+
+
+def _few(attempt: Attempt, found: Attacked) -> bool:
+    """Whether somebody is exposed, and so few that it is worth mending."""
+    return 0 < len(found.exposed) <= FEW * attempt.rows
+
+
+def _mended_in_turns(
+    attempt: A,
+    attack: Callable[[A, Release, Callable[[float], None]], R],
+    progress: Callable[[float], None],
+    widest: float,
+    turns: int,
+) -> tuple[A, Release, R]:
+    """By one draw."""
     release = _made(attempt, lambda done: progress(done / 3))
     for turn in range(turns):
         found = attack(attempt, release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
@@ -191,7 +219,7 @@ def _made(attempt: Attempt, progress: Callable[[float], None]) -> Release:
 
 def _mended(attempt: A, release: Release, found: Attacked) -> tuple[A, Release] | None:
     """The next attempt, or None where nothing is to be mended, or nothing can be."""
-    if not 0 < len(found.exposed) <= FEW * attempt.rows:
+    if not _few(attempt, found):
         return None
     broken = _broken(attempt, release, found)
     steady = find(attempt.policy.method).left_out_with is not None and bool(broken.any())
@@ -238,11 +266,14 @@ def _affordable(attempt: Attempt, release: Release, sets: Sequence[Ints]) -> Boo
 def _joined(
     attempt: A, release: Release, broken: Bools, around: Bools, rng: np.random.Generator
 ) -> tuple[A, Release] | None:
-    """Groups joined; from some turn on also without the exposed people, as far as the policy goes."""
-    people = int(broken.sum())
-    if attempt.repairs.turns > _JOINS and 0 < people <= attempt.spare - release.suppressed:
-        fewer = _without(attempt, broken)
-        joined = join_groups(release, broken | around, rng, keep=~broken)
+    """Groups joined; from some turn on also without the exposed people, as far as the policy goes.
+
+    Where all of these have left already, without those of today's table who give them away.
+    """
+    out = broken if broken.any() else around
+    if attempt.repairs.turns > _JOINS and 0 < out.sum() <= attempt.spare - release.suppressed:
+        fewer = _without(attempt, out)
+        joined = join_groups(release, broken | around, rng, keep=~out)
         return None if joined is None else (_after_joining(fewer, joined), joined.release)
     joined = join_groups(release, broken | around, rng)
     return None if joined is None else (_after_joining(attempt, joined), joined.release)
