@@ -1,14 +1,19 @@
 """How the risk of a series grew, and what was attacked."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import reissue as ri
 from reissue.attacks import find
+from reissue.attacks.findings import Point
 from reissue.publishing.timeline import FEW, MOST, _places
-from reissue.synth import Population, schema
+from reissue.schema import Schema
+from reissue.synth import Population, schema, updates
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +27,46 @@ def still(month: pl.DataFrame, first: pl.DataFrame) -> pl.DataFrame:
     return month.drop("disease").join(first.select("patient", "disease"), on="patient")
 
 
-def test_the_timeline_is_the_attack_on_the_first_releases(releases: list[ri.Release]) -> None:
-    months = list(Population(seed=3, people=300).months(4))
-    steady = [ri.anonymize(still(month, months[0]), schema(), "k=3 & l=2", seed=1) for month in months]
-    found = ri.attack(steady, schema(), only="updates", timeline=True)
-    points = found.timeline["updates"]
+def rerun(point: Point, data: list[Any], plan: Schema, found: ri.Finding, knowledge: ri.Knowledge) -> ri.Finding:
+    """The attack on the first releases alone, by the limit of them all."""
+    first = data[: point.release]
+    members = None if knowledge.members is None else knowledge.members[: point.release]
+    limits = {found.attack: found.limit or 0}
+    knowing = replace(knowledge, members=members)
+    return ri.attack(first, plan, only=found.attack, limits=limits, knowledge=knowing)[found.attack]
+
+
+def models(folder: Path) -> dict[str, Schema]:
+    """Schemas of people whose values stay, and whose values change."""
+    updates().write_csv(folder / "updates.csv")
+    return {"stay": schema(), "change": replace(schema(), updates={"file": "updates.csv"}, folder=folder)}
+
+
+@pytest.mark.parametrize("attack", ["updates", "joint"])
+@pytest.mark.parametrize("kind", ["stay", "change", "members"])
+def test_the_timeline_is_the_attack_on_the_first_releases(attack: str, kind: str, tmp_path: Path) -> None:
+    months = list(Population(seed=3, people=150).months(4))
+    plan = models(tmp_path)["stay" if kind == "stay" else "change"]
+    if kind == "stay":
+        months = [still(month, months[0]) for month in months]
+    data: list[Any] = [ri.anonymize(month, plan, "k=3 & l=2", seed=1) for month in months]
+    knowledge = ri.Knowledge(groups=True)
+    if kind == "members":
+        data, knowledge = [one.frame.drop("hospital", strict=False) for one in data], ri.Knowledge(members=months)
+    found = ri.attack(data, plan, only=attack, timeline=True, knowledge=knowledge)
+    points = found.timeline[attack]
     assert [point.release for point in points] == [1, 2, 3, 4]
-    limits = {"updates": found["updates"].limit or 0}
     for point in points:
-        alone = ri.attack(steady[: point.release], schema(), only="updates", limits=limits)["updates"]
-        assert (point.people, point.population, point.worst) == (alone.people, alone.population, alone.worst)
-    assert points[0].people == 0 < points[-1].people == found["updates"].people
+        alone = rerun(point, data, plan, found[attack], knowledge)
+        assert (point.people, point.population) == (alone.people, alone.population)
+        assert point.worst == pytest.approx(alone.worst, abs=1e-6)
+    assert points[0].people < points[-1].people == found[attack].people
+
+
+def test_with_and_without_a_timeline_the_finding_is_the_same(releases: list[ri.Release]) -> None:
+    for attack in ("joint", "equivalence", "correspondence", "composition"):
+        one, other = (ri.attack(releases, schema(), only=attack, timeline=timeline) for timeline in (False, True))
+        assert one[attack].as_dict() == other[attack].as_dict()
 
 
 def test_an_attack_on_single_releases_is_shown_release_by_release(releases: list[ri.Release]) -> None:

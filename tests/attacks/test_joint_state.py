@@ -9,9 +9,8 @@ import pytest
 
 import reissue as ri
 from reissue import synth
-from reissue.attacks import Knowledge, Series
+from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.joint import state as carried
-from reissue.attacks.joint.attack import joint
 from reissue.attacks.joint.past import Past
 from reissue.attacks.joint.state import JointState, Recent
 from reissue.kernels.everyone.observations import Observation
@@ -41,7 +40,7 @@ def added(plan: Schema, releases: list[Release]) -> JointState:
 
 
 def whole(plan: Schema, releases: list[Release]) -> ri.Finding:
-    return joint(Series.read(releases, plan), Knowledge(groups=True))
+    return run_attack(find("joint"), Series.read(releases, plan), Knowledge(groups=True))
 
 
 def exposed(finding: ri.Finding) -> int:

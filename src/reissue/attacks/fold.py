@@ -26,7 +26,7 @@ class Fold(Generic[Seen, State]):
     """Four functions; each raises CannotRunError where the attack does not apply.
 
     A whole run sees all releases at once and adds one after the other; a ledger sees and adds the newest one alone. A
-    timeline judges after each.
+    timeline judges the states that a run went through.
     """
 
     see: Callable[[Series, Knowledge], Iterable[Seen]]
@@ -44,8 +44,12 @@ class Fold(Generic[Seen, State]):
     """Whether a case is explained from earlier releases too; else from the state alone."""
     state: type[State] | None = None
     """What a ledger keeps of it: a frozen dataclass with a VERSION."""
-    judges_each: bool = True
-    """Whether judging costs little beside adding, so that it can be done after each release."""
+    grown: Callable[[State, Series, Sequence[int]], Iterator[Finding | None]] | None = None
+    """What was given away after some releases, by their places in order, from the state after all of them.
+
+    For folds that see all releases at once; None where the attack could not be run then. Others are judged by the
+    states that they had.
+    """
 
 
 def fold_over(
@@ -97,7 +101,7 @@ def at_hand(run: Run) -> Fold[Any, Any]:
     def judge(state: _AtHand, _: Series) -> Finding:
         return state.run(run)
 
-    return Fold(see, add, judge, judges_each=False)
+    return Fold(see, add, judge)
 
 
 def some_members(members: Sequence[Any] | None, places: Sequence[int], total: int) -> Sequence[Any] | None:

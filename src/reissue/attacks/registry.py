@@ -121,12 +121,12 @@ def attack(
 ) -> Callable[[Written], Written]:
     """Register an attack, a function over all releases or a fold: `reissue.attack(...)` and the command line find it.
 
-    A ledger keeps the state of a fold; of a function only with a fold `kept` beside. Reports tell what it `needs`, the
-    `story` of its adversary and the `prevention`; an attack may leave them out.
+    A ledger keeps the state of a fold, or of another one `kept` beside; of a function only of such a one. Reports tell
+    what it `needs`, the `story` of its adversary and the `prevention`; an attack may leave them out.
     """
 
     def keep(written: Written) -> Written:
-        fold, own = (written, written) if isinstance(written, Fold) else (at_hand(written), kept)
+        fold, own = (written, kept or written) if isinstance(written, Fold) else (at_hand(written), kept)
         known = Attack(
             name,
             fold,

@@ -1,7 +1,9 @@
 """Running an attack for an adversary: on the releases at hand, without the coalition's own records."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
 
 from reissue.attacks.findings import Finding, not_run
 from reissue.attacks.fold import fold_over, some_members
@@ -10,25 +12,69 @@ from reissue.errors import CannotRunError, InputError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
-__all__ = ["cannot_run", "judged_at", "run_attack"]
+__all__ = ["Ran", "cannot_run", "run", "run_attack"]
 
 
-def run_attack(
-    attack: Attack, series: Series, knowledge: Knowledge, early: Callable[[int, Finding], None] | None = None
-) -> Finding:
-    """Run an attack on the releases that the adversary holds.
+@dataclass(frozen=True, eq=False)
+class Ran:
+    """An attack that was run: what it found, and the states that it went through."""
 
-    `early` is called with what the attack finds after each of them, by its place from 0, where judging costs little.
-    """
+    finding: Finding
+    attack: Attack
+    series: Series
+    """The releases held, as the attack sees them."""
+    knowledge: Knowledge
+    states: Mapping[int, Any]
+    """Place to the state after it: those asked for, and the last. None where the attack could not be run."""
+
+    def found_at(self, places: Sequence[int]) -> Iterator[Finding | None]:
+        """What it finds after some of the releases, by the limit of them all; in each, if it judges them by themselves.
+
+        None where it could not be run then.
+        """
+        limit, last = self.finding.limit, len(self.series) - 1
+        if self.attack.per_release:
+            return self._each(places)
+        series = self.series
+        if limit is not None:
+            series = replace(series, limits={**series.limits, self.attack.name: limit})
+        earlier = [place for place in places if place != last]
+        grown = self.attack.fold.grown
+        found = self._judged(earlier, series) if grown is None else grown(self.states[last], series, earlier)
+        return chain(found, (self.finding for place in places if place == last))
+
+    def _judged(self, places: Iterable[int], series: Series) -> Iterator[Finding | None]:
+        return (_judged(self.attack, self.states[place], series) for place in places)
+
+    def _each(self, places: Collection[int]) -> Iterator[Finding | None]:
+        for place, state in fold_over(self.attack.fold, self.series, self.knowledge, apart=True):
+            if place in places:
+                yield _judged(self.attack, state, self.series)
+
+
+def run_attack(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
+    """What an attack finds in the releases that the adversary holds."""
+    return run(attack, series, knowledge).finding
+
+
+def run(attack: Attack, series: Series, knowledge: Knowledge, places: Collection[int] = ()) -> Ran:
+    """Run an attack on the releases that the adversary holds, and keep its states after some of them."""
     if not len(series):
         raise InputError("There is nothing to attack: give one release or more.")
     held = knowledge.held(len(series))
+    states: dict[int, Any] = {}
     try:
         _one_row_each(attack, series)
         _same_columns(attack, series)
-        return _run(attack, *_seen(attack, series, knowledge, held), early if attack.fold.judges_each else None)
+        series, knowledge = _seen(attack, series, knowledge, held)
+        last = len(series) - 1
+        wanted = {*places, last}
+        states = {place: state for place, state in fold_over(attack.fold, series, knowledge) if place in wanted}
+        found = attack.fold.judge(states[last], series)
+        found = attack.fold.explain(states[last], found, series, knowledge)
     except CannotRunError as obstacle:
-        return cannot_run(attack.name, held, obstacle)
+        found = cannot_run(attack.name, held, obstacle)
+    return Ran(found, attack, series, knowledge, states)
 
 
 def _one_row_each(attack: Attack, series: Series) -> None:
@@ -55,28 +101,11 @@ def _same_columns(attack: Attack, series: Series) -> None:
     raise CannotRunError(f"it needs the same quasi-identifiers in every release: {'; '.join(some)}.")
 
 
-def judged_at(attack: Attack, series: Series, knowledge: Knowledge, places: Collection[int]) -> Iterator[Finding]:
-    """What the attack finds after some of the releases held, or in each of them if it judges them by themselves."""
-    held = knowledge.held(len(series))
-    seen, knowing = _seen(attack, series, knowledge, held)
-    for place, state in fold_over(attack.fold, seen, knowing, apart=attack.per_release):
-        if place in places:
-            yield _judged(attack, state, seen, held[place : place + 1] if attack.per_release else held[: place + 1])
-
-
-def _run(attack: Attack, series: Series, knowledge: Knowledge, early: Callable[[int, Finding], None] | None) -> Finding:
-    for place, added in fold_over(attack.fold, series, knowledge):
-        state = added
-        if early is not None:
-            early(place, _judged(attack, state, series, series.numbers[: place + 1]))
-    return attack.fold.explain(state, attack.fold.judge(state, series), series, knowledge)
-
-
-def _judged(attack: Attack, state: object, series: Series, releases: Sequence[int]) -> Finding:
+def _judged(attack: Attack, state: object, series: Series) -> Finding | None:
     try:
         return attack.fold.judge(state, series)
-    except CannotRunError as obstacle:
-        return cannot_run(attack.name, releases, obstacle)
+    except CannotRunError:
+        return None
 
 
 def _seen(attack: Attack, series: Series, knowledge: Knowledge, held: Sequence[int]) -> tuple[Series, Knowledge]:

@@ -1,7 +1,7 @@
 """Crowd: everyone whom a reader knows, over a whole series, with one number for each person and each value."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -54,6 +54,19 @@ class Crowd:
         """How many groups of a release a person fits, on average over all presences."""
         rows = sum(len(one.ids) for one in self.sightings)
         return sum(len(one.row) for one in self.sightings) / max(rows, 1)
+
+    def of_first(self, releases: int) -> "Crowd":
+        """The first releases, for the same people and values; who is in none of them is in no release."""
+        if releases == len(self.observations):
+            return self
+        return replace(
+            self,
+            observations=self.observations[:releases],
+            truth=self.truth[:releases],
+            sightings=self.sightings[:releases],
+            of_row=self.of_row[:releases],
+            inside=self.inside[:releases],
+        )
 
     @property
     def values(self) -> int:

@@ -5,7 +5,7 @@ fits several groups stands for the records of all of them, each as likely as the
 their sizes. Whoever fits no group is taken to be absent.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,18 @@ class PersonHistories:
     """Value to its text."""
     groups: Ints | None = None
     """People x releases: the number of the person's group in the release, -1 if absent or not just one; if kept."""
+
+    def of_people(self, rows: Ints) -> "PersonHistories":
+        """Some of the people."""
+        return replace(self, table=self.table[rows], groups=None if self.groups is None else self.groups[rows])
+
+    def of_first(self, releases: int) -> "PersonHistories":
+        """The first releases, and who is in one of these."""
+        if releases == self.table.shape[1]:
+            return self
+        groups = None if self.groups is None else self.groups[:, :releases]
+        first = replace(self, table=self.table[:, :releases], groups=groups)
+        return first.of_people(np.flatnonzero((first.table >= 0).any(axis=1)))
 
 
 def link_people(series: Series, knowledge: Knowledge) -> PersonHistories:

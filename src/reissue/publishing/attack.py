@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from reissue.attacks import find, registered
-from reissue.attacks.findings import Finding, Findings, Point
-from reissue.attacks.run import run_attack
+from reissue.attacks.findings import Findings, Point
+from reissue.attacks.run import run
 from reissue.errors import SchemaError
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.guess import Guessed, guess
 from reissue.published.series import Series
 from reissue.publishing.registers import check_registers
-from reissue.publishing.timeline import attacked, timeline_of
+from reissue.publishing.timeline import attacked, places_of, timeline_of
 from reissue.schema import Schema
 
 __all__ = ["attack", "tested"]
@@ -35,8 +35,8 @@ def attack(
     `releases` are paths, dataframes or Release objects, in the order they were published; anyone's files will do.
     Without a schema one is guessed from them, and `assumptions` of the findings tells what was taken for granted.
     `only` names the attacks to run (all by default), `exact` asks for the slower exact way of those that have one,
-    `limits` sets an attack's limit, by its name, where the schema's policy does not. With `timeline` the attacks are
-    run for the first releases too, to show how the risk grew. `progress` is called with the share of the work
+    `limits` sets an attack's limit, by its name, where the schema's policy does not. With `timeline` it is
+    judged for the first releases too, to show how the risk grew. `progress` is called with the share of the work
     that is done.
     """
     names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
@@ -57,10 +57,9 @@ def attack(
         def within(share: float, number: int = number) -> None:
             progress((number + share) / len(chosen))
 
-        early: dict[int, Finding] = {}
-        found = run_attack(one, series, replace(known, progress=within), early.__setitem__ if timeline else None)
-        findings.append(found)
-        points: tuple[Point, ...] = timeline_of(one, found, series, known, early) if timeline else ()
+        ran = run(one, series, replace(known, progress=within), places_of(series, known) if timeline else ())
+        findings.append(ran.finding)
+        points: tuple[Point, ...] = timeline_of(ran) if timeline else ()
         if points:
             grown[one.name] = points
         progress((number + 1) / len(chosen))

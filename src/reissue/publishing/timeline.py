@@ -1,16 +1,12 @@
 """How the risk of a series grew: the same attacks by someone who stopped collecting earlier."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-
-from reissue.attacks import Attack
 from reissue.attacks.findings import Attacked, Finding, Point, Status
-from reissue.attacks.run import judged_at
+from reissue.attacks.run import Ran
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 
-__all__ = ["attacked", "timeline_of"]
+__all__ = ["attacked", "places_of", "timeline_of"]
 
 MOST = 12
 """Longer series are looked at in so many places: the attacks take their time."""
@@ -22,32 +18,28 @@ WAYS = 300_000
 """Series with more ways of people to be in groups are not solved again for their first releases."""
 
 
-def timeline_of(
-    attack: Attack, found: Finding, series: Series, knowledge: Knowledge, early: Mapping[int, Finding]
-) -> tuple[Point, ...]:
+def places_of(series: Series, knowledge: Knowledge) -> list[int]:
+    """Where to look, at most: places of the releases held, from 0."""
+    return _places(len(knowledge.held(len(series))), MOST)
+
+
+def timeline_of(ran: Ran) -> tuple[Point, ...]:
     """What the attack finds in the first releases, or, if it judges every release by itself, in each of them.
 
     Releases that withstood one of the second kind did so each, so it need not be run again. All are measured against
-    the limit of the whole series: what it found `early`, after which place, will do where that was its limit then. A
-    place where the attack cannot be run is left out.
+    the limit of the whole series. A place where the attack cannot be run is left out.
     """
-    held = found.releases
+    attack, found, held = ran.attack, ran.finding, ran.finding.releases
     if found.status == Status.NOT_RUN or len(held) < 2:
         return ()
-    places = _places(len(held), FEW if attack.heavy and _ways(series, found) > CHEAP else MOST)
+    ways = _ways(ran.series, found) if attack.heavy else 0
+    if ways > WAYS:
+        return ()
+    places = _places(len(held), FEW if ways > CHEAP else MOST)
     if attack.per_release and found.status == Status.WITHSTOOD:
         return tuple(Point(held[place], 0, found.population, None) for place in places)
-    if attack.heavy and _ways(series, found) > WAYS:
-        return ()
-    judged = {place: one for place, one in early.items() if one.limit == found.limit or one.status == Status.NOT_RUN}
-    if not attack.per_release:
-        judged[len(held) - 1] = found
-        if found.limit is not None:
-            series = replace(series, limits={**series.limits, attack.name: found.limit})
-    missing = [place for place in places if place not in judged]
-    if missing:
-        judged |= dict(zip(missing, judged_at(attack, series, knowledge, missing), strict=True))
-    known = [(place, judged[place]) for place in places if judged[place].status != Status.NOT_RUN]
+    judged = zip(places, ran.found_at(places), strict=True)
+    known = [(place, one) for place, one in judged if one is not None and one.status != Status.NOT_RUN]
     return tuple(Point(held[place], one.people, one.population, one.worst) for place, one in known)
 
 

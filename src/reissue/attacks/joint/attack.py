@@ -1,5 +1,9 @@
 """The joint attack itself: what the reader sees, how values change, what follows, and the finding."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
 import numpy as np
 
 from reissue.attacks.findings import Finding
@@ -13,6 +17,7 @@ from reissue.attacks.joint.sight import knows_totals, published_as, records_of_s
 from reissue.attacks.joint.state import JointState, add, judge
 from reissue.attacks.joint.update_model import Chosen, Seen, check_fit, learnable, learned, misfits, update_model
 from reissue.attacks.registry import attack
+from reissue.errors import CannotRunError, DataError
 from reissue.kernels.everyone.observations import of_people
 from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge
@@ -21,7 +26,107 @@ from reissue.published.series import Series
 __all__ = ["joint"]
 
 
-@attack(
+@dataclass(frozen=True, eq=False)
+class _Believed:
+    """What follows from some releases for everyone."""
+
+    chosen: Chosen
+    judged: Judged
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """Everyone whom the reader knows in all releases, and how many of these were added."""
+
+    crowd: Crowd
+    series: Series
+    knowledge: Knowledge
+    added: int
+
+    @cached_property
+    def believed(self) -> _Believed:
+        """All that were added, solved for everyone at once."""
+        return _solved(self.crowd.of_first(self.added), self.series, self.knowledge)
+
+
+def _see(series: Series, knowledge: Knowledge) -> Iterator[_Held]:
+    crowd = see(series, knowledge)
+    return (_Held(crowd, series, knowledge, place + 1) for place in range(len(series)))
+
+
+def _newest(_: _Held | None, seen: _Held) -> _Held:
+    return seen
+
+
+def _judge(state: _Held, series: Series) -> Finding:
+    """Everyone's posterior in all releases together."""
+    return finding_of(state.believed.judged, series, series.numbers[: state.added])
+
+
+def _explain(state: _Held, found: Finding, series: Series, _: Knowledge) -> Finding:
+    """With the case of whoever is worst off."""
+    crowd, believed = state.crowd, state.believed
+    solved = Solved(
+        [of_people(one) for one in crowd.observations],
+        believed.chosen.model,
+        range(len(series)),
+        crowd.names,
+        series.numbers,
+        lambda place, group: published_as(series.releases[place], crowd.sightings[place], group),
+    )
+    return with_case(found, believed.judged, solved)
+
+
+def _grown(state: _Held, series: Series, places: Sequence[int]) -> Iterator[Finding | None]:
+    """After some of the releases: everyone was seen already, and no case is looked for.
+
+    Beginning from how all releases were solved does not pay: it took more sweeps than beginning anew. How values change
+    is not learned again.
+    """
+    believed = state.believed
+    learned_before = believed.chosen if believed.chosen.source == "releases" else None
+    quiet = replace(state.knowledge, progress=lambda _: None)
+    for place in places:
+        try:
+            first = _solved(state.crowd.of_first(place + 1), series, quiet, learned_before)
+        except (CannotRunError, DataError):
+            yield None
+        else:
+            yield finding_of(first.judged, series, series.numbers[: place + 1])
+
+
+def _solved(crowd: Crowd, series: Series, knowledge: Knowledge, said: Chosen | None = None) -> _Believed:
+    """Solve some releases for everyone at once; `said` is how values change, if that is known."""
+    rates = base_rates(crowd.observations, crowd.values)
+    seen = Seen(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
+    chosen = said or update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
+    believe = partial(_believe, series, seen, crowd, knowledge)
+    beliefs = believe(chosen)
+    if chosen.source == "none" and learnable(series.schema, seen) and misfits(beliefs, seen.series):
+        chosen = learned(seen)
+        beliefs = believe(chosen)
+    if len(beliefs.contradicted) >= crowd.people:
+        refuse_strangers(knowledge)
+    check_fit(beliefs, seen.series, chosen)
+    totals, strangers = knows_totals(crowd.observations), records_of_strangers(crowd)
+    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers)
+    insiders = np.unique(np.concatenate([of_people(one).known_person for one in crowd.observations]))
+    judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)
+    return _Believed(chosen, judged)
+
+
+def _believe(series: Series, seen: Seen, crowd: Crowd, knowledge: Knowledge, chosen: Chosen) -> Beliefs:
+    return believe_in_blocks(
+        seen.series,
+        chosen.model,
+        seen.rates,
+        crowd.people,
+        exact=series.exact,
+        progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
+    )
+
+
+joint = attack(
     NAME,
     "Solves all groups of all releases for everyone at once: how surely each person is linked to a value.",
     insiders=True,
@@ -53,42 +158,5 @@ __all__ = ["joint"]
         "reissue plan wave1.csv wave2.csv --schema schema.toml --write\n"
         "reissue publish next.csv --ledger series.ledger --schema schema.toml --out release.csv"
     ),
-)
-def joint(series: Series, knowledge: Knowledge) -> Finding:
-    """Everyone's posterior in all releases together."""
-    crowd = see(series, knowledge)
-    rates = base_rates(crowd.observations, crowd.values)
-    seen = Seen(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
-    chosen = update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
-    beliefs = _believe(series, seen, chosen, crowd, knowledge)
-    if chosen.source == "none" and learnable(series.schema, seen) and misfits(beliefs, seen.series):
-        chosen = learned(seen)
-        beliefs = _believe(series, seen, chosen, crowd, knowledge)
-    if len(beliefs.contradicted) >= crowd.people:
-        refuse_strangers(knowledge)
-    check_fit(beliefs, seen.series, chosen)
-    totals, strangers = knows_totals(crowd.observations), records_of_strangers(crowd)
-    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers)
-    people = [of_people(one) for one in crowd.observations]
-    insiders = np.unique(np.concatenate([one.known_person for one in people]))
-    judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)
-    solved = Solved(
-        people,
-        chosen.model,
-        range(len(series)),
-        crowd.names,
-        series.numbers,
-        lambda place, group: published_as(series.releases[place], crowd.sightings[place], group),
-    )
-    return with_case(finding_of(judged, series), judged, solved)
-
-
-def _believe(series: Series, seen: Seen, chosen: Chosen, crowd: Crowd, knowledge: Knowledge) -> Beliefs:
-    return believe_in_blocks(
-        seen.series,
-        chosen.model,
-        seen.rates,
-        crowd.people,
-        exact=series.exact,
-        progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
-    )
+)(Fold(_see, _newest, _judge, _explain, grown=_grown))
+"""Everyone's posterior in all releases together."""

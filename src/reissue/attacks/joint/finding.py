@@ -96,8 +96,8 @@ def exposed_of(judged: Judged, limit: float) -> Bools:
     return np.asarray(exposed if judged.before is None else exposed & ~judged.before)
 
 
-def finding_of(judged: Judged, series: Series) -> Finding:
-    """The finding, without its story."""
+def finding_of(judged: Judged, series: Series, numbers: Sequence[int] | None = None) -> Finding:
+    """The finding, without its story; `numbers` are the releases that were judged, else all of the series."""
     limit = limit_of(series)
     everyone = judged.claims.release >= 0
     exposed = exposed_of(judged, limit)
@@ -106,7 +106,7 @@ def finding_of(judged: Judged, series: Series) -> Finding:
         NAME,
         Status.EXPOSED if number else Status.WITHSTOOD,
         _sentence(judged, exposed, limit) + _before(judged) + _strangers(judged.reader.strangers),
-        tuple(series.numbers),
+        tuple(series.numbers if numbers is None else numbers),
         people=number,
         population=int(everyone.sum()),
         measure="posterior: how surely a person is linked to a sensitive value, all releases solved for everyone",

@@ -13,8 +13,9 @@ the policy's `risk`, else what the worst single release tells by itself, short o
 more together. O(people's different histories x releases x values of a group squared).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -151,8 +152,7 @@ def _explain(state: UpdateState, found: Finding, series: Series, knowledge: Know
     model = read_updates(series.schema, linked.names)
     exposed = np.flatnonzero(np.isin(person, _beyond(state, limit)))
     right = guessed_right(series, linked, model, exposed)
-    groups = None if linked.groups is None else linked.groups[exposed]
-    some = replace(linked, table=linked.table[exposed], groups=groups)
+    some = linked.of_people(exposed)
     known = risks(some, model)
     worst = worst_place(some, known.person, known.release, known.largest, limit)
     story = {"case": tell(series, knowledge, some, model, worst, limit)}
@@ -174,7 +174,99 @@ def _staying(series: Series) -> bool:
     return not series.schema.updates or series.schema.updates.get("none") is True
 
 
-@attack(
+# --- on releases at hand ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """People who were followed through all releases, and how many of these were added."""
+
+    everyone: PersonHistories
+    model: UpdateModel
+    added: int
+
+    @cached_property
+    def linked(self) -> PersonHistories:
+        """Those who are in the releases that were added."""
+        return self.everyone.of_first(self.added)
+
+    @cached_property
+    def posteriors(self) -> Posteriors:
+        """Everybody's posterior in every release."""
+        return _sound(risks(self.linked, self.model), self.linked, self.several)
+
+    @cached_property
+    def several(self) -> Bools:
+        """Who fits several groups of some release, so that it is not known in which the person stands."""
+        linked = self.linked
+        if linked.groups is None:
+            return np.zeros(len(linked.table), np.bool_)
+        return np.asarray(((linked.groups < 0) & (linked.table >= 0)).any(axis=1))
+
+    @cached_property
+    def known(self) -> Known:
+        """What is known of everybody."""
+        return _known(self.posteriors, *self.linked.table.shape)
+
+
+def _see(series: Series, knowledge: Knowledge) -> Iterator[_Followed]:
+    """People are followed through all releases at once."""
+    linked = link_people(series, knowledge)
+    model = read_updates(series.schema, linked.names)
+    return (_Followed(linked, model, place + 1) for place in range(len(series)))
+
+
+def _newest(_: _Followed | None, seen: _Followed) -> _Followed:
+    return seen
+
+
+def _judge_all(state: _Followed, series: Series) -> Finding:
+    """Everybody's largest posterior in all releases together."""
+    known = state.known
+    if not len(known.number):
+        raise CannotRunError(_NOBODY, needs=["members"])
+    _refuse(series, known)
+    numbers, number = series.numbers[: state.added], int(state.several.sum())
+    finding = _finding(series, numbers, known, _limit(series, _alone(state.linked)))
+    return replace(finding, details={**finding.details, "several": number}) if number else finding
+
+
+def _explain_all(state: _Followed, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
+    """With the case of the worst person, and how many guesses are right."""
+    linked, model, limit = state.linked, state.model, float(found.limit or 0.0)
+    seen = state.posteriors
+    worst = worst_place(linked, seen.person, seen.release, seen.largest, limit)
+    details = {**found.details, "case": tell(series, knowledge, linked, model, worst, limit)}
+    exposed = np.flatnonzero(state.known.largest > limit + _SLACK)
+    right = guessed_right(series, linked, model, exposed) if len(exposed) and knowledge.members is None else None
+    sentence = _sentence(found.people or 0, found.population or 0, found.details["sure"], limit, right)
+    if right is not None:
+        details["right"] = right
+    if "several" in details:
+        number = details["several"]
+        fit = "1 person who fits" if number == 1 else f"{number:,} people who fit"
+        sentence = f"{sentence} Of {fit} several groups only what is certain was counted."
+    return replace(found, sentence=sentence, details=details)
+
+
+def _grown(state: _Followed, series: Series, places: Sequence[int]) -> Iterator[Finding | None]:
+    """After some of the releases: those who are in new ones are looked at again, of others nothing new is known."""
+    linked, before = state.linked, 0
+    people = len(linked.table)
+    largest, there = np.zeros(people), np.zeros(people, np.bool_)
+    certain, impossible = there.copy(), there.copy()
+    for place in places:
+        again = (linked.table[:, before : place + 1] >= 0).any(axis=1)
+        known = _Followed(linked.of_people(np.flatnonzero(again)), state.model, place + 1).known
+        largest[again], certain[again], impossible[again] = known.largest, known.certain, known.impossible
+        there |= again
+        before = place + 1
+        now = Known(None, None, largest[there], certain[there], impossible[there], np.ones(int(there.sum()), np.int64))
+        limit = _limit(series, _alone(linked))
+        yield None if now.impossible.all() else _finding(series, series.numbers[: place + 1], now, limit)
+
+
+updates = attack(
     NAME,
     "Follows people through their groups: which values are left, and how likely each is.",
     kept=Fold(one_by_one, _add, _judge, _explain, looks_back=True, state=UpdateState),
@@ -192,36 +284,8 @@ def _staying(series: Series) -> bool:
         "Put a limit into the policy, `limits = { updates = 0.5 }`: a release that tells more is refused.",
     ),
     command="reissue publish next.csv --ledger series.ledger --schema schema.toml --out release.csv",
-)
-def updates(series: Series, knowledge: Knowledge) -> Finding:
-    """Find everybody's largest posterior in all releases together."""
-    linked = link_people(series, knowledge)
-    model = read_updates(series.schema, linked.names)
-    several = _several(linked)
-    found = _sound(risks(linked, model), linked, several)
-    if not len(found.person):
-        raise CannotRunError(_NOBODY, needs=["members"])
-    known = _known(found, *linked.table.shape)
-    _refuse(series, known)
-    limit = _limit(series, _alone(linked))
-    worst = worst_place(linked, found.person, found.release, found.largest, limit)
-    story: dict[str, object] = {"case": tell(series, knowledge, linked, model, worst, limit)}
-    exposed = np.flatnonzero(known.largest > limit + _SLACK)
-    right = guessed_right(series, linked, model, exposed) if len(exposed) and knowledge.members is None else None
-    finding = _finding(series, series.numbers, known, limit, story, right)
-    number = int(several.sum())
-    if not number:
-        return finding
-    fit = "1 person who fits" if number == 1 else f"{number:,} people who fit"
-    sentence = f"{finding.sentence} Of {fit} several groups only what is certain was counted."
-    return replace(finding, sentence=sentence, details={**finding.details, "several": number})
-
-
-def _several(linked: PersonHistories) -> Bools:
-    """Who fits several groups of some release, so that it is not known in which the person stands."""
-    if linked.groups is None:
-        return np.zeros(len(linked.table), np.bool_)
-    return np.asarray(((linked.groups < 0) & (linked.table >= 0)).any(axis=1))
+)(Fold(_see, _newest, _judge_all, _explain_all, grown=_grown))
+"""Everybody's largest posterior in all releases together."""
 
 
 def _sound(found: Posteriors, linked: PersonHistories, several: Bools) -> Posteriors:
@@ -253,8 +317,6 @@ def _finding(
     numbers: Sequence[int],
     known: Known,
     limit: float,
-    story: Mapping[str, object] | None = None,
-    right: int | None = None,
 ) -> Finding:
     exposed, everyone = int(known.number[known.largest > limit + _SLACK].sum()), int(known.number.sum())
     worst, sure = float(known.largest.max()), int(known.number[known.certain].sum())
@@ -263,19 +325,17 @@ def _finding(
         details |= {"certain": max(known.certains), "risks": known.risks, "certains": known.certains}
     if series.schema.updates:
         details |= {"impossible": int(known.number[known.impossible].sum())}
-    if right is not None:
-        details |= {"right": right}
     return Finding(
         NAME,
         Status.EXPOSED if exposed else Status.WITHSTOOD,
-        _sentence(exposed, everyone, sure, limit, right),
+        _sentence(exposed, everyone, sure, limit, None),
         tuple(numbers),
         people=exposed,
         population=everyone,
         measure="posterior: how surely a person is linked to a sensitive value, one person at a time",
         worst=worst,
         limit=limit,
-        details={**details, **(story or {})},
+        details=details,
     )
 
 
