@@ -1,21 +1,12 @@
-"""`--record`: what check, attack and publish keep for the file, and where it goes."""
+"""`--record`: where what check, attack and publish keep for the file goes."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from reissue.data.outputs import Output
 from reissue.errors import InputError
-
-if TYPE_CHECKING:
-    from reissue.attacks.findings import Findings
-    from reissue.policy import Policy
-    from reissue.publishing.publish import Publication
-    from reissue.report.evidence import Record
-    from reissue.schema import Schema
-    from reissue.verify.check import Check
 
 RecordOption = Annotated[
     Path | None,
@@ -35,72 +26,3 @@ def record_outputs(path: Path | None) -> list[Output]:
     if path.suffix.lower() != ".json":
         raise InputError("The file of --record must end in .json; the page goes beside it.")
     return [Output("--record", path), Output("--record", path.with_suffix(".html"))]
-
-
-def check_record(
-    published: list[Path], schema: "Schema", outcome: "Check", original: Path | None, asked: dict[str, Any], comma: str
-) -> "Record":
-    """The record of one release that was checked."""
-    from reissue.report.evidence import record_of
-    from reissue.verify.check import check
-    from reissue.verify.risk import find_preset
-
-    before = {} if original is None else {original.name: check(original, schema, delimiter=comma)}
-    criteria = {name: str(value) for name, value in asked.items() if value is not None}
-    if asked.get("preset") is not None:
-        criteria["where the preset comes from"] = find_preset(asked["preset"]).source
-    name = ", ".join(path.name for path in published)
-    return record_of("check", {name: published}, schema, [outcome], before=before, criteria=criteria, delimiter=comma)
-
-
-def attack_record(
-    findings: "Findings", tables: Sequence[Any], schema: "Schema", originals: Path | None, comma: str
-) -> "Record":
-    """The record of releases that were attacked together, each measured by itself too."""
-    from reissue.published import read_published
-    from reissue.publishing.series import snapshots
-    from reissue.report.evidence import record_of
-    from reissue.verify.check import check
-
-    names = [f"{one.number}: {one.name}" for one in findings.releases]
-    shown = [read_published(one, schema, delimiter=comma, as_text=False).of_its_columns() for one in tables]
-    checks = [check(one, one.schema) for one in shown]
-    before = [] if originals is None else snapshots(originals)
-    return record_of(
-        "attack",
-        dict(zip(names, tables, strict=True)),
-        schema,
-        checks,
-        before={f"original {place}": check(one, schema, delimiter=comma) for place, one in enumerate(before, start=1)},
-        findings=findings,
-        criteria={f"limit of {one.attack}": f"{one.limit:g}" for one in findings if one.limit is not None},
-        delimiter=comma,
-    )
-
-
-def publish_record(made: "Publication", policy: "Policy") -> "Record":
-    """The record of a release that goes out."""
-    from reissue.report.evidence import record_of
-    from reissue.verify.check import check
-
-    release = made.release
-    schema = release.table.schema
-    limits = {f"limit of {one.attack}": f"{one.limit:g}" for one in made.findings if one.limit is not None}
-    criteria = {
-        "requirement": str(policy.require),
-        "method": policy.method,
-        "rows that may be left out": f"{policy.suppress:.1%}",
-        "counterfeits at most": f"{policy.counterfeits:.1%} of the people",
-        "rows left out": f"{release.suppressed:,}",
-        "counterfeits": f"{release.counterfeits:,}",
-        **limits,
-    }
-    return record_of(
-        "publish",
-        {f"release {made.number}": release},
-        schema,
-        [check(release, schema, release.requirement)],
-        before={"the original": check(release.table.frame, schema)},
-        findings=made.findings,
-        criteria=criteria,
-    )

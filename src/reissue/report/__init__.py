@@ -2,5 +2,6 @@
 
 from reissue.report.costs import costs_of
 from reissue.report.page import Costs, report_html, write_report
+from reissue.report.publication import publication_html
 
-__all__ = ["Costs", "costs_of", "report_html", "write_report"]
+__all__ = ["Costs", "costs_of", "publication_html", "report_html", "write_report"]

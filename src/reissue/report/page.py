@@ -26,7 +26,7 @@ from reissue.words import number
 if TYPE_CHECKING:
     from reissue.publishing.refusal import Report
 
-__all__ = ["Costs", "report_html", "write_report"]
+__all__ = ["Costs", "environment", "report_html", "template", "write_report"]
 
 Costs = Mapping[str, Sequence[Utility]]
 """What protection cost, release by release; several ways of publishing can stand beside each other, by name."""
@@ -138,7 +138,8 @@ def _exposing(sections: Sequence[_Section]) -> list[_Section]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates and filters: whatever they are given is escaped."""
     environment = Environment(
         loader=PackageLoader("reissue.report"),
         autoescape=True,
@@ -165,4 +166,4 @@ def _code(sentence: str) -> Markup:
 
 def template(name: str) -> Template:
     """One of the templates, which escape whatever they are given."""
-    return _environment().get_template(name)
+    return environment().get_template(name)

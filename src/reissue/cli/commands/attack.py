@@ -1,14 +1,15 @@
 """`reissue attack`: what published files give away together."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, UNTESTED, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of, options_of
-from reissue.cli._record import RecordOption, attack_record, record_outputs
+from reissue.cli._record import RecordOption, record_outputs
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
@@ -146,9 +147,17 @@ def attack(
             progress=progress,
         )
     findings = replace(findings, assumptions=tuple(hints))
-    kept = None if record is None else attack_record(findings, guessed.tables or tables, plan, originals, separator)
+    kept = None if record is None else _record(findings, guessed.tables or tables, plan, originals, separator)
     _write(findings, costs, guessed, report, save_schema, (record, kept), force=force)
     _end(findings, report, strict=strict, as_json=as_json)
+
+
+def _record(
+    findings: "Findings", tables: Sequence[Any], schema: "Schema", originals: Path | None, delimiter: str
+) -> "Record":
+    from reissue.report.evidence import attack_record
+
+    return attack_record(findings, tables, schema, originals, delimiter)
 
 
 def _write(

@@ -8,7 +8,7 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of
-from reissue.cli._record import RecordOption, check_record, record_outputs
+from reissue.cli._record import RecordOption, record_outputs
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def check(
     warnings = [EXACT] if exact else []
     if record is not None:
         asked = {"requirement": require, **risk}
+        from reissue.report.evidence import check_record
+
         _write_record(record, check_record(published, plan, outcome, original, asked, comma), force, quiet=as_json)
     if as_json:
         _render.show_json({**outcome.as_dict(), "warnings": warnings})

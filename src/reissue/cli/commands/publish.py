@@ -13,7 +13,7 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, NewcomersOption, delimiter_of
-from reissue.cli._record import RecordOption, publish_record, record_outputs
+from reissue.cli._record import RecordOption, record_outputs
 from reissue.data.outputs import Input, Output, Outputs, ledger_inputs, schema_inputs, table_inputs
 from reissue.errors import InputError, NotWrittenError
 from reissue.words import plural, visible
@@ -147,9 +147,11 @@ def _stage(
     if target is not None:
         paths.extend(_stage_tables(made, book, target, staging, force=force))
     if _is_page(report):
-        staging.add_bytes(report, _page(made).encode(), replaces=force)
+        from reissue.report import publication_html
+
+        staging.add_bytes(report, publication_html(made).encode(), replaces=force)
     if record is not None:
-        from reissue.report.evidence import stage_record
+        from reissue.report.evidence import publish_record, stage_record
 
         stage_record(publish_record(made, book.policy), record, staging, force=force)
 
@@ -211,16 +213,6 @@ def _free(path: Path) -> Path:
 
 def _is_page(path: Path | None) -> TypeGuard[Path]:
     return path is not None and path.suffix.lower() in {".html", ".htm"}
-
-
-def _page(made: "Publication") -> str:
-    """What the attacks found on a release that goes out, and what it cost."""
-    from reissue.report import report_html
-    from reissue.utility import measure
-
-    title = f"Release {made.number}, attacked together with all earlier ones"
-    utility = {"this release": [measure(made.release)]}
-    return report_html(made.findings, title=title, utility=utility, warnings=made.warnings)
 
 
 def _with_earlier(made: "Publication") -> str:
