@@ -4,10 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-all lint types bench docs clean
+.PHONY: demo web test test-all lint types bench docs clean
 
 demo: $(READY)
 	$(BIN)/reissue demo --force --out demo-out
+
+web: $(READY)
+	$(BIN)/reissue open
 
 test: lint types $(READY)
 	$(BIN)/pytest

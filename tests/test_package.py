@@ -18,6 +18,8 @@ HEAVY = (
     "matplotlib",
     "altair",
     "fastapi",
+    "starlette",
+    "uvicorn",
     "pyspark",
     "sqlalchemy",
     "rich",

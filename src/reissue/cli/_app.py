@@ -21,6 +21,7 @@ from reissue.errors import InputError, InternalError, NotMetError, NotWrittenErr
 __all__ = ["COMMANDS", "EXIT_CODES", "app", "load", "main", "run"]
 
 COMMANDS = (
+    "open",
     "init",
     "plan",
     "anonymize",

@@ -1,0 +1,36 @@
+"""`reissue open`: the page for stewards, on this machine only."""
+
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from reissue.cli import _render
+from reissue.cli._app import app
+from reissue.cli._options import JsonOption
+from reissue.errors import InputError
+
+_EXTRA = ("starlette", "uvicorn", "python_multipart")
+
+
+@app.command("open")
+def open_page(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port on loopback; 0 takes any free one.")] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", metavar="", help="Whether the browser is opened.")
+    ] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Open the page: audit files in the browser. It is served on this machine only, until you stop it."""
+    missing = [name for name in _EXTRA if find_spec(name) is None]
+    if missing:
+        raise InputError("The page needs the extra `web`: pip install 'reissue[web]'.")
+    from reissue.web.server import serve
+
+    def say(address: str) -> None:
+        if as_json:
+            _render.show_json({"address": address})
+        else:
+            _render.say(f"Open this address, which is good once: {address}", "Stop it with Ctrl-C.")
+
+    serve(port=port, browser=browser, say=say)

@@ -1,0 +1,60 @@
+"""Pages: templates of our own beside the report's, which share style and pictures."""
+
+import hashlib
+import re
+from base64 import b64encode
+from functools import cache
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from reissue._version import __version__
+from reissue.report.page import environment
+from reissue.web.room import room_of
+
+__all__ = ["fragment", "refused", "report", "show"]
+
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_STATUS = {
+    400: "This cannot be done",
+    403: "Not allowed",
+    404: "There is no such page",
+    405: "Not allowed",
+    409: "One thing at a time",
+    413: "Too large",
+    421: "Another address",
+    500: "Something went wrong",
+}
+
+
+@cache
+def _environment() -> Environment:
+    shared = environment()
+    return shared.overlay(loader=ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])]))
+
+
+def fragment(name: str, **context: Any) -> str:
+    """A part of a page."""
+    return _environment().get_template(name).render(version=__version__, **context)
+
+
+def show(request: Request, name: str, **context: Any) -> HTMLResponse:
+    """A whole page; what is under way is shown on every one."""
+    running = room_of(request).jobs.running
+    return HTMLResponse(fragment(name, running=running, path=request.url.path, **context))
+
+
+def refused(status: int, message: str) -> Response:
+    """A page that says no, with nothing else on it."""
+    page = fragment("refused.html", running=None, path="", title=_STATUS.get(status, "Sorry"), message=message)
+    return HTMLResponse(page, status)
+
+
+def report(page: str) -> HTMLResponse:
+    """A page of the report, whole as it is: its own style is let through by its hash, and nothing else."""
+    hashes = [b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in _STYLE.findall(page)]
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
+    policy = f"default-src 'none'; style-src {allowed}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    return HTMLResponse(page, headers={"Content-Security-Policy": policy})

@@ -1,0 +1,1 @@
+"""The pages, a module for each step of the path: they read forms, call the library or start a job, and show."""

@@ -1,0 +1,182 @@
+"""Audit: drop files, see what was read and assumed, correct it, watch, read the report, take it away."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+
+from reissue.algorithms import registered as methods
+from reissue.attacks import registered as attacks
+from reissue.errors import InputError
+from reissue.schema import Role
+from reissue.web.jobs import Job, State
+from reissue.web.pages import report, show
+from reissue.web.room import Room, room_of
+from reissue.web.routes.forms import DELIMITERS, Sent, read_form
+from reissue.web.uploads import Desk
+
+__all__ = ["ROUTES"]
+
+_KINDS = ("published", "schema", "people", "members")
+_ROLES: Mapping[Role, str] = {
+    Role.QUASI: "others may know it",
+    Role.SENSITIVE: "nobody should learn it",
+    Role.IDENTIFIER: "says who it is",
+    Role.PROVIDER: "says who contributed it",
+    Role.DROP: "leave it out",
+}
+"""Roles that a column of a published file can have, in words."""
+_NEEDS: Mapping[str, str] = {
+    "people": "a register: people and what others may know about them",
+    "members": "who was in each release, a table each",
+    "requirement": "what the releases were made to meet",
+    "algorithm": "the method by which they were made",
+    "values": "which values nobody should be linked to",
+    "identifier": "a column that says who it is",
+    "providers": "a column that says who contributed the record",
+    "updates": "how values change: `[updates]` in a schema file",
+}
+"""What an attack needs, as the fields of the page call it."""
+_FILES = {
+    "report.html": "text/html",
+    "record.json": "application/json",
+    "evidence.html": "text/html",
+}
+
+
+async def begin(request: Request) -> Response:
+    """A place to drop files."""
+    return show(request, "audit.html", delimiters=DELIMITERS, needs=_NEEDS, again=None)
+
+
+async def upload(request: Request) -> Response:
+    """Take the files and look at them; where it is said already what their columns are, attack them."""
+    room = room_of(request)
+    with room.desks.begun() as desk:
+        async with read_form(request) as sent:
+            await sent.lay_down(desk, *_KINDS)
+            desk.refuse_without("published")
+            desk.notes["delimiter"] = sent.delimiter
+            job = await _attack(room, desk, sent) if _is_known(desk, sent) else await _look(room, desk)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+def _is_known(desk: Desk, sent: Sent) -> bool:
+    return bool(desk.files.get("schema")) or bool(sent.under("role:"))
+
+
+async def _look(room: Room, desk: Desk) -> Job:
+    def ended(job: Job) -> None:
+        desk.notes["seen"] = job.outcome
+        if job.state != State.DONE:
+            room.desks.clear(desk)
+
+    given = {"published": _texts(desk.files["published"]), "delimiter": desk.notes["delimiter"]}
+    after = f"/audit/read/{desk.name}"
+    return await room.jobs.start("look", given, title="Reading the files", after=after, ended=ended)
+
+
+async def read(request: Request) -> Response:
+    """What was read and assumed, to be corrected."""
+    desk = room_of(request).desks.find(request.path_params["desk"])
+    names = {"methods": sorted(methods()), "attacks": sorted(attacks()), "needs": _NEEDS}
+    return show(request, "read.html", desk=desk, seen=desk.notes["seen"], roles=_ROLES, **names)
+
+
+async def attack(request: Request) -> Response:
+    """Attack the files as they were corrected."""
+    room = room_of(request)
+    desk = room.desks.find(request.path_params["desk"])
+    async with read_form(request) as sent:
+        _refuse_roles(sent.under("role:"))
+        await sent.lay_down(desk, "people", "members")
+        job = await _attack(room, desk, sent)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def discard(request: Request) -> Response:
+    """Remove the files and begin again."""
+    room = room_of(request)
+    room.desks.clear(room.desks.find(request.path_params["desk"]))
+    return RedirectResponse("/audit", 303)
+
+
+def _refuse_roles(roles: Mapping[str, str]) -> None:
+    """Before the files are gone: what no attack could begin with."""
+    for role in (Role.SENSITIVE, Role.IDENTIFIER, Role.PROVIDER):
+        if list(roles.values()).count(role) > 1:
+            raise InputError(f"Only one column can be the one that “{_ROLES[role]}”. Go back and choose one.")
+    for role in (Role.QUASI, Role.SENSITIVE):
+        if role not in roles.values():
+            raise InputError(f"No column is one that “{_ROLES[role]}”. Go back and choose one.")
+
+
+async def _attack(room: Room, desk: Desk, sent: Sent) -> Job:
+    """Start the attacks; when they are over, however they end, the files are gone."""
+    people, schema = desk.files.get("people", []), desk.files.get("schema", [])
+    given = {
+        "published": _ordered(desk.files["published"], sent.under("order:")),
+        "members": _texts(desk.files.get("members", [])),
+        "people": str(people[0]) if people else "",
+        "schema": str(schema[0]) if schema else "",
+        "roles": sent.under("role:"),
+        "only": sent.texts("only"),
+        "delimiter": desk.notes["delimiter"],
+        **{name: sent.text(name) for name in ("algorithm", "requirement", "values")},
+    }
+
+    def ended(_: Job) -> None:
+        room.desks.clear(desk)
+
+    return await room.jobs.start("audit", given, title="Attacking the files", after="/audit/of/{job}", ended=ended)
+
+
+def _ordered(files: Sequence[Path], places: Mapping[str, str]) -> list[str]:
+    """Files in the order that was said; those without a number stay where they are."""
+    number = {name: int(place) for name, place in places.items() if place.isdecimal()}
+    keyed = [(number.get(path.name, index + 1), index, str(path)) for index, path in enumerate(files)]
+    return [path for _, _, path in sorted(keyed)]
+
+
+def _texts(paths: Sequence[Path]) -> list[str]:
+    return [str(path) for path in paths]
+
+
+async def outcome(request: Request) -> Response:
+    """The verdict, and what would make it surer."""
+    job = _done(request)
+    known: Mapping[str, Any] = job.outcome
+    lacking = list(dict.fromkeys(need for one in known["lacking"] for need in one["needs"]))
+    context = {"methods": sorted(methods()), "delimiters": DELIMITERS, "needs": _NEEDS}
+    return show(request, "audited.html", job=job, found=known, lacking=lacking, **context)
+
+
+async def file(request: Request) -> Response:
+    """Report, record and evidence: shown as pages, or downloaded."""
+    job, name = _done(request), request.path_params["name"]
+    if name not in _FILES:
+        raise InputError("There is no such file here.")
+    path = job.folder / name
+    if "download" in request.query_params or name.endswith(".json"):
+        return FileResponse(path, media_type=_FILES[name], filename=name)
+    return report(path.read_text(encoding="utf-8"))
+
+
+def _done(request: Request) -> Job:
+    job = room_of(request).jobs.find(request.path_params["job"])
+    if job.state != State.DONE:
+        raise InputError("This is not done yet.")
+    return job
+
+
+ROUTES = (
+    ("GET", "/audit", begin),
+    ("POST", "/audit/upload", upload),
+    ("GET", "/audit/read/{desk}", read),
+    ("POST", "/audit/read/{desk}/upload", attack),
+    ("POST", "/audit/read/{desk}/discard", discard),
+    ("GET", "/audit/of/{job}", outcome),
+    ("GET", "/audit/of/{job}/{name}", file),
+)

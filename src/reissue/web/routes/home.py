@@ -1,0 +1,37 @@
+"""Home, and what every page loads."""
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from reissue.web.pages import refused, show
+
+__all__ = ["ROUTES"]
+
+_WEB = files("reissue.web") / "static"
+_STATIC: dict[str, tuple[Traversable, str]] = {
+    "style.css": (files("reissue.report") / "templates" / "style.css", "text/css"),
+    "page.css": (_WEB / "page.css", "text/css"),
+    "htmx.min.js": (_WEB / "htmx.min.js", "text/javascript"),
+    "htmx-ext-sse.min.js": (_WEB / "htmx-ext-sse.min.js", "text/javascript"),
+    "icon.svg": (_WEB / "icon.svg", "image/svg+xml"),
+}
+"""Everything that can be loaded: what is not named here is not found, whatever the address says."""
+
+
+async def home(request: Request) -> Response:
+    """Where to go."""
+    return show(request, "home.html")
+
+
+async def static(request: Request) -> Response:
+    """Style, scripts and the icon."""
+    found = _STATIC.get(request.path_params["name"])
+    if found is None:
+        return refused(404, "Nothing is found under this address.")
+    return Response(found[0].read_bytes(), media_type=found[1], headers={"Cache-Control": "no-cache"})
+
+
+ROUTES = (("GET", "/", home), ("GET", "/static/{name}", static))

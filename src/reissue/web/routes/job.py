@@ -1,0 +1,68 @@
+"""A job as its page shows it: how far it is, live or by loading the page again, and a button that ends it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+
+from reissue.web.jobs import Job, State
+from reissue.web.pages import fragment, show
+from reissue.web.room import room_of
+
+__all__ = ["ROUTES"]
+
+_HEARTBEAT = 5.0
+"""Seconds after which progress is told again, for the time that is left changes too."""
+
+
+def _job(request: Request) -> Job:
+    return room_of(request).jobs.find(request.path_params["job"])
+
+
+async def progress(request: Request) -> Response:
+    """How far it is; what came of it when it is done."""
+    job = _job(request)
+    return RedirectResponse(job.after, 303) if job.state == State.DONE else show(request, "job.html", job=job)
+
+
+async def events(request: Request) -> Response:
+    """The same, live."""
+    return StreamingResponse(_events(_job(request)), media_type="text/event-stream")
+
+
+async def _events(job: Job) -> AsyncIterator[str]:
+    while job.state == State.RUNNING:
+        changed = job.changed
+        yield _event("progress", fragment("progress.html", job=job))
+        try:
+            await asyncio.wait_for(changed.wait(), _HEARTBEAT)
+        except TimeoutError:
+            continue
+    yield _event("over", str(job.state))
+
+
+def _event(name: str, text: str) -> str:
+    lines = "".join(f"data: {line}\n" for line in text.splitlines() or [""])
+    return f"event: {name}\n{lines}\n"
+
+
+async def following(request: Request) -> Response:
+    """Where a page that watched goes when the job is over."""
+    job = _job(request)
+    return Response(headers={"HX-Redirect": job.after if job.state == State.DONE else f"/jobs/{job.name}"})
+
+
+async def cancel(request: Request) -> Response:
+    """End it."""
+    job = _job(request)
+    await room_of(request).jobs.cancel(job)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+ROUTES = (
+    ("GET", "/jobs/{job}", progress),
+    ("GET", "/jobs/{job}/events", events),
+    ("GET", "/jobs/{job}/next", following),
+    ("POST", "/jobs/{job}/cancel", cancel),
+)

@@ -1,0 +1,16 @@
+"""Reading: what uploaded files hold, and what their columns seem to be."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reissue.proposing import looking
+from reissue.web.work import Tell
+
+__all__ = ["look"]
+
+
+def look(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
+    """What the files hold and what their columns seem to be."""
+    tell(0.1, "reading")
+    return looking.look([Path(one) for one in given["published"]], delimiter=given["delimiter"]).as_dict()

@@ -1,0 +1,142 @@
+"""An audit from the page: the same verdict as the library's, and nothing left behind."""
+
+import json
+import re
+import time
+from html import unescape
+from pathlib import Path
+
+import reissue as ri
+from reissue.attacks.findings import verdict
+from tests.web.client import Answer, Client
+
+NAMES = ("jan", "feb", "mar")
+
+
+def dropped(client: Client, files: Path, *more: tuple[str, Path]) -> Answer:
+    return client.post("/audit/upload", [], [*(("published", files / f"{name}.csv") for name in NAMES), *more])
+
+
+def roles(page: Answer) -> list[tuple[str, str]]:
+    """The fields of the page as they are filled in."""
+    found = re.findall(r'<select name="(role:\w+)".*?value="(\w+)" selected', page.text)
+    return [*found, *re.findall(r'name="(order:[\w.]+)" value="(\d+)"', page.text)]
+
+
+def left(place: Path) -> list[Path]:
+    return list(place.glob("*/desk-*"))
+
+
+def test_files_are_read_corrected_and_attacked(client: Client, files: Path, place: Path) -> None:
+    page = client.finish(dropped(client, files))
+    assert "What was read" in page.text
+    assert "is taken to be sensitive" in page.text
+    fields = roles(page)
+    assert ("role:disease", "sensitive") in fields
+    assert ("order:feb.csv", "2") in fields
+    desk = re.search(r'action="(/audit/read/\w+/upload)"', page.text)
+    assert desk
+    assert len(left(place)) == 1
+    found = client.finish(client.post(desk[1], [*fields, ("only", "composition")]))
+    own = ri.attack([files / f"{name}.csv" for name in NAMES], only="composition")
+    assert verdict(own, None).word in found.text
+    assert own["composition"].sentence in unescape(found.text)
+    assert not left(place)
+    _takes_away(client, found)
+
+
+def _takes_away(client: Client, found: Answer) -> None:
+    links = dict(re.findall(r'href="(/audit/of/[^"]+?/([\w.]+(?:\?download)?))"', found.text))
+    by_name = {name: path for path, name in links.items()}
+    report = client.get(by_name["report.html"])
+    assert "composition" in report.text
+    assert "'sha256-" in report.headers["content-security-policy"]
+    assert "unsafe" not in report.headers["content-security-policy"]
+    assert "attachment" in client.get(by_name["report.html?download"]).headers["content-disposition"]
+    record = json.loads(client.get(by_name["record.json"]).content)
+    assert record["command"] == "attack"
+    assert "Singling out" in client.get(by_name["evidence.html"]).text
+    assert client.get(by_name["record.json"].replace("record.json", "job.json")).status == 400
+
+
+def test_a_register_lets_more_attacks_run(client: Client, files: Path, place: Path) -> None:
+    known = [("schema", files / "schema.toml"), *(("members", files / f"{name}-who.csv") for name in NAMES)]
+    found = client.finish(
+        client.post(
+            "/audit/upload", [("only", "updates")], [*(("published", files / f"{name}.csv") for name in NAMES), *known]
+        )
+    )
+    members = [files / f"{name}-who.csv" for name in NAMES]
+    own = ri.attack(
+        [files / f"{name}.csv" for name in NAMES],
+        ri.Schema.load(files / "schema.toml"),
+        only="updates",
+        knowledge=ri.Knowledge(members=members),
+    )
+    assert own["updates"].reason is None
+    assert own["updates"].sentence in unescape(found.text)
+    assert not left(place)
+
+
+def test_what_an_attack_needs_is_asked_for_as_a_field(client: Client, files: Path) -> None:
+    fields = [("only", "joint"), ("role:disease", "sensitive"), ("role:age", "quasi"), ("role:zip", "quasi")]
+    found = client.finish(client.post("/audit/upload", fields, [("published", files / "jan.csv")]))
+    assert 'name="people"' in found.text
+    assert 'name="members"' in found.text
+    assert 'name="values"' not in found.text
+    assert '<input type="hidden" name="role:age" value="quasi">' in found.text
+
+
+def test_what_cannot_be_read_is_said_and_removed(client: Client, tmp_path: Path, place: Path) -> None:
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(b"no parquet")
+    page = client.finish(client.post("/audit/upload", [], [("published", broken)]))
+    assert "not a whole Parquet file" in page.text
+    assert not left(place)
+
+
+def test_roles_that_contradict_are_refused_before_the_files_are_gone(client: Client, files: Path, place: Path) -> None:
+    page = client.finish(dropped(client, files))
+    desk = re.search(r'action="(/audit/read/(\w+)/upload)"', page.text)
+    assert desk
+    two = [("role:age", "sensitive"), ("role:disease", "sensitive"), ("role:zip", "quasi")]
+    assert client.post(desk[1], two).status == 400
+    assert client.post(desk[1], [("role:age", "quasi")]).status == 400
+    assert client.get(f"/audit/read/{desk[2]}").status == 200
+    assert client.post("/audit/upload", [("delimiter", "comma")]).status == 400
+    assert client.post(desk[1].replace("/upload", "/discard")).place == "/audit"
+    assert client.get(f"/audit/read/{desk[2]}").status == 400
+    assert not left(place)
+
+
+def test_a_job_is_cancelled_and_pages_answer_meanwhile(client: Client, files: Path, place: Path) -> None:
+    started = client.post(
+        "/audit/upload",
+        [],
+        [("published", files / "jan.csv"), ("schema", files / "schema.toml"), ("people", files / "jan-original.csv")],
+    )
+    spent = []
+    for path in ("/", "/audit", started.place) * 2:
+        before = time.monotonic()
+        assert "Under way" in client.get(path).text
+        spent.append(time.monotonic() - before)
+    assert sorted(spent)[3] < 0.2  # a machine that does much else may be late once
+    assert dropped(client, files).status == 409
+    before = time.monotonic()
+    assert client.post(f"{started.place}/cancel").status == 303
+    assert time.monotonic() - before < 2
+    assert "It was cancelled" in client.get(started.place).text
+    assert not left(place)
+
+
+def test_progress_is_told_live(client: Client, files: Path) -> None:
+    started = client.post(
+        "/audit/upload",
+        [("only", "composition")],
+        [("published", files / "jan.csv"), ("schema", files / "schema.toml")],
+    )
+    stream = client.get(f"{started.place}/events").text
+    assert stream.startswith("event: progress\ndata: ")
+    assert "<progress" in stream
+    assert stream.endswith("event: over\ndata: done\n\n")
+    assert client.get(f"{started.place}/next").headers["hx-redirect"].startswith("/audit/of/")

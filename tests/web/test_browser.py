@@ -1,0 +1,101 @@
+"""The page as a steward sees it: on a desk and on a phone, by day and by night, with and without script."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from tests.web.client import Client
+
+pytestmark = pytest.mark.xdist_group("browser")
+Scheme = Literal["light", "dark"]
+SIZES = {"desktop": (1280, 900), "phone": (375, 812)}
+
+
+@contextmanager
+def inside(
+    browser: Browser, client: Client, size: str = "desktop", scheme: Scheme = "light", *, script: bool = True
+) -> Iterator[Page]:
+    """A browser that is let in, which must neither complain nor ask anybody else."""
+    width, height = SIZES[size]
+    own = f"http://127.0.0.1:{client.port}"
+    viewport: Any = {"width": width, "height": height}
+    context = browser.new_context(viewport=viewport, color_scheme=scheme, java_script_enabled=script, base_url=own)
+    name, _, value = client.headers["Cookie"].partition("=")
+    context.add_cookies([{"name": name, "value": value, "url": own, "httpOnly": True, "sameSite": "Strict"}])
+    page = context.new_page()
+    complaints: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    yield page
+    context.close()
+    assert not complaints
+    assert all(url.startswith(own) for url in asked)
+
+
+def looks_right(page: Page) -> None:
+    """Nothing sticks out, and axe finds nothing serious."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("window.innerWidth")
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    found: Any = Axe().run(page).response["violations"]
+    assert not [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}]
+
+
+def audit(page: Page, files: Path, look: Callable[[Page], None] = lambda _: None) -> None:
+    """The whole walk of an audit, from the first page to the report."""
+    page.goto("/")
+    look(page)
+    page.get_by_role("link", name="Audit files").click()
+    look(page)
+    page.get_by_label("Published files").set_input_files([files / "jan.csv", files / "feb.csv"])
+    page.get_by_role("button", name="Read the files").click()
+    page.wait_for_url("**/audit/read/**", timeout=60_000)
+    look(page)
+    page.get_by_text("Run some attacks only").click()
+    if not page.get_by_label("composition").is_visible():
+        page.get_by_text("Run some attacks only").click()
+    page.get_by_label("composition").check()
+    page.get_by_label("joint").check()
+    page.get_by_role("button", name="Attack them").click()
+    page.wait_for_url("**/audit/of/**", timeout=60_000)
+    look(page)
+    page.get_by_role("link", name="Read the report").click()
+    assert page.get_by_role("heading", name="All attacks").is_visible()
+
+
+def test_an_audit_on_a_phone_by_night(browser: Browser, client: Client, files: Path) -> None:
+    with inside(browser, client, "phone", "dark") as page:
+        audit(page, files, looks_right)
+
+
+def test_an_audit_without_script(browser: Browser, client: Client, files: Path) -> None:
+    with inside(browser, client, script=False) as page:
+        audit(page, files)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", list(SIZES))
+def test_every_page_looks_right_everywhere(
+    browser: Browser, client: Client, files: Path, size: str, scheme: Scheme
+) -> None:
+    with inside(browser, client, size, scheme) as page:
+        audit(page, files, looks_right)
+
+
+def test_the_keyboard_goes_everywhere(browser: Browser, client: Client) -> None:
+    with inside(browser, client) as page:
+        page.goto("/audit")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        reached = set()
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()"))
+        assert {"f-published", "f-delimiter", "Read the files"} <= reached

@@ -1,0 +1,88 @@
+"""`reissue open` as a process: what it says, and what is left when it is stopped, politely or not."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Start = Callable[[], "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """`reissue open` with temporary folders of its own."""
+    (tmp_path / "temporary").mkdir()
+
+    def run() -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-c", "from reissue.cli import main; main()", "open", "--no-browser"],
+            env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    return run
+
+
+def address(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout
+    said = " ".join(process.stdout.readline() for _ in range(1))
+    found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+", said.replace("\n", ""))
+    assert found, said
+    return found[0]
+
+
+def answered(url: str) -> None:
+    """Once it answers, its folder is there."""
+    with urllib.request.urlopen(url.partition("?")[0] + "static/page.css", timeout=20) as answer:  # noqa: S310
+        assert answer.status == 200
+
+
+def folders(tmp_path: Path) -> list[Path]:
+    return list((tmp_path / "temporary").iterdir())
+
+
+def test_a_stopped_server_leaves_nothing(start: Start, tmp_path: Path) -> None:
+    with start() as process:
+        answered(address(process))
+        assert len(folders(tmp_path)) == 1
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+    assert not folders(tmp_path)
+
+
+def test_what_a_killed_server_leaves_is_swept_at_the_next_start(start: Start, tmp_path: Path) -> None:
+    with start() as killed:
+        answered(address(killed))
+        (folder,) = folders(tmp_path)
+        (folder / "desk-1").mkdir()
+        killed.kill()
+    assert folders(tmp_path) == [folder]
+    with start() as process:
+        answered(address(process))
+        assert len(folders(tmp_path)) == 1
+        assert not folder.exists()
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.wait(10)
+    assert time.monotonic() - started < 5
+    assert not folders(tmp_path)
+
+
+def test_a_port_that_is_taken_is_bad_input(start: Start) -> None:
+    with start() as process:
+        port = re.findall(r":(\d+)/", address(process))[0]
+        second = [sys.executable, "-c", "from reissue.cli import main; main()", "open", "--no-browser", "--port", port]
+        done = subprocess.run(second, capture_output=True, text=True, check=False)  # noqa: S603
+        assert done.returncode == 2
+        assert "cannot be used" in done.stderr
+        process.terminate()
