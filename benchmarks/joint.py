@@ -26,7 +26,7 @@ from benchmarks._waves import METHODS, SOURCES, Method, Waves, protect
 from reissue import synth
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding
-from reissue.errors import InputError
+from reissue.errors import InputError, NotMetError
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.utility import measure
@@ -89,7 +89,7 @@ def _protected(method: Method, waves: Waves) -> tuple[Waves, list[Release]]:
     fit = method.waves(waves)
     try:
         return fit, protect(method, fit)
-    except InputError as problem:
+    except (InputError, NotMetError) as problem:
         print(f"{waves.name}, {method.label}: not possible. {problem}", flush=True)
         return fit, []
 

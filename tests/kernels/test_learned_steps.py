@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Floats
-from reissue.kernels.everyone.expected_transitions import expected_transitions
 from reissue.kernels.everyone.iterative_scaling import Chains
-from reissue.kernels.everyone.learned_steps import learn_steps, smoothed, staying
+from reissue.kernels.everyone.learned_steps import expected_transitions, learn_steps, smoothed, staying
 from reissue.kernels.everyone.observations import Layer, Observation, layer_of
 from reissue.kernels.everyone.transitions import Model
 from tests.kernels.series import tiny

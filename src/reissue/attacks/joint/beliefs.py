@@ -13,6 +13,7 @@ from reissue.counting.segments import ranges
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.observations import Layer, Observation
+from reissue.kernels.everyone.settled import unsettled
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.small_worlds import MOST, Solved, solve_small
 from reissue.kernels.everyone.transitions import Model
@@ -127,9 +128,9 @@ def believe(
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     progress(0.1)
     how = how or (_LOOSE if thin else Scaling())
-    chains = Chains.of(narrowed.layers, model, prior, times, arrivals)
-    scaled = scale(chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
-    chains = chains.tilted(scaled.tilts)
+    part = unsettled(narrowed.layers, model, prior, times, arrivals)
+    scaled = scale(part.chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
+    chains = part.chains.tilted(scaled.tilts)
     messages = messages_of(chains, scaled)
     if thin or not sharpen:
         chance, said = posterior(chains, messages), messages
@@ -139,13 +140,14 @@ def believe(
     solved = Solved([], []) if thin else solve_small(chains, model, times, most=_ALL if exact else MOST)
     progress(1.0)
     _replace(chance, solved)
+    layers = Chains(narrowed.layers, ()).tilted(scaled.tilts).layers
     return Beliefs(
-        chains.layers,
-        tuple(chance),
-        tuple(said),
+        layers,
+        tuple(part.whole(layers, chance)),
+        tuple(part.whole(layers, said)),
         scaled,
         narrowed.contradicted,
-        tuple(solved.equal),
+        tuple((int(part.person[one]), int(part.person[other])) for one, other in solved.equal),
         solved.components,
     )
 

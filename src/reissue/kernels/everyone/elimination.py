@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue._arrays import Bools, Ints
+from reissue._arrays import Ints
 from reissue.kernels.everyone.observations import Layer, Observation, layer_of
 from reissue.kernels.everyone.transitions import Links, Model, link
 
@@ -41,7 +41,7 @@ def narrow(
     while True:
         layers = [layer_of(seen, model.values) for seen in series]
         links = link(layers, model, times)
-        open_ways = [np.ones(len(layer.triple_slot), np.bool_) for layer in layers]
+        open_ways = [np.arange(len(layer.triple_slot)) for layer in layers]
         lost = _eliminate(layers, links, open_ways)
         if not len(lost) or len(aside) + len(lost) > most:
             aside = np.union1d(aside, lost)
@@ -72,42 +72,41 @@ def without(seen: Observation, people: Ints) -> Observation:
     )
 
 
-def _kept(layer: Layer, possible: Bools) -> Layer:
-    """The layer without impossible ways, and without entries that have none."""
+def _kept(layer: Layer, ways: Ints) -> Layer:
+    """The layer with some of its ways, and without entries that have none."""
     alive = layer.away > 0
-    alive[layer.triple_entry[possible]] = True
+    alive[layer.triple_entry[ways]] = True
     number = np.cumsum(alive) - 1
     widths = np.add.reduceat(np.append(alive.astype(np.int64), 0), layer.starts[:-1])
     return replace(
         layer,
         starts=np.append(0, np.cumsum(widths)),
         value=layer.value[alive],
-        triple_entry=number[layer.triple_entry[possible]],
-        triple_slot=layer.triple_slot[possible],
+        triple_entry=number[layer.triple_entry[ways]],
+        triple_slot=layer.triple_slot[ways],
     )
 
 
-def _eliminate(layers: Sequence[Layer], links: Sequence[Links], possible: list[Bools]) -> Ints:
-    """Close ways until nothing changes; who has no way left in some release, if anybody."""
+def _eliminate(layers: Sequence[Layer], links: Sequence[Links], ways: list[Ints]) -> Ints:
+    """Close ways until nothing changes: `ways` are those still open. Who has none left in some release, if anybody."""
     for _ in range(_ROUNDS):
-        before = [int(one.sum()) for one in possible]
-        lost = _reach(layers, links, possible)
+        before = [len(one) for one in ways]
+        lost = _reach(layers, links, ways)
         if len(lost):
             return lost
-        for layer, one in zip(layers, possible, strict=True):
-            _count(layer, one)
-        if before == [int(one.sum()) for one in possible]:
+        ways[:] = [_counted(*one) for one in zip(layers, ways, strict=True)]
+        if before == [len(one) for one in ways]:
             break
-    return _reach(layers, links, possible)
+    return _reach(layers, links, ways)
 
 
-def _reach(layers: Sequence[Layer], links: Sequence[Links], possible: list[Bools]) -> Ints:
+def _reach(layers: Sequence[Layer], links: Sequence[Links], ways: list[Ints]) -> Ints:
     """Close ways whose value no chain of steps leads through; who has none left."""
     ends = np.append(0, np.cumsum([layer.entries for layer in layers]))
     ahead = np.zeros(int(ends[-1]))
     for place, (layer, one) in enumerate(zip(layers, links, strict=True)):
         alive = layer.away > 0
-        alive[layer.triple_entry[possible[place]]] = True
+        alive[layer.triple_entry[ways[place]]] = True
         arrived = one.first.copy()
         arrived[one.targets] = one.forward(ahead[one.sources]) > 0
         ahead[ends[place] : ends[place + 1]] = alive & arrived
@@ -117,23 +116,23 @@ def _reach(layers: Sequence[Layer], links: Sequence[Links], possible: list[Bools
         layer, one, mine = layers[place], links[place], slice(ends[place], ends[place + 1])
         alive = (ahead[mine] > 0) & (back[mine] > 0)
         back[one.sources] = one.backward(alive[one.targets].astype(np.float64))
-        possible[place] &= alive[layer.triple_entry]
+        ways[place] = ways[place][alive[layer.triple_entry[ways[place]]]]
         lost.append(layer.person[layer.sums(alive.astype(np.float64)) == 0])
     return np.unique(np.concatenate(lost))
 
 
-def _count(layer: Layer, possible: Bools) -> None:
-    """Close ways that the published counts leave no room for."""
+def _counted(layer: Layer, ways: Ints) -> Ints:
+    """The ways that the published counts leave room for."""
     slots, room = len(layer.count), layer.count.astype(np.int64)
-    row, slot = layer.row[layer.triple_entry], layer.triple_slot
-    number = np.bincount(row[possible], minlength=len(layer.person))
-    forced = possible & ((number == 1) & ~layer.absent)[row]
+    row, slot = layer.triple_row[ways], layer.triple_slot[ways]
+    number = np.bincount(row, minlength=len(layer.person))
+    forced = ((number == 1) & ~layer.absent)[row]
     must = np.bincount(slot[forced], minlength=slots)
-    possible &= forced | (must != room)[slot]
-    can = np.bincount(slot[possible], minlength=slots)
+    left = np.flatnonzero(forced | (must != room)[slot])
+    ways, row, slot = ways[left], row[left], slot[left]
     free = layer.free[layer.slot_group] * (layer.chance > 0)
-    needed = (can + free + layer.strangers) == room
-    fills = possible & needed[slot]
+    needed = (np.bincount(slot, minlength=slots) + free + layer.strangers) == room
+    fills = needed[slot]
     bound = np.zeros(len(layer.person), np.bool_)
     bound[row[fills]] = True
-    possible &= fills | ~bound[row]
+    return np.asarray(ways[fills | ~bound[row]])

@@ -17,14 +17,16 @@ import numpy as np
 
 from reissue._arrays import Floats, Ints
 from reissue.kernels.everyone.observations import TINY, Layer
-from reissue.kernels.everyone.transitions import Links, Model, link
+from reissue.kernels.everyone.transitions import Links, Model, Pairing, link
 
 __all__ = [
     "Chains",
     "Scaled",
     "Scaling",
+    "beginners",
     "both_ways",
     "cavities",
+    "first_weights",
     "messages_of",
     "misfit",
     "posterior",
@@ -61,6 +63,8 @@ class Chains:
     """People x values: what a person's first value may be; None: all alike."""
     arrivals: Sequence[Ints] | None = None
     """Release and slot to who is new in it, -1 nobody, where persons are slots; None: persons are people."""
+    known: Sequence[Floats] | None = None
+    """Release and entry to what it weighs by what is known beside; None: nothing is."""
 
     @classmethod
     def of(
@@ -80,23 +84,15 @@ class Chains:
 
     def beginners(self, place: int) -> Ints:
         """Row to who begins in this release, -1 nobody."""
-        layer, links = self.layers[place], self.links[place]
-        began = np.ones(len(layer.person), np.bool_)
-        began[links.pairing.rows] = False
-        who = np.where(began, layer.person, -1)
-        if self.arrivals is not None:
-            arrived = self.arrivals[place][layer.person]
-            who = np.where(arrived >= 0, arrived, who)
-        return who
+        arrived = None if self.arrivals is None else self.arrivals[place]
+        return beginners(self.layers[place], self.links[place].pairing, arrived)
 
     def beginnings(self, place: int) -> Floats:
         """Entry to its prior weight, 1 where nobody begins."""
         layer = self.layers[place]
-        weights = np.ones(layer.entries)
+        weights = np.ones(layer.entries) if self.known is None else self.known[place].copy()
         if self.prior is not None:
-            who = self.beginners(place)[layer.row]
-            some = np.flatnonzero(who >= 0)
-            weights[some] = self.prior[who[some], layer.value[some]]
+            weights *= first_weights(layer, self.beginners(place), self.prior)
         if len(layer.tilt):
             fake = layer.fake_entries
             weights[fake] *= layer.tilt[layer.value[fake]]
@@ -106,6 +102,25 @@ class Chains:
         """The same with records of nobody likelier to have some values, by release."""
         layers = [layer.tilted(one) if len(one) else layer for layer, one in zip(self.layers, factors, strict=True)]
         return replace(self, layers=tuple(layers))
+
+
+def beginners(layer: Layer, pairing: Pairing, arrived: Ints | None) -> Ints:
+    """Row to who begins in a release, -1 nobody; `arrived` is who is new in a slot, where persons are slots."""
+    began = np.ones(len(layer.person), np.bool_)
+    began[pairing.rows] = False
+    who = np.where(began, layer.person, -1)
+    if arrived is None:
+        return who
+    new = arrived[layer.person]
+    return np.where(new >= 0, new, who)
+
+
+def first_weights(layer: Layer, who: Ints, prior: Floats) -> Floats:
+    """Entry to the prior weight of who begins there, 1 where nobody does."""
+    weights, begins = np.ones(layer.entries), who[layer.row]
+    some = np.flatnonzero(begins >= 0)
+    weights[some] = prior[begins[some], layer.value[some]]
+    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +148,7 @@ def scale(
     """Scale release by release, sweep after sweep."""
     how = how or Scaling()
     given = start or [None] * len(chains.layers)
-    lambdas = [_even(layer) if one is None else one for layer, one in zip(chains.layers, given, strict=True)]
+    lambdas = [_first(layer, one) for layer, one in zip(chains.layers, given, strict=True)]
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
     tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
     worst, off, sweep = np.inf, np.inf, 0
@@ -251,7 +266,7 @@ def _forward(
             beginnings[place][fake] *= factor[layer.value[fake]]
             before[fake] *= factor[layer.value[fake]]
         worst = max(worst, float(off.max(initial=0.0)))
-        elsewhere, records = elsewhere + float(off.sum()) / 2, records + float(layer.count.sum())
+        elsewhere, records = elsewhere + float(off.sum()) / 2, records + float(layer.count.sum()) + layer.settled
         _carry(chains, place, layer.normalized(before * layer.said(lambdas[place])), carried)
     return worst, elsewhere / records
 
@@ -302,5 +317,7 @@ def _expected(layer: Layer, cavity: Floats, lambdas: Floats) -> Floats:
     return np.asarray(expected)
 
 
-def _even(layer: Layer) -> Floats:
-    return layer.count / max(float(layer.count.max(initial=1.0)), 1.0)
+def _first(layer: Layer, start: Floats | None) -> Floats:
+    """Multipliers to start from: not 0 where there are records, for a 0 would stay."""
+    even = layer.count / max(float(layer.count.max(initial=1.0)), 1.0)
+    return even if start is None else np.where((start > 0) | (layer.count <= 0), start, even)

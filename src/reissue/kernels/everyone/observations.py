@@ -128,6 +128,8 @@ class Layer:
     """Value to how many records of it are nobody's; empty: that is not known."""
     tilt: Floats
     """Value to how much likelier records that are nobody's have it for that; empty as `fakes` is."""
+    settled: int = 0
+    """Records that were taken out of the counts: those who have them are certain, and no rows any more."""
 
     @property
     def entries(self) -> int:
@@ -138,6 +140,11 @@ class Layer:
     def row(self) -> Ints:
         """Entry to its row."""
         return np.repeat(np.arange(len(self.person)), np.diff(self.starts))
+
+    @cached_property
+    def triple_row(self) -> Ints:
+        """Way to its row."""
+        return self.row[self.triple_entry]
 
     @cached_property
     def _rows(self) -> sparse.csr_array:
@@ -212,8 +219,11 @@ def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> L
     person, slot = ways(seen)
     if possible is not None:
         person, slot = person[possible], slot[possible]
-    people = np.unique(np.concatenate([person, seen.absent]))
-    row = np.searchsorted(people, person)
+    first = np.diff(person, prepend=-1) > 0
+    people, row = person[first], np.cumsum(first) - 1
+    if len(seen.absent):
+        known, people = people, np.union1d(people, seen.absent)
+        row = np.searchsorted(people, known)[row]
     key = row * values + seen.slot_value[slot]
     maybe = np.isin(people, seen.absent)
     anything = _anything(seen, people, maybe, values)

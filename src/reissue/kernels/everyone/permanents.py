@@ -9,8 +9,10 @@ are the product of n(v) + 1; groups of one histogram are computed together.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.kernels.everyone.observations import TINY, Layer
@@ -18,7 +20,8 @@ from reissue.kernels.everyone.observations import TINY, Layer
 __all__ = ["SmallGroups", "exact_messages", "others", "small_groups"]
 
 LARGEST = 8_192
-"""Groups of more states than this are left to iterative scaling, which is close where groups are large."""
+"""Groups of more states than this, numbers of 16 bits, are left to iterative scaling: close where groups are large."""
+_FEW = 512
 _CELLS = 4_000_000
 """How many numbers are held at a time."""
 
@@ -43,9 +46,9 @@ def others(weights: Floats, counts: Ints) -> Floats:
 class _Level:
     """The states in which so many members are placed, and the ways between neighbouring levels."""
 
-    before: Ints
+    before: npt.NDArray[np.int16]
     """State x value: the state one level down that one more of the value leads from; the last place if none."""
-    rest: Ints
+    rest: npt.NDArray[np.int16]
     """State x value: what is left when one more of the value is taken, as a state of the level of the others."""
     states: int
 
@@ -60,9 +63,12 @@ def _placed(weights: Floats, levels: list[_Level]) -> list[Floats]:
     return made
 
 
-@lru_cache(maxsize=256)
 def _levels(histogram: tuple[int, ...]) -> list[_Level]:
-    """The states by how many members are placed."""
+    """The states by how many members are placed; kept for many small histograms and few large ones."""
+    return (_few if prod(one + 1 for one in histogram) <= _FEW else _many)(histogram)
+
+
+def _made_levels(histogram: tuple[int, ...]) -> list[_Level]:
     counts = np.array(histogram)
     states, strides = _states(counts)
     total, members = states.sum(axis=1), int(counts.sum())
@@ -77,8 +83,11 @@ def _levels(histogram: tuple[int, ...]) -> list[_Level]:
         before = np.where(below >= 0, place[below], number[level - 1] if level else 0)
         ahead = np.where(states[mine] < counts, len(states) - 1 - mine[:, np.newaxis] - strides, -1)
         rest = np.where(ahead >= 0, place[ahead], number[members - 1 - level] if level < members else 0)
-        made.append(_Level(before, rest, len(mine)))
+        made.append(_Level(before.astype(np.int16), rest.astype(np.int16), len(mine)))
     return made
+
+
+_few, _many = lru_cache(maxsize=2048)(_made_levels), lru_cache(maxsize=256)(_made_levels)
 
 
 def _states(counts: Ints) -> tuple[Ints, Ints]:
@@ -153,7 +162,7 @@ class _Kinds:
 def _settled(layer: Layer) -> Bools:
     """Group to whether all who may be in it can be nowhere else, and fill it together with its free members."""
     group = layer.slot_group[layer.triple_slot]
-    row = layer.row[layer.triple_entry]
+    row = layer.triple_row
     low = np.full(len(layer.person), len(layer.free))
     high = np.full(len(layer.person), -1)
     np.minimum.at(low, row, group)
@@ -175,14 +184,15 @@ def _ranks(layer: Layer) -> Ints:
 
 
 def _by_histogram(layer: Layer, groups: Ints, largest: int) -> Iterator[tuple[Ints, Ints]]:
-    """Groups of the same counts, largest first; only those with few enough states."""
+    """Groups of the same counts, largest first, that are not 0; only those with few enough states."""
     order = np.lexsort((-layer.count, layer.slot_group))
     sorted_counts = layer.count[order].astype(np.int64)
     states = np.multiply.reduceat(np.append(layer.count + 1, 1.0), layer.group_starts[:-1])
     found: dict[bytes, list[int]] = {}
+    shown = np.add.reduceat(np.append(layer.count > 0, 0).astype(np.int64), layer.group_starts[:-1])
     for group in groups[states[groups] <= largest]:
-        counts = sorted_counts[layer.group_starts[group] : layer.group_starts[group + 1]]
-        found.setdefault(counts.tobytes(), []).append(int(group))
+        first = layer.group_starts[group]
+        found.setdefault(sorted_counts[first : first + shown[group]].tobytes(), []).append(int(group))
     for counts_bytes, some in found.items():
         yield np.frombuffer(counts_bytes, np.int64), np.array(some)
 
@@ -202,6 +212,7 @@ def _collected(layer: Layer, kinds: _Kinds, number: int, counts: Ints) -> SmallG
     known = np.bincount(here[order][changed], minlength=groups)
     chance = np.empty((groups, len(counts)))
     mine = kinds.slots[kinds.slot_starts[number] : kinds.slot_starts[number + 1]]
+    mine = mine[layer.count[mine] > 0]
     chance[kinds.place[layer.slot_group[mine]], kinds.rank[mine]] = layer.chance[mine]
     return SmallGroups(counts, total, entry, cell, groups, known, chance)
 

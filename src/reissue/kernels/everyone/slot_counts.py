@@ -27,7 +27,7 @@ _MOST = 1e12
 
 def count_messages(layer: Layer, chosen: Bools, cavity: Floats, ways: Floats, multipliers: Floats) -> Floats:
     """Way to what its slot says about it; `chosen` are the ways to look at, `ways` is what was said before."""
-    row, slot = layer.row[layer.triple_entry], layer.triple_slot
+    row, slot = layer.triple_row, layer.triple_slot
     weight = cavity[layer.triple_entry] * ways
     total = np.bincount(row, weight, len(layer.person)) + layer.sums(cavity * layer.away)
     share = weight / np.maximum(total, TINY)[row]

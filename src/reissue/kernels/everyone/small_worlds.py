@@ -87,7 +87,7 @@ class _Given:
 
 def _room(layer: Layer) -> Ints:
     """Slot to its records that those leave who have one way only."""
-    row = layer.row[layer.triple_entry]
+    row = layer.triple_row
     number = np.bincount(row, minlength=len(layer.person))
     fixed = ((number == 1) & ~layer.absent)[row]
     return layer.count.astype(np.int64) - np.bincount(layer.triple_slot[fixed], minlength=len(layer.count))
@@ -95,7 +95,7 @@ def _room(layer: Layer) -> Ints:
 
 def _components(layers: Sequence[Layer], largest: int, most: int) -> Iterator[list[list[_Axis]]]:
     """Of each small component the open axes of every layer."""
-    ways = [np.bincount(layer.row[layer.triple_entry], minlength=len(layer.person)) for layer in layers]
+    ways = [np.bincount(layer.triple_row, minlength=len(layer.person)) for layer in layers]
     opened = [(number > 1) | layer.absent for number, layer in zip(ways, layers, strict=True)]
     label = _labels(layers, opened)
     cost = np.zeros(int(label.max(initial=-1)) + 1)
@@ -125,7 +125,7 @@ def _labels(layers: Sequence[Layer], opened: Sequence[Bools]) -> Ints:
     people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
     links, first = [], people
     for layer, loose in zip(layers, opened, strict=True):
-        row = layer.row[layer.triple_entry]
+        row = layer.triple_row
         mine = loose[row]
         links.append(np.stack([layer.person[row[mine]], first + layer.slot_group[layer.triple_slot[mine]]]))
         if len(layer.fakes):

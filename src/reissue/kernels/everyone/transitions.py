@@ -14,13 +14,15 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.observations import Layer
 
-__all__ = ["Links", "Model", "Pairing", "link", "rows_at_once"]
+__all__ = ["Links", "Model", "Pairing", "link", "pairings", "rows_at_once"]
 
 _DENSE = 2
 """Where a person's pairs of values are more than so many times all values, all values at once cost less."""
 _ONE_THREAD = 200_000
 """Multiplications that a linear algebra library does in one thread: for narrow matrices more threads only wait."""
 _NARROW = 64
+_TOGETHER = 1_000_000
+"""Cells of a model's powers that are looked up together, at most."""
 _WIDEST = 256
 """Models of more values than this are never used whole."""
 
@@ -43,6 +45,20 @@ class Model:
         if gap not in self._powers:
             self._powers[gap] = np.asarray(np.linalg.matrix_power(self.steps, gap))
         return self._powers[gap]
+
+    def chances(self, gap: Ints, before: Ints, after: Ints) -> Floats:
+        """How likely each value becomes the other after each number of releases."""
+        if self.steps is None:
+            return np.asarray(before == after, np.float64)
+        made, most = np.empty(len(gap)), int(gap.max(initial=0))
+        if (most + 1) * self.values**2 <= _TOGETHER:
+            # One look-up of a flat table: telling gaps apart first would take several times as long.
+            powers = np.concatenate([self.after(steps).reshape(-1) for steps in range(most + 1)])
+            return np.asarray(powers[(gap * self.values + before) * self.values + after])
+        for steps in np.unique(gap):
+            mine = gap == steps
+            made[mine] = self.after(int(steps))[before[mine], after[mine]]
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,26 +138,27 @@ def rows_at_once(values: int, most: int) -> int:
 
 def link(layers: Sequence[Layer], model: Model, times: Sequence[int] | None = None) -> list[Links]:
     """The links of each layer to each person's earlier presence; `times` are the layers' places in time."""
+    values = np.concatenate([layer.value for layer in layers]) if layers else np.empty(0, np.int64)
+    return [
+        _links(layer, pairing, values, model) for layer, pairing in zip(layers, pairings(layers, times), strict=True)
+    ]
+
+
+def pairings(layers: Sequence[Layer], times: Sequence[int] | None = None) -> list[Pairing]:
+    """Each layer's rows that have an earlier presence, and where that is."""
     when = np.arange(len(layers)) if times is None else np.asarray(times)
     offsets = np.append(0, np.cumsum([layer.entries for layer in layers]))
     people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
-    last, last_row = np.full(people, -1), np.zeros(people, np.int64)
-    values = np.concatenate([layer.value for layer in layers]) if layers else np.empty(0, np.int64)
-    starts = [layer.starts for layer in layers]
+    last, start, width = np.full(people, -1), np.zeros(people, np.int64), np.zeros(people, np.int64)
     made = []
     for place, layer in enumerate(layers):
-        before = last[layer.person]
+        before, widths = last[layer.person], np.diff(layer.starts)
         rows = np.flatnonzero(before >= 0)
-        source, width = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-        for earlier in np.unique(before[rows]):
-            mine = before[rows] == earlier
-            at = last_row[layer.person[rows[mine]]]
-            source[mine] = starts[earlier][at] + offsets[earlier]
-            width[mine] = starts[earlier][at + 1] - starts[earlier][at]
+        who = layer.person[rows]
         gap = when[place] - when[before[rows]]
-        pairing = Pairing(rows, source, width, layer.starts[rows], np.diff(layer.starts)[rows], gap)
-        made.append(_links(layer, pairing, values, model))
-        last[layer.person], last_row[layer.person] = place, np.arange(len(layer.person))
+        made.append(Pairing(rows, start[who], width[who], layer.starts[rows], widths[rows], gap))
+        last[layer.person], width[layer.person] = place, widths
+        start[layer.person] = layer.starts[:-1] + offsets[place]
     return made
 
 
@@ -177,11 +194,7 @@ def _sparse(pairing: Pairing, before: Ints, now: Ints, model: Model) -> sparse.c
     widths = pairing.source_width[of_target]
     column = ranges(source[of_target], widths)
     row = np.repeat(np.arange(len(now)), widths)
-    gap = pairing.gap[of_target[row]]
-    chance = np.empty(len(row))
-    for steps in np.unique(gap):
-        mine = gap == steps
-        chance[mine] = model.after(int(steps))[before[column[mine]], now[row[mine]]]
+    chance = model.chances(pairing.gap[of_target[row]], before[column], now[row])
     kept = chance > 0
     ends = np.searchsorted(row[kept], np.arange(len(now) + 1))
     return sparse.csr_array((chance[kept], column[kept], ends), shape=(len(now), len(before)))
