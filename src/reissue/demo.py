@@ -24,7 +24,7 @@ from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
 from reissue.publishing.publish import publish_next
 from reissue.release.release import Release
-from reissue.schema import Schema
+from reissue.schema import Schema, Section
 from reissue.utility import Utility, measure
 from reissue.verify.recheck import make_release
 
@@ -48,7 +48,7 @@ REQUIREMENT = "k=5 & l=3"
 """What every month of act one meets by itself."""
 LIMIT = 0.75
 """How surely a person may be linked to a disease; a single month of act one keeps to it too."""
-POLICY: Mapping[str, Any] = {
+POLICY: Section = {
     "require": "m-unique=7",
     "method": "distinct",
     "options": {"risk": LIMIT, "ineligible": "counterfeits"},

@@ -8,7 +8,7 @@ from typing import Any
 from reissue.errors import RequirementError, SchemaError, nearest
 from reissue.people.knowledge import assumed
 from reissue.requirements import Requirement, parse
-from reissue.schema import Schema
+from reissue.schema import Options, Schema, Section
 
 __all__ = ["Policy"]
 
@@ -40,7 +40,7 @@ class Policy:
 
     require: Requirement
     method: str = DEFAULT_METHOD
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     """The method's own options."""
     boxes: str = "nodes"
     """What is published of a group: nodes of the taxonomies, or "tight" ranges, which show extreme values."""
@@ -105,7 +105,7 @@ class Policy:
         )
 
 
-def _renamed(section: Mapping[str, Any]) -> Mapping[str, Any]:
+def _renamed(section: Section) -> Section:
     """The section with keys of earlier versions under their names of today."""
     found = dict(section)
     if "ceilings" in found:
@@ -119,21 +119,21 @@ def _renamed(section: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _typed(section: Mapping[str, Any], key: str, kind: Any, default: Any, what: str) -> Any:
+def _typed(section: Section, key: str, kind: Any, default: Any, what: str) -> Any:
     value = section.get(key, default)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise SchemaError(f"[policy] `{key}` must be {what}.")
     return value
 
 
-def _boxes(section: Mapping[str, Any]) -> str:
+def _boxes(section: Section) -> str:
     value = section.get("boxes", "nodes")
     if value not in ("nodes", "tight"):
         raise SchemaError('[policy] `boxes` must be "nodes" or "tight".')
     return str(value)
 
 
-def _share(section: Mapping[str, Any], key: str, default: float, *, below: bool = False) -> float:
+def _share(section: Section, key: str, default: float, *, below: bool = False) -> float:
     if key not in section:
         return default
     value = section[key]
@@ -155,11 +155,11 @@ def _known_attacks(key: str, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _attacks(section: Mapping[str, Any]) -> tuple[str, ...] | None:
+def _attacks(section: Section) -> tuple[str, ...] | None:
     return _known_attacks("attacks", section["attacks"]) if "attacks" in section else None
 
 
-def _limits(section: Mapping[str, Any]) -> dict[str, float]:
+def _limits(section: Section) -> dict[str, float]:
     given = _typed(section, "limits", dict, {}, "a table of attacks and their limits, such as { updates = 0.2 }")
     _known_attacks("limits", list(given))
     if any(isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0 for limit in given.values()):
@@ -167,7 +167,7 @@ def _limits(section: Mapping[str, Any]) -> dict[str, float]:
     return dict(given)
 
 
-def _probability(section: Mapping[str, Any], key: str) -> float | None:
+def _probability(section: Section, key: str) -> float | None:
     value = section.get(key)
     if value is None:
         return None
@@ -176,7 +176,7 @@ def _probability(section: Mapping[str, Any], key: str) -> float | None:
     return float(value)
 
 
-def _not_run(section: Mapping[str, Any]) -> bool | tuple[str, ...]:
+def _not_run(section: Section) -> bool | tuple[str, ...]:
     value = section.get("not_run", "refuse")
     if value in ("refuse", "allow"):
         return bool(value == "allow")
@@ -185,14 +185,14 @@ def _not_run(section: Mapping[str, Any]) -> bool | tuple[str, ...]:
     return _known_attacks("not_run", value)
 
 
-def _look_back(section: Mapping[str, Any]) -> int | None:
+def _look_back(section: Section) -> int | None:
     value = section.get("look_back")
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
         raise SchemaError("[policy] `look_back` must be a whole number of releases, 1 or more.")
     return value
 
 
-def _collude(section: Mapping[str, Any]) -> tuple[tuple[str, ...], ...] | None:
+def _collude(section: Section) -> tuple[tuple[str, ...], ...] | None:
     value = section.get("collude", "all")
     if value == "all":
         return None
@@ -203,7 +203,7 @@ def _collude(section: Mapping[str, Any]) -> tuple[tuple[str, ...], ...] | None:
     return tuple(tuple(group) for group in value)
 
 
-def _alone(section: Mapping[str, Any], attacks: Sequence[str] | None) -> bool:
+def _alone(section: Section, attacks: Sequence[str] | None) -> bool:
     from reissue.attacks import find
 
     alone: bool = _typed(section, "alone", bool, default=False, what="true or false")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import tomlkit
 
@@ -13,7 +13,12 @@ from reissue.errors import SchemaError, TaxonomyError, nearest
 from reissue.files.places import read_whole
 from reissue.taxonomy.codings import KINDS, Hierarchy
 
-__all__ = ["Role", "Schema"]
+__all__ = ["Options", "Role", "Schema", "Section"]
+
+Section: TypeAlias = Mapping[str, Any]
+"""A section of the schema file as TOML has it, until its one module has read it: `[updates]`, `[policy]`."""
+Options: TypeAlias = Mapping[str, Any]
+"""Options of a method by name: each method has its own, plug-ins too, and its registration checks them."""
 
 
 class Role(StrEnum):
@@ -49,8 +54,8 @@ class Schema:
 
     columns: Mapping[str, Role]
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
-    updates: Mapping[str, Any] = field(default_factory=dict)
-    policy: Mapping[str, Any] = field(default_factory=dict)
+    updates: Section = field(default_factory=dict)
+    policy: Section = field(default_factory=dict)
     folder: Path = Path()
     """Where relative paths in `updates` and `policy` start."""
     several_rows: bool = False
@@ -221,7 +226,7 @@ def _role(name: str, role: object) -> Role:
         raise SchemaError(f"The role of column '{name}' must be one of {allowed}." + nearest(role, Role)) from None
 
 
-def _read_person(section: Mapping[str, Any]) -> bool:
+def _read_person(section: Section) -> bool:
     """The [person] section: whether a person may have several rows."""
     for key in section:
         if key != _SEVERAL:

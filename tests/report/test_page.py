@@ -72,7 +72,7 @@ def test_code_is_marked_and_everything_escaped(text: str) -> None:
 
 def test_a_picture_of_no_kind_is_a_bug_of_the_attack() -> None:
     with pytest.raises(InternalError, match="no picture"):
-        drawing({"kind": "hologram"})
+        drawing({"kind": "hologram"})  # type: ignore[arg-type]
 
 
 def test_what_prevents_an_exposing_attack_is_told_once() -> None:

@@ -47,7 +47,9 @@ def test_the_caption_names_the_worst_release_of_an_attack_on_single_ones() -> No
 
 
 def test_near_numbers_have_different_colours() -> None:
-    drawn = drawing({"kind": "matrix", "rows": ["a", "b"], "columns": ["a", "b"], "values": [[432, 405], [369, None]]})
+    names = ["a", "b"]
+    values: list[list[float | None]] = [[432, 405], [369, None]]
+    drawn = drawing({"kind": "matrix", "rows": names, "columns": names, "values": values, "unit": "people", "limit": 0})
     assert [[cell["level"] for cell in row["cells"]] for row in drawn["rows"]] == [[4, 3], [1, 0]]
 
 

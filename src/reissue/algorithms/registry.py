@@ -14,6 +14,7 @@ from reissue.errors import InputError, nearest
 from reissue.release.memory import MethodState
 from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement
+from reissue.schema import Options
 
 __all__ = ["Algorithm", "Job", "Option", "Suggestion", "algorithm", "find", "known", "register", "registered"]
 
@@ -33,7 +34,7 @@ class Job:
     rng: np.random.Generator
     suppress: float = 0.0
     """The share of rows that may be left out."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     """The method's own options, by name; all of them, with defaults filled in."""
     progress: Callable[[float], None] = _silent
     """Called with the share of the work that is done, from 0 to 1."""
@@ -125,7 +126,7 @@ class Algorithm:
     """The policy with which a series by it may begin; None if it is not proposed for series."""
     left_out_with: Callable[[Release, pl.Series], Bools] | None = None
     """A release and identifiers to the rows that must go with them, where leaving out a person alone is not enough."""
-    recheck: Callable[[Release, Mapping[str, Any]], object | None] | None = None
+    recheck: Callable[[Release, Options], object | None] | None = None
     """Checks what it promises beyond the requirement, from the published tables; raises InternalError.
 
     May return a state for a ledger to keep, as what the next release comes after.
@@ -157,7 +158,7 @@ class Algorithm:
             if not ((self.changes_values or apart) and part.sensitive):
                 part.refuse_impossible(table.whole(), suppressing=self.suppresses and suppress > 0)
 
-    def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def settle(self, given: Options) -> dict[str, Any]:
         """The given options checked, with defaults for the others."""
         for name, value in given.items():
             if name not in self.options:
@@ -209,7 +210,7 @@ def algorithm(
     remedies: Mapping[str, str] | None = None,
     suggestion: Suggestion | None = None,
     left_out_with: Callable[[Release, pl.Series], Bools] | None = None,
-    recheck: Callable[[Release, Mapping[str, Any]], object | None] | None = None,
+    recheck: Callable[[Release, Options], object | None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
 

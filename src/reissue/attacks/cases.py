@@ -5,20 +5,18 @@ JSON types, stays small, and holds neither an identifier nor a quasi-identifier 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats, Ints
+from reissue.attacks.pictures import Case, Picture, Shown, Spread
 from reissue.counting.cells import Domain
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.release.release import Release
 
 __all__ = [
-    "Case",
-    "Shown",
     "box_text",
     "case",
     "group_text",
@@ -33,10 +31,6 @@ __all__ = [
     "value_text",
 ]
 
-Case: TypeAlias = dict[str, Any]
-"""Steps and a picture; see docs/reference/attacks.md."""
-Shown: TypeAlias = dict[str, str | None]
-"""The quasi-identifiers of a group as published; empty where exact ones, or none, were published."""
 _LONG = 60
 _NAMED = 3
 _COLUMNS = 12
@@ -44,12 +38,12 @@ _SLACK = 1e-9
 _MISSING = "(missing)"
 
 
-def case(steps: Iterable[str], picture: Case) -> Case:
+def case(steps: Iterable[str], picture: Picture) -> Case:
     """A case."""
     return {"steps": list(steps), "picture": picture}
 
 
-def histogram(values: Floats, people: Ints, limit: float, unit: str) -> Case:
+def histogram(values: Floats, people: Ints, limit: float, unit: str) -> Spread:
     """How many people have which share; a share on an edge belongs to the lower bin, as one at the limit is allowed."""
     edges = [place / 20 for place in range(21)]
     inside = np.clip(values - _SLACK, 0.0, 1.0)

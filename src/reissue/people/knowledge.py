@@ -1,12 +1,13 @@
 """Knowledge: what an adversary has beside the published files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reissue.errors import InputError, SchemaError
 from reissue.requirements import Requirement
 from reissue.requirements._values import Names
+from reissue.schema import Options, Section
 
 __all__ = ["Knowledge", "assumed"]
 
@@ -25,7 +26,7 @@ class Knowledge:
     """How the releases were made: a method's name or a function; of our own releases known by default."""
     requirement: Requirement | str | None = None
     """What the algorithm was asked to meet; of our own releases known by default."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     """The algorithm's options."""
     members: Sequence[Any] | None = None
     """A table of people for each release (identifier and quasi-identifiers); of our own releases known by default."""
@@ -57,7 +58,7 @@ class Knowledge:
         return tuple(sorted(self.holds))
 
 
-def assumed(section: Mapping[str, Any]) -> tuple[str, ...]:
+def assumed(section: Section) -> tuple[str, ...]:
     """What readers are taken to know beside what the form of a release shows, as a policy says it."""
     given = section.get("knowledge", "form")
     names = [given] if isinstance(given, str) else given

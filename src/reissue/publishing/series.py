@@ -1,6 +1,6 @@
 """A whole series at once: snapshot after snapshot through a stateful method, with a memory file between two runs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from reissue.publishing.anonymize import anonymize
 from reissue.release.memory import Memory, load_memory, pack_memory
 from reissue.release.release import Release
 from reissue.requirements import Requirement
-from reissue.schema import Schema
+from reissue.schema import Options, Schema
 
 __all__ = ["Written", "anonymize_series", "snapshots", "write_series"]
 
@@ -82,7 +82,7 @@ def write_series(
     inputs: Iterable[Input] = (),
     delimiter: str = ",",
     force: bool = False,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
     **more: Any,
 ) -> Written:
     """Make and write the next releases: of a table, or of all tables in a folder.

@@ -1,8 +1,8 @@
 """Columns: how values are spread, and how releases compare."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from reissue.attacks.pictures import Bars, Spread
 from reissue.report.scale import Axis, fit
 
 __all__ = ["bars", "histogram"]
@@ -12,7 +12,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 12, 16, 48
 _FRAME = {"width": WIDTH, "height": HEIGHT, "left": _LEFT, "right": WIDTH - _RIGHT, "top": _TOP}
 
 
-def histogram(picture: Mapping[str, Any]) -> dict[str, Any]:
+def histogram(picture: Spread) -> dict[str, Any]:
     """One column for each interval; those above the limit are marked."""
     edges, counts, limit = list(picture["edges"]), list(picture["counts"]), picture.get("limit")
     across = Axis(edges[0], edges[-1], _LEFT, WIDTH - _RIGHT)
@@ -53,7 +53,7 @@ def _above(low: float, high: float, limit: float | None) -> bool:
     return limit is not None and (low + high) / 2 > limit
 
 
-def bars(picture: Mapping[str, Any]) -> dict[str, Any]:
+def bars(picture: Bars) -> dict[str, Any]:
     """Groups of columns, one for each label; series are told apart by colour and filling."""
     labels, series = [str(label) for label in picture["labels"]], dict(picture["series"])
     most = max((value for values in series.values() for value in values if value is not None), default=0)

@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reissue.attacks.pictures import History, HistoryEdge, PathColumn, PathNode, Paths
+
 __all__ = ["history", "paths", "sure"]
 
 _COLUMN, _NODE, _ROW, _TALL, _HEAD = 168, 128, 40, 30, 34
 _LETTERS = 17
 
 
-def paths(picture: Mapping[str, Any]) -> dict[str, Any]:
+def paths(picture: Paths) -> dict[str, Any]:
     """One column for each release, one box for each value, lines for what can have become of it."""
     columns = [list(column["nodes"]) for column in picture["columns"]]
     deepest = max((len(nodes) for nodes in columns), default=0)
@@ -44,7 +46,7 @@ def paths(picture: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _box(node: Mapping[str, Any], x: float, y: float) -> dict[str, Any]:
+def _box(node: PathNode, x: float, y: float) -> dict[str, Any]:
     text, share = _text(node["value"]), float(node["posterior"])
     return {
         "x": x,
@@ -62,7 +64,7 @@ def sure(share: float) -> str:
     return f"{share:.0%}" if share in {0, 1} or 0.005 <= share < 0.995 else "<1%" if share < 0.5 else ">99%"
 
 
-def _sentence(columns: Sequence[Mapping[str, Any]]) -> str:
+def _sentence(columns: Sequence[PathColumn]) -> str:
     said = []
     for column in columns:
         left = [node for node in column["nodes"] if node["posterior"] > 0]
@@ -71,7 +73,7 @@ def _sentence(columns: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(said) + "."
 
 
-def history(picture: Mapping[str, Any]) -> dict[str, Any]:
+def history(picture: History) -> dict[str, Any]:
     """Two sides of a cut: what the attack subtracts lies between them."""
     given = list(picture["nodes"])
     sides = [[place for place, node in enumerate(given) if node.get("side", 0) == side] for side in (0, 1)]
@@ -100,9 +102,7 @@ def history(picture: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _edge(
-    edge: Mapping[str, Any], spot: Mapping[int, tuple[float, float, int]], wide: int, tall: int
-) -> dict[str, Any]:
+def _edge(edge: HistoryEdge, spot: Mapping[int, tuple[float, float, int]], wide: int, tall: int) -> dict[str, Any]:
     """A straight line between the sides, a bow within one."""
     one, other = spot[edge["from"]], spot[edge["to"]]
     y1, y2 = one[1] + tall / 2, other[1] + tall / 2

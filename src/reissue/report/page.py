@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from reissue.attacks import Attack, registered
 from reissue.attacks.findings import Finding, Findings, Status, bound, gravity, outcome, people, verdict
+from reissue.attacks.pictures import Case
 from reissue.errors import Why
 from reissue.files.tables import write_text
 from reissue.report import words
@@ -95,13 +96,13 @@ class _Section:
     prevention: tuple[str, ...]
     command: str
     steps: tuple[str, ...]
-    picture: Mapping[str, Any] | None
-    calibration: Mapping[str, Any] | None
+    picture: dict[str, Any] | None
+    calibration: dict[str, Any] | None
     """How claims compare with what is right, where that is known."""
 
     @classmethod
     def of(cls, finding: Finding, attack: Attack | None) -> "_Section":
-        case: Mapping[str, Any] = finding.details.get("case") or {}
+        case: Case | None = finding.details.get("case")
         return cls(
             finding,
             "" if attack is None else attack.summary,
@@ -109,8 +110,8 @@ class _Section:
             "" if attack is None else attack.needs,
             () if attack is None else attack.prevention,
             "" if attack is None else attack.command,
-            tuple(case.get("steps", ())),
-            drawing(case["picture"]) if case.get("picture") else None,
+            tuple(case["steps"]) if case and "steps" in case else (),
+            drawing(case["picture"]) if case and case.get("picture") else None,
             _calibration(finding.details.get("calibration") or ()),
         )
 
@@ -121,9 +122,18 @@ def _calibration(tenths: Sequence[Mapping[str, float]]) -> dict[str, Any] | None
         return None
     labels = [f"{one['from']:.1f}" for one in tenths]
     series = {"claimed": [one["claim"] for one in tenths], "right": [one["right"] for one in tenths]}
-    axes = {"unit": "share of people", "across": "claims from", "limit": None}
     sentence = "Of people about whom a claim is so sure, how many guesses are right."
-    return drawing({"kind": "bars", "labels": labels, "series": series, "sentence": sentence, **axes})
+    return drawing(
+        {
+            "kind": "bars",
+            "labels": labels,
+            "series": series,
+            "sentence": sentence,
+            "unit": "share of people",
+            "across": "claims from",
+            "limit": None,
+        }
+    )
 
 
 def _todo(sections: Sequence[_Section], refusal: "Report | None") -> list[str]:

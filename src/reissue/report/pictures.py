@@ -7,13 +7,22 @@ drawn as a table or with boxes of text needs no geometry and goes through as it 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from reissue.attacks.pictures import (
+    Candidates,
+    EquationGroup,
+    EquationRow,
+    Equations,
+    Matrix,
+    Paths,
+    Picture,
+    Shown,
+)
 from reissue.errors import InternalError
 from reissue.report.charts import bars, histogram
 from reissue.report.graphs import history, paths, sure
 
 __all__ = ["KINDS", "drawing"]
 
-Picture = Mapping[str, Any]
 _DOTS = 60
 """Up to so many candidates each gets a dot."""
 
@@ -26,7 +35,7 @@ def drawing(picture: Picture) -> dict[str, Any]:
     return {"kind": kind, **KINDS[kind](picture)}
 
 
-def _candidates(picture: Picture) -> dict[str, Any]:
+def _candidates(picture: Candidates) -> dict[str, Any]:
     bars_shown = [
         {
             **bar,
@@ -45,7 +54,7 @@ def _dots(size: int, left: int) -> list[dict[str, Any]] | None:
     return [{"x": 9 + 16 * (dot % 20), "y": 9 + 16 * (dot // 20), "kept": dot < left} for dot in range(size)]
 
 
-def _matrix(picture: Picture) -> dict[str, Any]:
+def _matrix(picture: Matrix) -> dict[str, Any]:
     values = sorted({value for row in picture["values"] for value in row if value})
     rows = [
         {"name": name, "cells": [{"value": value, "level": _level(value, values)} for value in row]}
@@ -59,11 +68,11 @@ def _level(value: float | None, values: list[float]) -> int:
     return 0 if not value else 4 - 3 * (len(values) - 1 - values.index(value)) // max(len(values) - 1, 1)
 
 
-def _texts(published: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _texts(published: Shown) -> list[tuple[str, str]]:
     return [(name, "missing" if value is None else str(value)) for name, value in published.items()]
 
 
-def _paths(picture: Picture) -> dict[str, Any]:
+def _paths(picture: Paths) -> dict[str, Any]:
     drawn = paths(picture)
     shown = [
         {"label": str(column["label"]), "published": _texts(column.get("published") or {})}
@@ -76,7 +85,7 @@ _SQUARES = 12
 """Up to so many records of a value each gets a square."""
 
 
-def _equations(picture: Picture) -> dict[str, Any]:
+def _equations(picture: Equations) -> dict[str, Any]:
     groups = [
         {
             **group,
@@ -90,7 +99,7 @@ def _equations(picture: Picture) -> dict[str, Any]:
     return {"groups": groups, "more": picture["total"] - len(groups), "limit": picture.get("limit")}
 
 
-def _members(group: Mapping[str, Any]) -> str:
+def _members(group: EquationGroup) -> str:
     """Who is in a group, in words."""
     others = [
         (group.get("others", 0), "", ""),
@@ -107,7 +116,7 @@ def _members(group: Mapping[str, Any]) -> str:
     return ", ".join(said)
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _row(row: EquationRow) -> dict[str, Any]:
     """One value: a square for each record, the known ones with the letter of who has it."""
     letters = ["●" if name == "this person" else str(name) for name in row["people"]]
     squares = None
@@ -125,7 +134,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-KINDS: Mapping[str, Callable[[Picture], dict[str, Any]]] = {
+KINDS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
     "candidates": _candidates,
     "paths": _paths,
     "history": history,

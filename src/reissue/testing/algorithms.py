@@ -1,13 +1,13 @@
 """What every method must keep: run on small tables, or, if it is stateful, on a small series."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from reissue import synth
 from reissue.algorithms import Algorithm, find
 from reissue.errors import InputError, NotMetError
 from reissue.publishing.series import anonymize_series
+from reissue.schema import Options
 from reissue.testing.contract import expect
 from reissue.testing.releases import check_release, samples
 from reissue.testing.tables import small_tables
@@ -19,7 +19,7 @@ def check_algorithm(
     name: str,
     *,
     requirements: Sequence[str] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
     tables: int = 30,
     seed: int = 0,
     may_refuse: bool = False,
@@ -43,7 +43,7 @@ def check_algorithm(
     expect(made, "a method makes a release of some of the tables")
 
 
-def _check_series(method: Algorithm, texts: Sequence[str], options: Mapping[str, Any]) -> None:
+def _check_series(method: Algorithm, texts: Sequence[str], options: Options) -> None:
     """Three months of invented patients whose diseases stay: made twice, the same both times."""
     months = list(synth.Population(seed=5, people=150).months(3))
     schema, made = replace(synth.schema(), updates={}), 0

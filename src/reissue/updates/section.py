@@ -12,7 +12,7 @@ import polars as pl
 
 from reissue.errors import SchemaError, nearest
 from reissue.files.tables import read_file
-from reissue.schema import Schema
+from reissue.schema import Schema, Section
 from reissue.taxonomy.codings import Coding, prepare
 from reissue.updates.model import ROUND, Name, UpdateModel, mark_of, refuse_large
 
@@ -50,7 +50,7 @@ def settled(schema: Schema, model: UpdateModel) -> bool:
     return True
 
 
-def _check(section: Mapping[str, Any], schema: Schema) -> None:
+def _check(section: Section, schema: Schema) -> None:
     for key in section:
         if key not in _KEYS:
             raise SchemaError(f"[updates] has an unknown key '{key}'." + nearest(key, _KEYS))
@@ -66,13 +66,13 @@ def _check(section: Mapping[str, Any], schema: Schema) -> None:
             raise SchemaError(f"[updates]: `{key}` goes with `{owner}`.")
 
 
-def _none(section: Mapping[str, Any], _: Schema, names: Sequence[Name]) -> UpdateModel:
+def _none(section: Section, _: Schema, names: Sequence[Name]) -> UpdateModel:
     if section["none"] is not True:
         raise SchemaError("[updates]: write  none = true  for values that never change.")
     return UpdateModel.none(names)
 
 
-def _file(section: Mapping[str, Any], schema: Schema, _: Sequence[Name]) -> UpdateModel:
+def _file(section: Section, schema: Schema, _: Sequence[Name]) -> UpdateModel:
     path = schema.folder / str(section["file"])
     frame = read_file(path, text=("from", "to"), delimiter=str(section.get("delimiter", ",")))
     absent = [name for name in ("from", "to") if name not in frame.columns]
@@ -94,7 +94,7 @@ def _file(section: Mapping[str, Any], schema: Schema, _: Sequence[Name]) -> Upda
     return UpdateModel.of_pairs(texts["from"].to_list(), texts["to"].to_list(), chance)
 
 
-def _taxonomy(section: Mapping[str, Any], schema: Schema, names: Sequence[Name]) -> UpdateModel:
+def _taxonomy(section: Section, schema: Schema, names: Sequence[Name]) -> UpdateModel:
     level = 1 if section["taxonomy"] is True else section["taxonomy"]
     column = schema.sensitive[0]
     hierarchy = schema.hierarchy(column)
@@ -112,7 +112,7 @@ def _taxonomy(section: Mapping[str, Any], schema: Schema, names: Sequence[Name])
     return UpdateModel.in_branches(texts, tree.levels[level].node.astype(np.int64))
 
 
-def _order(section: Mapping[str, Any], schema: Schema, names: Sequence[Name]) -> UpdateModel:
+def _order(section: Section, schema: Schema, names: Sequence[Name]) -> UpdateModel:
     order = section["order"]
     if order is True:
         numbers = pl.Series(list(names), dtype=pl.String).cast(pl.Float64, strict=False)
@@ -129,7 +129,7 @@ def _order(section: Mapping[str, Any], schema: Schema, names: Sequence[Name]) ->
     return UpdateModel.never_lower([str(value) for value in order])
 
 
-def _history(section: Mapping[str, Any], schema: Schema, _: Sequence[Name]) -> UpdateModel:
+def _history(section: Section, schema: Schema, _: Sequence[Name]) -> UpdateModel:
     files = section["history"]
     if not isinstance(files, list) or len(files) < 2 or schema.identifier is None:
         raise SchemaError(
@@ -154,7 +154,7 @@ def _earlier(path: Path, person: str, value: str) -> pl.DataFrame:
     return frame.select(pl.col(person, value).cast(pl.String))
 
 
-def _chances(section: Mapping[str, Any], _: Schema, names: Sequence[Name]) -> UpdateModel:
+def _chances(section: Section, _: Schema, names: Sequence[Name]) -> UpdateModel:
     """Listed chances; `rest` is shared by all other values, so that nothing is impossible that was not listed."""
     listed, rest = section["chances"], section.get("rest", 0.0)
     numbers = [rest, *(chance for row in _rows(listed) for chance in row.values())]
@@ -176,7 +176,7 @@ def _chances(section: Mapping[str, Any], _: Schema, names: Sequence[Name]) -> Up
     return UpdateModel(tuple(place), chance / chance.sum(axis=1, keepdims=True))
 
 
-def _rows(listed: Any) -> list[Mapping[str, Any]]:
+def _rows(listed: Any) -> list[Section]:
     if not isinstance(listed, Mapping) or not all(isinstance(row, Mapping) for row in listed.values()):
         raise SchemaError("[updates]: `chances` must list values and what they become:  { flu = { cough = 0.1 } }.")
     return list(listed.values())

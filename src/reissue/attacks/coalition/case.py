@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from reissue._arrays import Bools
-from reissue.attacks.cases import Case, case, in_words, listed, short
+from reissue.attacks.cases import case, in_words, listed, short
 from reissue.attacks.coalition.records import Records
+from reissue.attacks.pictures import Case, Matrix
 from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.requirements import Requirement
 from reissue.words import plural
@@ -50,7 +51,7 @@ def tell(
     steps = [*_steps(number, records, requirement, None if members is None else inside, exposed, fewest), end]
     if len(shown) < len(names):
         steps.append(f"The picture shows {len(shown)} of the {len(names):,} providers, those who gave most.")
-    picture = {"kind": "matrix", "rows": labels, "columns": labels, "values": values, "unit": UNIT, "limit": 0}
+    picture: Matrix = {"kind": "matrix", "rows": labels, "columns": labels, "values": values, "unit": UNIT, "limit": 0}
     return case(steps, picture)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import Shown, box_text, row_texts, shown
+from reissue.attacks.cases import box_text, row_texts, shown
+from reissue.attacks.pictures import Shown
 from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
 from reissue.data.table import code_column

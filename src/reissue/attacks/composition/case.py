@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.attacks.cases import Case, case, listed, short, value_text
+from reissue.attacks.cases import case, listed, short, value_text
 from reissue.attacks.composition.boxes import Column, SeriesBoxes
 from reissue.attacks.composition.exposures import at_most
 from reissue.attacks.composition.places import Part, Place
+from reissue.attacks.pictures import Candidate, Candidates, Shown
 from reissue.words import plural
 
 __all__ = ["describe", "description"]
@@ -39,7 +40,7 @@ def describe(boxes: SeriesBoxes, worst: Place, numbers: Sequence[int], limit: in
         ),
     ]
     bars = [_bar(boxes, worst, number, held[number]) for number in range(len(held))]
-    picture: Case = {"kind": "candidates", "bars": bars, "limit": limit, "unit": "values"}
+    picture: Candidates = {"kind": "candidates", "bars": bars, "limit": limit, "unit": "values"}
     return {"place": place, "people_there": most, "case": case(steps, picture)}
 
 
@@ -110,10 +111,10 @@ def _step(boxes: SeriesBoxes, place: Place, number: int, release: int) -> str:
     )
 
 
-def _bar(boxes: SeriesBoxes, place: Place, number: int, release: int) -> dict[str, object]:
+def _bar(boxes: SeriesBoxes, place: Place, number: int, release: int) -> Candidate:
     groups = _groups(boxes, place, number)
     held = int(boxes.members(np.array(groups)).any(axis=0).sum())
-    shown = {}
+    shown: Shown = {}
     if len(groups) == 1:
         own = place.boxes[boxes.release[place.boxes] == place.releases[number]]
         bounds = boxes.bounds.some(own[:1])

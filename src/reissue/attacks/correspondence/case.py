@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from reissue.attacks.cases import Case, case, in_words, listed, shown, value_text
+from reissue.attacks.cases import case, in_words, listed, shown, value_text
 from reissue.attacks.correspondence.boxes import Exposure
+from reissue.attacks.pictures import Candidate, Case
 from reissue.published.groups import SeriesCounts
 from reissue.words import plural
 
@@ -31,7 +32,7 @@ def tell(
     left = sum(terms.values())
     counts = {place: _counts(views, place, group) for place, group in groups.items()}
     drawn = list(groups)[: _BARS // 2] + list(groups)[len(groups) - _BARS // 2 :] if len(groups) > _BARS else groups
-    bars = [
+    bars: list[Candidate] = [
         {
             "label": f"release {numbers[place]}",
             "size": sum(counts[place].values()),
@@ -41,7 +42,7 @@ def tell(
         for place in drawn
     ]
     steps = _steps(views, numbers, counts, terms, limit, since)
-    look = in_words(bars[0]["published"])  # type: ignore[arg-type]
+    look = in_words(bars[0]["published"])
     steps[0] += f" In release {numbers[next(iter(groups))]} that is: {look}."
     if len(drawn) < len(groups):
         steps.append(f"The picture shows the first and the last {_BARS // 2} of {len(groups)} releases.")

@@ -6,13 +6,13 @@ are compared as boxes, two at a time.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from reissue.attacks.correspondence import case as cases
 from reissue.attacks.correspondence.finding import MEASURE, NAME, ChainGroup, Tally, Worst, finding, records
 from reissue.attacks.findings import Finding, Status
+from reissue.attacks.pictures import Case
 from reissue.errors import CannotRunError
 from reissue.kernels.chains.chains import Targets, targets
 from reissue.published.groups import ReleaseCounts, SeriesCounts
@@ -134,7 +134,7 @@ def _as_boxes(series: Series, views: SeriesCounts, limit: int, obstacle: str) ->
     )
 
 
-def _case(series: Series, views: SeriesCounts, target: _Target, limit: int) -> dict[str, Any]:
+def _case(series: Series, views: SeriesCounts, target: _Target, limit: int) -> Case:
     groups = dict(enumerate(target.groups, start=target.arrived))
     since = target.arrived - 1 if target.arrived else None
     return cases.tell(views, series.numbers, groups, target.terms, limit, since)

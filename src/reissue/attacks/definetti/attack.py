@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.attacks.cases import Case
 from reissue.attacks.definetti.case import tell
 from reissue.attacks.definetti.series import Learnt, guess_together, holds_counterfeits
 from reissue.attacks.findings import Finding, Status
+from reissue.attacks.pictures import Case
 from reissue.attacks.registry import attack
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from reissue.attacks.cases import Case, case, percent
+from reissue.attacks.cases import case, percent
+from reissue.attacks.pictures import Bars, Case
 
 __all__ = ["tell"]
 
@@ -25,7 +26,7 @@ def tell(
         _LEARNT,
         f"Then {percent(accuracy[worst])} are guessed right, {gained} without learning; the limit is {percent(limit)}.",
     ]
-    picture = {
+    picture: Bars = {
         "kind": "bars",
         "labels": [f"release {number}" for number in numbers],
         "series": {"guessed right": list(accuracy), "allowed by the groups alone": list(baseline)},

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.cases import Case, case, percent
+from reissue.attacks.cases import case, percent
 from reissue.attacks.joint.base_rates import base_rates, expecting, made_by_value
 from reissue.attacks.joint.beliefs import Beliefs, Claims, believe, occupied
 from reissue.attacks.joint.calibration import tenths
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.update_model import Seen, update_model
+from reissue.attacks.pictures import Bars, Case
 from reissue.errors import CannotRunError
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, scale
 from reissue.kernels.everyone.learned_prior import common_values, first_posterior, learn_prior
@@ -114,7 +115,7 @@ class Learnt:
             f"Then {percent(self.accuracy)} are right, {gained} without learning; the limit is {percent(limit)}.",
         ]
         shares = {"with learning": [self.accuracy], "without": [self.baseline]}
-        picture = {
+        picture: Bars = {
             "kind": "bars",
             "labels": ["all releases"],
             "series": shares,

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import Case, case, group_text, in_words, listed, short, value_text
+from reissue.attacks.cases import case, group_text, in_words, listed, short, value_text
 from reissue.attacks.equivalence.exact import Bucket, Witness, buckets, witness
 from reissue.attacks.equivalence.propagation import Equivalences, apart_from, propagate, rests
 from reissue.attacks.equivalence.state import Evidence
+from reissue.attacks.pictures import Case, History, HistoryEdge, HistoryNode
 from reissue.kernels.tracking.incremental import found as looked_up
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership
@@ -115,12 +116,12 @@ def of_groups(context: CaseContext, found: Equivalences, e: int) -> Case | None:
         f"Subtracting one from the other, {cancel} out; {left}.",
         *context.end(e),
     ]
-    nodes = [
+    nodes: list[HistoryNode] = [
         {"label": f"{place}: {context.values(group)}", "people": size, "side": 0}
         for place, group in zip(places, pair, strict=True)
     ]
     nodes.append({"label": "in one of them only", "people": 2 * e, "side": 1})
-    edges = [{"from": 0, "to": 1, "weight": size - e, "cut": False}] if size > e else []
+    edges: list[HistoryEdge] = [{"from": 0, "to": 1, "weight": size - e, "cut": False}] if size > e else []
     edges += [{"from": place, "to": 2, "weight": e, "cut": True} for place in (0, 1)]
     return case(steps, _picture(nodes, edges, context.limit))
 
@@ -203,7 +204,7 @@ def _people(bucket: Bucket, counted: Ints, numbers: Sequence[int]) -> str:
     return listed(sets) if more <= 0 else f"{', '.join(sets[:_NAMED])} and {plural(more, 'other set')}"
 
 
-def _graph(context: CaseContext, bucket: Bucket, found: Witness, numbers: Sequence[int]) -> Case:
+def _graph(context: CaseContext, bucket: Bucket, found: Witness, numbers: Sequence[int]) -> History:
     """A node for each release and one for the end; an edge from where people arrived to where they were gone."""
     arrived = bucket.patterns.argmax(axis=1)
     gone = bucket.patterns.shape[1] - bucket.patterns[:, ::-1].argmax(axis=1)
@@ -214,7 +215,7 @@ def _graph(context: CaseContext, bucket: Bucket, found: Witness, numbers: Sequen
     place = {node: number for number, node in enumerate(shown)}
     values = context.values(int(bucket.groups[0]))
     sizes = bucket.weights @ bucket.patterns
-    nodes = [
+    nodes: list[HistoryNode] = [
         {"label": f"release {numbers[node]}: {values}", "people": int(sizes[node]), "side": int(side[node])}
         if node < len(numbers)
         else {"label": "still there", "people": int(bucket.weights[gone == node].sum()), "side": int(side[node])}
@@ -226,7 +227,9 @@ def _graph(context: CaseContext, bucket: Bucket, found: Witness, numbers: Sequen
             ends = (place[int(start)], place[int(stop)], bool(crossed))
             weights[ends] = weights.get(ends, 0) + int(weight)
     ordered = sorted(weights.items(), key=lambda edge: (not edge[0][2], -edge[1], edge[0]))[:_EDGES]
-    edges = [{"from": one, "to": other, "weight": weight, "cut": crossed} for (one, other, crossed), weight in ordered]
+    edges: list[HistoryEdge] = [
+        {"from": one, "to": other, "weight": weight, "cut": crossed} for (one, other, crossed), weight in ordered
+    ]
     return _picture(nodes, edges, context.limit)
 
 
@@ -239,5 +242,5 @@ def _important(arrived: Ints, gone: Ints, cut: Ints, weights: Ints, total: int) 
     return sorted(used[np.argsort(-rank[used], kind="stable")][:_NODES].tolist())
 
 
-def _picture(nodes: list[Case], edges: list[Case], limit: int) -> Case:
+def _picture(nodes: list[HistoryNode], edges: list[HistoryEdge], limit: int) -> History:
     return {"kind": "history", "nodes": nodes, "edges": edges, "limit": limit}

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.attacks.cases import Case, Shown, case
+from reissue.attacks.cases import case
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.finding import Judged
 from reissue.attacks.joint.picture import Labels, Scene, picture_of_person, picture_of_proof
 from reissue.attacks.joint.steps import likely_steps, proof_steps
+from reissue.attacks.pictures import Case, Shown
 from reissue.kernels.everyone.deduction import Neighbourhood, Proof, prove
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model

@@ -7,8 +7,9 @@ from string import ascii_uppercase
 import numpy as np
 
 from reissue._arrays import Floats
-from reissue.attacks.cases import Case, Shown, value_text
+from reissue.attacks.cases import value_text
 from reissue.attacks.joint.beliefs import Beliefs
+from reissue.attacks.pictures import EquationGroup, EquationRow, Equations, Shown
 from reissue.kernels.everyone.deduction import Equation, Neighbourhood, Proof
 
 __all__ = ["Labels", "Scene", "picture_of_person", "picture_of_proof"]
@@ -82,7 +83,7 @@ class Labels:
         return "this person" if person == self.person else self.letters[person]
 
 
-def picture_of_proof(scene: Scene, proof: Proof, labels: Labels) -> Case:
+def picture_of_proof(scene: Scene, proof: Proof, labels: Labels) -> Equations:
     """The groups that the proof takes, and who fills which of their records."""
     closed = frozenset(fact for step in proof.steps for fact in step.closed)
     own = [place for place, group in proof.equations if group in scene.around.groups(proof.person, place)]
@@ -91,7 +92,7 @@ def picture_of_proof(scene: Scene, proof: Proof, labels: Labels) -> Case:
     return _picture(groups, scene, len(proof.equations))
 
 
-def picture_of_person(scene: Scene, person: int, place: int) -> Case:
+def picture_of_person(scene: Scene, person: int, place: int) -> Equations:
     """The person's groups: the release named, and those that say most beside it."""
     own = scene.places(person)
     chosen = sorted(sorted(own, key=lambda one: (one != place, -_gain(scene, person, one), one))[:_GROUPS])
@@ -100,7 +101,7 @@ def picture_of_person(scene: Scene, person: int, place: int) -> Case:
     return _picture(groups, scene, len(own))
 
 
-def _picture(groups: list[Case], scene: Scene, total: int) -> Case:
+def _picture(groups: list[EquationGroup], scene: Scene, total: int) -> Equations:
     return {"kind": "equations", "groups": groups, "total": total, "limit": scene.limit}
 
 
@@ -114,7 +115,7 @@ def _gain(scene: Scene, person: int, place: int) -> float:
 
 def _table(
     scene: Scene, labels: Labels, place: int, groups: Sequence[int], closed: frozenset[tuple[int, int, int]]
-) -> Case:
+) -> EquationGroup:
     """One group, or all that the person fits in a release."""
     members = sorted({one for group in groups for one in scene.around.members((place, group))})
     named = [one for one in (labels.person, *labels.letters) if one in members]
@@ -152,13 +153,15 @@ def _filled(
     return found
 
 
-def _rows(scene: Scene, labels: Labels, place: int, groups: Sequence[int], filled: dict[int, list[str]]) -> list[Case]:
+def _rows(
+    scene: Scene, labels: Labels, place: int, groups: Sequence[int], filled: dict[int, list[str]]
+) -> list[EquationRow]:
     """A row a value: its records, who has them, and how likely this person has it; of many values the first ones."""
     own = set(groups) <= set(scene.around.groups(labels.person, place))
     counts, chances = scene.counts(place, groups), scene.chances(labels.person, place) if own else {}
     order = sorted(counts, key=lambda value: (-chances.get(value, 0.0), value not in filled, -counts[value], value))
     shown, rest = (order, []) if len(order) <= _ROWS else (order[: _ROWS - 1], order[_ROWS - 1 :])
-    rows = [
+    rows: list[EquationRow] = [
         {
             "value": scene.name(value),
             "records": counts[value],

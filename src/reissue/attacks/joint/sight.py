@@ -6,7 +6,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from reissue.attacks.cases import Shown, box_text, shown
+from reissue.attacks.cases import box_text, shown
+from reissue.attacks.pictures import Shown
 from reissue.errors import CannotRunError, DataError, InputError
 from reissue.kernels.everyone.observations import Observation
 from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register

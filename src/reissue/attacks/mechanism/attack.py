@@ -32,6 +32,7 @@ from reissue.attacks.mechanism.refusals import median_splits
 from reissue.attacks.mechanism.signatures import Signature, frame_signature, signature
 from reissue.attacks.minimality.attack import requirement_of
 from reissue.attacks.minimality.rules import limit_of, value_sets
+from reissue.attacks.pictures import Case
 from reissue.attacks.registry import attack
 from reissue.counting.cells import Domain
 from reissue.data.table import Table, to_polars
@@ -42,7 +43,7 @@ from reissue.published.series import Series
 from reissue.release.recode import boxes_of, tables_of
 from reissue.release.release import Release
 from reissue.requirements import Requirement
-from reissue.schema import Schema
+from reissue.schema import Options, Schema
 
 __all__ = [
     "Belief",
@@ -121,7 +122,7 @@ def by_running(
     release: Release,
     algorithm: str | Anonymizer | None = None,
     *,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
     budget: int = BUDGET,
     sample: bool | None = None,
     rng: np.random.Generator | None = None,
@@ -246,7 +247,7 @@ class _Outcome:
             "unknown": int((~self.known).sum()),
         }
 
-    def case(self, number: int) -> dict[str, Any]:
+    def case(self, number: int) -> Case:
         """Its worst case; `number` is that of the release."""
         tried = self.parts.tried
         worlds = f"{self.parts.kept:,} of {tried:,}" if tried else "all that it allows"

@@ -3,7 +3,8 @@
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.attacks.cases import Case, box_text, case, histogram, in_words, percent, set_text
+from reissue.attacks.cases import box_text, case, histogram, in_words, percent, set_text
+from reissue.attacks.pictures import Case
 from reissue.release.release import Release
 
 __all__ = ["tell"]

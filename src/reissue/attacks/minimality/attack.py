@@ -24,6 +24,7 @@ from reissue.attacks.findings import Finding, Status, not_run
 from reissue.attacks.minimality.case import tell, worst_of
 from reissue.attacks.minimality.credible import BUDGET, Credibility, credibility
 from reissue.attacks.minimality.rules import limit_of, value_sets
+from reissue.attacks.pictures import Case
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, Why
 from reissue.people.knowledge import Knowledge
@@ -83,7 +84,7 @@ def minimality(series: Series, knowledge: Knowledge) -> Finding:
     )
 
 
-def _case(place: int, worst: "_Outcome", series: Series, knowledge: Knowledge) -> dict[str, Any]:
+def _case(place: int, worst: "_Outcome", series: Series, knowledge: Knowledge) -> Case:
     linkage, release = worst.linkage, series.releases[place]
     asked = value_sets(worst.requirement, linkage.domain, knowledge.values)
     group = worst_of(linkage, worst.found).group

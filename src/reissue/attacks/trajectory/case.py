@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.attacks.cases import Case, case, in_words, shown
+from reissue.attacks.cases import case, in_words, shown
+from reissue.attacks.pictures import Bars, Case
 from reissue.attacks.trajectory.classes import Sight, Trajectories
 from reissue.published import PublishedRelease
 from reissue.words import plural
@@ -41,15 +42,16 @@ def describe(
     labels = [f"{number}" for number in numbers]
     series = {"people with this pattern so far": left}
     sentence = "How many people share the pattern of the person who is worst off, after each release."
-    picture = {
+    picture: Bars = {
         "kind": "bars",
         "labels": labels,
         "series": series,
         "limit": limit,
         "unit": "people",
         "across": "release",
+        "sentence": sentence,
     }
-    return case(steps, {**picture, "sentence": sentence})
+    return case(steps, picture)
 
 
 def _shown(release: PublishedRelease, sight: Sight, look: int) -> str:

@@ -13,7 +13,8 @@ from typing import TypeAlias
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.cases import Case, Shown, case, group_text, listed, percent, value_text
+from reissue.attacks.cases import case, group_text, listed, percent, value_text
+from reissue.attacks.pictures import Case, PathColumn, PathEdge, PathNode, Paths, Shown
 from reissue.kernels.forward_backward import blocks
 from reissue.people.histories import PersonHistories
 from reissue.people.knowledge import Knowledge
@@ -147,11 +148,11 @@ def _slots(graph: _Graph, at: int, most: int) -> _Slots:
     return [[place] for place in sorted(order[: most - 1])] + [sorted(order[most - 1 :])]
 
 
-def _picture(series: Series, graph: _Graph, shown: list[int], looks: list[Shown], most: int, limit: float) -> Case:
+def _picture(series: Series, graph: _Graph, shown: list[int], looks: list[Shown], most: int, limit: float) -> Paths:
     slots = [_slots(graph, at, most) for at in shown]
-    columns = []
+    columns: list[PathColumn] = []
     for at, look, own in zip(shown, looks, slots, strict=True):
-        nodes = [
+        nodes: list[PathNode] = [
             {
                 "value": graph.names[at][some[0]] if len(some) == 1 else _OTHERS,
                 "share": _rounded(graph.share[at][some].sum()),
@@ -162,19 +163,20 @@ def _picture(series: Series, graph: _Graph, shown: list[int], looks: list[Shown]
         label = f"release {series.numbers[int(graph.releases[at])]}"
         columns.append({"label": label, "published": look, "nodes": nodes})
     edges = [
-        {"column": column, **edge}
+        edge
         for column, (one, other) in enumerate(pairwise(shown))
-        for edge in _edges(graph, one, other, slots[column], slots[column + 1])
+        for edge in _edges(graph, column, (one, other), slots[column], slots[column + 1])
     ]
     return {"kind": "paths", "columns": columns, "edges": edges, "limit": limit}
 
 
-def _edges(graph: _Graph, one: int, other: int, before: _Slots, after: _Slots) -> list[Case]:
+def _edges(graph: _Graph, column: int, pair: tuple[int, int], before: _Slots, after: _Slots) -> list[PathEdge]:
+    one, other = pair
     lead = graph.lead(one, other)
     # A step between two values that both lie on paths lies on a path itself.
     alive = lead & (graph.posterior[one] > 0)[:, np.newaxis] & (graph.posterior[other] > 0)
     return [
-        {"from": left, "to": right, "possible": bool(alive[np.ix_(some, others)].any())}
+        {"column": column, "from": left, "to": right, "possible": bool(alive[np.ix_(some, others)].any())}
         for left, some in enumerate(before)
         for right, others in enumerate(after)
         if lead[np.ix_(some, others)].any()

@@ -1,11 +1,12 @@
 """What a plan found: each setting with its cost and its risk, the frontier, and the cheapest that withstands."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from reissue.publishing.plan.settings import Limits, Setting
+from reissue.schema import Section
 from reissue.words import plural
 
 __all__ = ["Outcome", "Plan", "Step", "Verdict", "ordered"]
@@ -152,7 +153,7 @@ class Plan:
     untried: tuple[Setting, ...] = ()
     stopped: str = ""
     """Why not everything was tried, as a sentence; empty if all was."""
-    updates: Mapping[str, Any] = field(default_factory=dict)
+    updates: Section = field(default_factory=dict)
     """The `[updates]` section that the policy needs beside it: how values were seen to change."""
 
     @property

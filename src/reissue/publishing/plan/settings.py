@@ -1,12 +1,12 @@
 """Which methods and settings are worth a try on a series, by what its waves show."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
 from reissue.algorithms import registered
 from reissue.publishing.plan.waves import Waves
+from reissue.schema import Options
 
 __all__ = ["Limits", "Setting", "counterfeits_in_rehearsal", "sensible"]
 
@@ -31,7 +31,7 @@ class Setting:
 
     method: str
     require: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
 
     @property
     def name(self) -> str:
