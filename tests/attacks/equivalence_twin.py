@@ -4,17 +4,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks import CannotRunError, Knowledge, Series
 from reissue.attacks.equivalence.attack import _CHANGING, _CONTRADICTING, _ONLY_ONE, _Found, _limit, _promise
 from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
-from reissue.attacks.equivalence.propagation import Equivalences, domino, propagate, propagations
+from reissue.attacks.equivalence.propagation import Equivalences, _groups, falling, propagate, propagations
 from reissue.attacks.findings import Finding
-from reissue.attacks.updates.attack import posteriors
 from reissue.people.membership import Membership, membership
+from tests.attacks.posteriors import posteriors
 
-__all__ = ["Exposure", "exposure", "whole"]
+__all__ = ["Exposure", "domino", "exposure", "whole"]
+
+
+def domino(members: Membership, found: Equivalences) -> tuple[int, int]:
+    """How many people's values become known with one person's, in the largest class and at worst."""
+    known = np.flatnonzero(members.real)
+    return falling(_groups(members, found.classes), found.classes, known, pl.Series(known))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reissue import anonymize
 from reissue.attacks import Knowledge
 from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
-from reissue.attacks.equivalence.propagation import domino, propagate
+from reissue.attacks.equivalence.propagation import propagate
 from reissue.attacks.findings import Status
 from reissue.counting.histogram import Histogram
 from reissue.errors import InputError, SchemaError
@@ -22,6 +22,7 @@ from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
+from tests.attacks.equivalence_twin import domino
 from tests.effort import examples
 from tests.hospital import SCHEMA as HOSPITAL
 from tests.hospital import T1, T2, T3

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.attacks.minimality.binomials import Block, exact, fast
+from reissue.attacks.minimality.binomials import Block, fast
+from tests.attacks.binomials_twin import exact
 from tests.effort import examples
 
 

@@ -12,13 +12,13 @@ from reissue import anonymize
 from reissue._arrays import Floats
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
-from reissue.attacks.updates.attack import posteriors
 from reissue.counting.histogram import Histogram, starts_of
 from reissue.people.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from tests.algorithms.streams import SCHEMA, publish, stream
+from tests.attacks.posteriors import posteriors
 from tests.effort import examples
 
 VALUES = 3

@@ -18,7 +18,7 @@ from reissue.attacks.equivalence.groups import Groups, Shown, apart_of, tokens_o
 from reissue.counting.segments import ranges
 from reissue.people.membership import Membership
 
-__all__ = ["Equivalences", "apart_from", "domino", "falling", "propagate", "propagations", "rests"]
+__all__ = ["Equivalences", "apart_from", "falling", "propagate", "propagations", "rests"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +66,13 @@ def apart_from(members: Membership, classes: Ints, group: int) -> tuple[Ints, In
 # --- what follows from one value -------------------------------------------------------------------------------------
 
 
-def domino(members: Membership, found: Equivalences, seeds: int = 10) -> tuple[int, int]:
+def falling(groups: Groups, classes: Ints, known: Ints, names: pl.Series, seeds: int = 10) -> tuple[int, int]:
     """If one person's value becomes known: in the largest class, and at worst, how many others' become known with it.
 
     Their own class at once; then the last unknown class of any group, and so on. The worst is looked for among the
-    `seeds` largest classes, of equal ones those with the first people.
+    `seeds` largest classes, of equal ones those with the first people. `known` are the people whom somebody knows, with
+    their names.
     """
-    known = np.flatnonzero(members.real)
-    return falling(_groups(members, found.classes), found.classes, known, pl.Series(known), seeds)
-
-
-def falling(groups: Groups, classes: Ints, known: Ints, names: pl.Series, seeds: int = 10) -> tuple[int, int]:
-    """The same from people's classes; `known` are the people whom somebody knows, with their names."""
     size = int(max(groups.member.max(initial=-1), classes.max(initial=-1))) + 1
     people = np.bincount(classes[known], minlength=size)
     first = _first(people, classes[known], names, seeds)

@@ -192,7 +192,7 @@ def _shown(evidence: Evidence | None) -> Shown:
 
 
 def domino_of(evidence: Evidence) -> tuple[int, int]:
-    """How many people's values become known with one person's: see `propagation.domino`."""
+    """How many people's values become known with one person's: see `propagation.falling`."""
     if evidence.pairs is None and evidence.smallest > 2:
         # Everyone is a class alone, and knowing one of a group's three or more values tells no other.
         return 0, 0

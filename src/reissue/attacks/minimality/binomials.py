@@ -8,8 +8,7 @@ which every class is fine, and V for the others, so T + V = (1+x)^N. For two set
 
 and only sums and products of positive numbers occur: nothing cancels, so a float's relative error stays within its
 number of roundings, however rare a violation is. (The difference of the closed form, C(N,s) minus the coefficient of
-the product of truncated binomials, loses everything when violations are rare; it is kept in `exact`, where nothing is
-rounded.)
+the product of truncated binomials, loses everything when violations are rare; a test has it, in whole numbers.)
 
 Classes that are alike form a *block*. All of a block's credibility is in its total count, so prefix and suffix
 products run over blocks: O(s N) for all credibilities, against the paper's O(p^2 s + p s^3 l).
@@ -22,15 +21,13 @@ c copies in the largest the relative error is below (s + 4) (2 b + 2 log2 c + 4)
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import comb
 
 import numpy as np
 
 from reissue._arrays import Floats
 from reissue.counting.polynomials import ScaledPolynomial, binomials
 
-__all__ = ["Block", "Exact", "Odds", "exact", "fast"]
+__all__ = ["Block", "Odds", "fast"]
 
 _LEAST = 5e-324
 """The smallest share that is not nothing."""
@@ -60,47 +57,6 @@ class Odds:
     """The share of placements that are kept: 1 says that nothing is excluded, 0 that nothing is left."""
     credibility: Floats
     """Block to the chance that one of its people has a sensitive value; the plain share where nothing is left."""
-
-
-@dataclass(frozen=True)
-class Exact:
-    """The same in whole numbers and fractions."""
-
-    worlds: int
-    """Placements with a violation."""
-    total: int
-    """All placements."""
-    credibility: tuple[Fraction, ...]
-
-
-def exact(blocks: Sequence[Block], sensitive: int) -> Exact:
-    """All placements in whole numbers, by the closed form; `fine` must be 0 or 1."""
-    people = [block.people for block in blocks]
-    total = comb(sum(people), sensitive)
-    fine = [_exact_power(block, sensitive) for block in blocks]
-    worlds = total - _exact_product(fine, sensitive)[sensitive]
-    shares = []
-    for place, (mine, own) in enumerate(zip(people, fine, strict=True)):
-        rest = _exact_product(fine[:place] + fine[place + 1 :], sensitive)
-        others = sum(people) - mine
-        hits = sum(
-            j * (comb(mine, j) * comb(others, sensitive - j) - own[j] * rest[sensitive - j])
-            for j in range(min(sensitive, mine) + 1)
-        )
-        shares.append(Fraction(hits, mine * worlds) if worlds else Fraction(sensitive, sum(people)))
-    return Exact(worlds, total, tuple(shares))
-
-
-def _exact_power(block: Block, top: int) -> list[int]:
-    one = [comb(block.size, j) * int(block.fine[j]) for j in range(min(block.size, top) + 1)]
-    return _exact_product([one] * block.copies, top)
-
-
-def _exact_product(factors: Sequence[list[int]], top: int) -> list[int]:
-    result = [1] + [0] * top
-    for factor in factors:
-        result = [sum(factor[j] * result[k - j] for j in range(min(k, len(factor) - 1) + 1)) for k in range(top + 1)]
-    return result
 
 
 # --- blocks together -------------------------------------------------------------------------------------------------

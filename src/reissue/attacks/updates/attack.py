@@ -33,12 +33,12 @@ from reissue.kernels.forward_backward import blocks, histories
 from reissue.kernels.tracking.incremental import Known
 from reissue.people.histories import PersonHistories, histories_of_members, link_people
 from reissue.people.knowledge import Knowledge
-from reissue.people.membership import Membership, named_membership
+from reissue.people.membership import named_membership
 from reissue.people.presence import PresenceIntervals
 from reissue.published.series import Series
 from reissue.updates import UpdateModel, read_updates
 
-__all__ = ["Posteriors", "posteriors", "risks", "updates"]
+__all__ = ["Posteriors", "risks", "updates"]
 
 NAME = "updates"
 _SLACK = 1e-9
@@ -54,13 +54,6 @@ class Posteriors:
     largest: Floats
     left: Ints
     """0 where a person's groups contradict the update model: no path leads through them."""
-
-
-def posteriors(members: Membership, steps: Floats | None = None) -> Posteriors:
-    """Everybody's posterior in every release; `steps` is the probability of each update, by old and new value."""
-    linked = histories_of_members(members)
-    names = tuple(str(value) for value in range(max(members.histogram.values, len(linked.names))))
-    return risks(linked, UpdateModel.none(names) if steps is None else UpdateModel(names, steps))
 
 
 def risks(linked: PersonHistories, model: UpdateModel) -> Posteriors:
