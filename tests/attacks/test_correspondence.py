@@ -10,6 +10,7 @@ import pytest
 
 from reissue.attacks import CannotRunError, Knowledge
 from reissue.attacks.correspondence import exact as exact_module
+from reissue.attacks.correspondence.attack import crack_sizes
 from reissue.attacks.correspondence.exact import solve
 from reissue.attacks.findings import Finding, Status, Verdict
 from reissue.counting import segments as segments_module
@@ -399,6 +400,10 @@ def test_bad_input_is_told() -> None:
     jobs = Schema.of_columns(quasi=["age"], sensitive=["s"], taxonomies={"age": Hierarchy("tree", tree={"A": ["a"]})})
     with pytest.raises(TaxonomyError, match="cannot place"):
         found(WHOLE, HALVES, schema=jobs)
+    with pytest.raises(InputError, match="exactly two"):
+        crack_sizes([WHOLE], AGES)
+    with pytest.raises(InputError, match="no crack sizes"):
+        crack_sizes([WHOLE, HALVES[:7]], AGES)
 
 
 def test_without_sensitive_columns_records_are_followed_by_their_values_alone() -> None:

@@ -2,13 +2,13 @@
 
 import polars as pl
 
+from reissue.attacks.correspondence.attack import crack_sizes
 from reissue.attacks.findings import Status
 from reissue.kernels.chains.chains import targets
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import brute_left, left_of, views_of
-from tests.attacks.cracks import crack_sizes
 
 SCHEMA = Schema.of_columns(
     quasi=["Birthplace", "Job"],

@@ -11,13 +11,23 @@ It reads published columns alone, so any tool's global recoding will do: in ever
 attribute are disjoint, and between releases one lies inside the other or apart.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from reissue.attacks.correspondence.cracks import cracks
 from reissue.attacks.correspondence.finding import NAME
-from reissue.attacks.correspondence.state import FOLD
+from reissue.attacks.correspondence.state import FOLD, readable
 from reissue.attacks.registry import Heading, attack
+from reissue.errors import CannotRunError, InputError
+from reissue.published.recodings import refuse_other_recodings
+from reissue.published.series import Series
+from reissue.schema import Schema
 
-__all__ = ["correspondence"]
+__all__ = ["crack_sizes"]
 
-correspondence = attack(
+attack(
     NAME,
     "Rules out records that have no partner in another release of a growing table.",
     fewest=2,
@@ -39,3 +49,16 @@ correspondence = attack(
     ),
     heading=Heading.LINKABILITY,
 )(FOLD)
+
+
+def crack_sizes(releases: Sequence[Any], schema: Schema, *, delimiter: str = ",") -> pl.DataFrame:
+    """How many records of which group two releases rule out for which target, by F-, C- and B-attack."""
+    if len(releases) != 2:
+        raise InputError("Crack sizes are about two releases; give exactly two.")
+    series = Series.read(releases, schema, delimiter=delimiter)
+    try:
+        views = readable(series)
+        refuse_other_recodings(views, series.numbers)
+        return cracks(views, schema)
+    except CannotRunError as obstacle:
+        raise InputError(f"There are no crack sizes: {obstacle}") from None

@@ -1,30 +1,18 @@
-"""Crack sizes, as the paper names them: how many records of which group two releases rule out for whom.
-
-The attack needs only what is left; the paper's worked tables are checked by these.
-"""
-
-from collections.abc import Sequence
+"""Crack sizes, as the paper names them: how many records of which group two releases rule out for whom."""
 
 import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.attacks.correspondence.state import readable
 from reissue.counting.segments import ranges
 from reissue.kernels.chains.chains import Targets, targets
 from reissue.published.groups import ReleaseCounts, SeriesCounts
-from reissue.published.series import Series
 from reissue.schema import Schema
 
-__all__ = ["crack_sizes"]
+__all__ = ["cracks"]
 
 
-def crack_sizes(releases: Sequence[pl.DataFrame], schema: Schema) -> pl.DataFrame:
-    """Of two releases, by F-, C- and B-attack."""
-    return _cracks(readable(Series.read(releases, schema)), schema)
-
-
-def _cracks(views: SeriesCounts, schema: Schema) -> pl.DataFrame:
+def cracks(views: SeriesCounts, schema: Schema) -> pl.DataFrame:
     """Every target of two releases with the size and crack size of every group of records that match it.
 
     `attack` is F (the target is in release 1 and is looked for there), C (in release 1, looked for in release 2) or B
