@@ -31,6 +31,7 @@ GROUPS = [0, 0, 0, 1, 1, 1, 2, 2]
 FORMS: dict[Form, dict[str, Any]] = {
     Form.GENERALIZED: {},
     Form.NUMBERED: {"numbered": True},
+    Form.PANEL: {"numbered": True, "panel": True, "slots": np.arange(90, 101)},
     Form.PERMUTED: {"permuted": True},
     Form.TWO_TABLES: {"bucketized": True},
 }

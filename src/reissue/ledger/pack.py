@@ -1,7 +1,8 @@
 """What a ledger keeps, as bytes and back: schemas with the files they name, tables, and who is where.
 
 Nothing here holds an identifier (people are pseudonyms before they come here) or a quasi-identifier of a person beyond
-what was published: who is in which group is kept apart from the values of the group.
+what was published: who is in which group is kept apart from the values of the group. Of a panel, which shows the value
+of each slot, it is kept who is in which slot.
 """
 
 import gzip
@@ -19,7 +20,7 @@ from reissue.errors import DataError, SchemaError
 from reissue.files.places import read_whole
 from reissue.files.tables import disarm
 from reissue.release.release import Release
-from reissue.release.roster import Roster
+from reissue.release.roster import Labels, Roster
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.updates import read_updates
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 ENDINGS = {"memory": ".arrays", "roster": ".parquet", "state": ".arrays"}
-_PERSON, _FAKE, _GROUP, _SLOT = _OWN = "\0person", "\0fake", "\0group", "\0slot"
+_PERSON, _FAKE, _GROUP, _SLOT, _LABEL = _OWN = "\0person", "\0fake", "\0group", "\0slot", "\0label"
 Keep = Callable[[bytes, str], str]
 
 
@@ -132,7 +133,8 @@ def pack_roster(release: Release) -> bytes:
         fake = fake.append(pl.Series(_FAKE, lasting, dtype=pl.Int64))
     number = pl.Series(groups.astype(np.int32))
     slots = None if draft.slots is None else pl.Series(np.delete(draft.slots, np.flatnonzero(draft.groups < 0)))
-    return pack_places(number, person, fake, number, table.decode(codes.astype(np.int32)), slots)
+    labels = slots if draft.panel else None
+    return pack_places(number, person, fake, number, table.decode(codes.astype(np.int32)), slots, labels)
 
 
 def pack_places(
@@ -142,12 +144,15 @@ def pack_places(
     value_groups: pl.Series,
     values: pl.DataFrame,
     slots: pl.Series | None = None,
+    labels: pl.Series | None = None,
 ) -> bytes:
     """People and values by group, each sorted by itself, so that within a group nothing links the one to the other."""
     places = pl.DataFrame({_GROUP: groups.cast(pl.Int32), _PERSON: person, _FAKE: fake})
     places = places if slots is None else places.with_columns(slots.alias(_SLOT))
     places = places.sort(_GROUP, _PERSON, _FAKE)
-    shown = pl.DataFrame([value_groups.cast(pl.Int32).alias(_GROUP), *values]).sort(_GROUP, *values.columns)
+    shown = pl.DataFrame([value_groups.cast(pl.Int32).alias(_GROUP), *values])
+    shown = shown if labels is None else shown.with_columns(labels.alias(_LABEL))
+    shown = shown.sort(_GROUP, *values.columns)
     return pack_frame(pl.concat([places, shown.drop(_GROUP)], how="horizontal"))
 
 
@@ -163,7 +168,7 @@ def unpack_roster(content: bytes, requirement: Requirement, people: pl.Series | 
     """
     frame = unpack_frame(content)
     if people is not None:
-        frame = frame.drop(_SLOT, strict=False)  # who follows whom in a slot is not known of strangers
+        frame = frame.drop(_SLOT, _LABEL, strict=False)  # who follows whom in a slot is not known of strangers
         known = frame[_PERSON].is_in(people.implode())
         shared = pl.col(_GROUP).is_in(frame[_GROUP].filter(known).unique().implode())
         strangers = pl.DataFrame({_FAKE: -1 - pl.int_range(frame.height, eager=True)})
@@ -173,6 +178,7 @@ def unpack_roster(content: bytes, requirement: Requirement, people: pl.Series | 
     lasting = frame[_FAKE].filter(~real).to_numpy()
     order = np.argsort(~real, kind="stable")
     texts = joined_texts(frame, [name for name in frame.columns if name not in _OWN])
+    labels = Labels(frame[_LABEL].to_numpy().astype(np.int64), group, texts) if _LABEL in frame.columns else None
     return Roster(
         frame[_PERSON].filter(real),
         group[real],
@@ -181,4 +187,5 @@ def unpack_roster(content: bytes, requirement: Requirement, people: pl.Series | 
         count_texts(group, texts, np.ones(len(group), np.int64), int(group.max(initial=-1)) + 1),
         requirement,
         frame[_SLOT].to_numpy().astype(np.int64)[order] if _SLOT in frame.columns else None,
+        labels=labels,
     )

@@ -22,7 +22,7 @@ from reissue.errors import InputError
 from reissue.people.containment import containment
 from reissue.published import PublishedRelease
 from reissue.release.release import Form, Release
-from reissue.release.roster import Roster
+from reissue.release.roster import Labels, Roster
 from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import parse_column
 
@@ -61,6 +61,8 @@ class Sighting:
     """Value to how many people in the release have it, where the reader knows; what is not in it nobody has."""
     occupant: pl.Series | None = None
     """Where rows are slots that live on when people leave: row to who is in it, null for nobody."""
+    labels: Labels | None = None
+    """What a panel shows of its slots, by numbers that last."""
 
     @property
     def groups(self) -> int:
@@ -98,6 +100,7 @@ def by_slots(roster: Roster, slots: Ints, source: Release | None = None) -> Sigh
         group=roster.records,
         counterfeits=np.zeros_like(known.counterfeits),
         occupant=known.ids.extend_constant(None, len(roster.nobody)),
+        labels=roster.labels,
     )
 
 
@@ -106,7 +109,7 @@ def own_register(roster: Roster, release: Release) -> Sighting:
     known = by_groups(roster, release)
     lo, hi = release.boxes.lo.astype(np.int64), release.boxes.hi.astype(np.int64)
     keys = np.concatenate([lo, hi])
-    if release.draft.form == Form.NUMBERED:
+    if release.draft.form in {Form.NUMBERED, Form.PANEL}:
         keys = np.vstack([keys, np.arange(keys.shape[1])])
     combinations, first, look = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     look = look.reshape(-1)

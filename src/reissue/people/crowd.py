@@ -132,6 +132,7 @@ def _observation(one: Sighting, of_row: Ints, inside: Ints, place: dict[str, int
     names = of_row[known]
     sorted_known = np.argsort(names)
     values = _coded(one.truth, place)[known] if one.truth is not None and len(known) else np.empty(0, np.int64)
+    shown_slots = _labels(one, place)
     return Observation(
         person[order],
         one.group[order],
@@ -145,7 +146,18 @@ def _observation(one: Sighting, of_row: Ints, inside: Ints, place: dict[str, int
         known_value=values[sorted_known] if len(known) else values,
         occupant=inside if one.occupant is None else np.append(inside, np.full(len(of_row) - len(inside), -1))[order],
         fakes=_fakes(one, place),
+        label=shown_slots[0],
+        label_group=shown_slots[1],
+        label_value=shown_slots[2],
     )
+
+
+def _labels(one: Sighting, place: dict[str, int]) -> tuple[Ints, Ints, Ints]:
+    """What a panel shows of its slots: numbers, groups and values; nothing in any other form."""
+    if one.labels is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+    order = np.argsort(one.labels.label)
+    return one.labels.label[order], one.labels.group[order], _coded(one.labels.text, place)[order]
 
 
 def _fakes(one: Sighting, place: dict[str, int]) -> Ints:

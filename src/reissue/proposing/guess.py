@@ -107,6 +107,8 @@ def guess(
     assumed = _sentences(choices)
     if tables[0].tables.numbered:
         assumed.insert(1, "The column 'group' is taken to number the groups, inside which values are in no order.")
+    if all(one.tables.slotted for one in tables):
+        assumed.insert(2, "The column 'slot' is taken to number rows that are followed from release to release.")
     if elsewhere is not None and Role.IDENTIFIER not in kept.values():
         kept[elsewhere] = Role.IDENTIFIER
         assumed.insert(1, f"'{elsewhere}' is taken to be the identifier in the tables of people.")

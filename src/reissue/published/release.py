@@ -3,7 +3,8 @@
 A group is what a reader cannot tell apart: rows with the same quasi-identifiers, or, where the release numbers its
 groups, rows with the same number. A column `group` numbers groups if the schema does not name it and it holds the
 numbers 1, 2, ... (or 0, 1, ...) without a gap, as our own releases do; any other column of that name is taken for data
-that the schema leaves out. In two tables it joins them, whatever it holds.
+that the schema leaves out. In two tables it joins them, whatever it holds. Where groups are numbered, a column `slot`
+of whole numbers, all different, makes it a panel: the slot is the same in other releases of the series.
 
 Everything is counted when it is asked for, once. O(rows), one sort.
 """
@@ -20,7 +21,7 @@ from reissue._arrays import Ints
 from reissue.counting.texts import TextCounts, count_texts, joined_texts
 from reissue.errors import DataError, SchemaError, nearest_column
 from reissue.published.tables import Tables, read_tables, whole_numbers
-from reissue.release.release import COUNT, COUNTERFEITS, GROUP, Form, Release
+from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Form, Release
 from reissue.release.roster import Roster, roster_of
 from reissue.schema import Role, Schema
 from reissue.taxonomy.notation import coding_of, parse_column
@@ -159,6 +160,11 @@ class PublishedRelease:
         mine = np.flatnonzero(self.looks.group == group)
         return self.looks.texts.row(int(mine[0]), named=True) if len(mine) == 1 else {}
 
+    @cached_property
+    def slots(self) -> Ints:
+        """Row of a panel's table to its slot."""
+        return whole_numbers(self.main[SLOT]).to_numpy()
+
     # --- values ------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -251,6 +257,8 @@ def _form(tables: Tables, schema: Schema) -> Form:
         return Form.GENERALIZED
     quasi = [name for name in schema.quasi if name in main.columns]
     alike = main.select(GROUP, *quasi).n_unique() == main[GROUP].n_unique()
+    if alike and SLOT not in schema.columns and tables.slotted:
+        return Form.PANEL
     return Form.NUMBERED if alike else Form.PERMUTED
 
 

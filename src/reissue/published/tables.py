@@ -17,7 +17,7 @@ from reissue.errors import DataError
 from reissue.files.places import second_path
 from reissue.files.tables import read_file
 from reissue.published.input_files import releases_among
-from reissue.release.release import COUNT, COUNTERFEITS, GROUP, Release
+from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Release
 from reissue.release.roster import Roster
 from reissue.schema import Schema
 
@@ -72,9 +72,18 @@ class Tables:
         return low in {0, 1} and high - low + 1 == number.n_unique()
 
     @property
+    def slotted(self) -> bool:
+        """Whether groups are numbered and the column `slot` numbers rows: whole numbers, all different."""
+        if self.apart or SLOT not in self.main.columns or not self.numbered:
+            return False
+        number = whole_numbers(self.main[SLOT])
+        return number.dtype.is_integer() and not number.null_count() and number.n_unique() == len(number)
+
+    @property
     def public(self) -> dict[str, pl.Series]:
         """The columns that say something about people: all but the numbers and sizes of groups."""
-        own = {GROUP, COUNT} if self.apart else {GROUP} if self.numbered else set()
+        numbers = {GROUP, SLOT} if self.slotted else {GROUP}
+        own = {GROUP, COUNT} if self.apart else numbers if self.numbered else set()
         found = {name: self.main[name] for name in self.main.columns if name not in own - {COUNT}}
         return found | {name: self.values[name] for name in self.values.columns if self.apart and name not in own}
 

@@ -31,7 +31,7 @@ from reissue.people.membership import named_membership
 from reissue.policy import Policy
 from reissue.published import PublishedRelease, read_published
 from reissue.published.series import Series
-from reissue.release.release import Release
+from reissue.release.release import Form, Release
 from reissue.release.states import unpack_state
 from reissue.schema import Schema
 from reissue.updates import read_updates
@@ -41,13 +41,15 @@ __all__ = ["GateResult", "gate_attacks", "held_together", "kept_state", "run_gat
 
 GATE = FIRST
 """The attack on which the verdict rests."""
+SLOTS = "trajectory"
+"""The attack that follows the slots of a panel."""
 _ROWS_FOR_A_CASE = 2_000_000
 """Series of so many records at most are read again where an attack exposes somebody, to explain the case."""
 _TWICE = 50
 """So many people's posteriors are looked at twice, in series of"""
 _SHORT = 5
 """so many earlier releases at most: all of them are read for it."""
-_FORMAT = 7
+_FORMAT = 8
 """Goes up when attacks keep something else: states that were written before are made again."""
 
 
@@ -83,7 +85,7 @@ def run_gate(
     progress: Callable[[float], None] = lambda _: None,
 ) -> GateResult:
     """What all attacks of the policy find."""
-    names = gate_attacks(policy, release.schema)
+    names = gate_attacks(policy, release.schema, release.draft.form)
     groups = held_together(earlier, recipients, policy)
     asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).per_release]
     asked += [(name, some) for some in groups for name in names if not find(name).per_release]
@@ -101,10 +103,15 @@ def run_gate(
     return GateResult(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
 
 
-def gate_attacks(policy: Policy, schema: Schema) -> list[str]:
-    """The attacks that a release must withstand: those of the policy, and the joint one wherever people have names."""
+def gate_attacks(policy: Policy, schema: Schema, form: Form = Form.GENERALIZED) -> list[str]:
+    """The attacks that a release must withstand.
+
+    Those of the policy, the joint one wherever people have names, and for a panel the one that follows its slots.
+    """
     every = (name for name, one in registered().items() if not one.files_alone)
     names = list(policy.attacks if policy.attacks is not None else every)
+    if form == Form.PANEL and SLOTS not in names:
+        names = [*names, SLOTS]
     return names if GATE in names or schema.identifier is None else [GATE, *names]
 
 

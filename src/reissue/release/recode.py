@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reissue._arrays import Codes
+from reissue._arrays import Codes, Ints
 from reissue.counting.keys import distinct_keys
 from reissue.data.table import Table
 from reissue.errors import InternalError, SchemaError
 from reissue.release.counterfeits import counterfeit_cells
-from reissue.release.release import GROUP, Boxes, Counterfeits, Draft
+from reissue.release.release import GROUP, SLOT, Boxes, Counterfeits, Draft
 from reissue.taxonomy.codings import Coding
 
 __all__ = ["boxes_of", "shuffled", "tables_of"]
@@ -29,7 +29,12 @@ def tables_of(
 
 def _refuse_names(table: Table, draft: Draft, apart: bool) -> None:
     """Stop if a column that the release adds would meet one of the data's by that name."""
-    added = {GROUP: apart or draft.numbered, "count": draft.bucketized, "counterfeits": draft.counterfeits is not None}
+    added = {
+        GROUP: apart or draft.numbered,
+        SLOT: draft.panel,
+        "count": draft.bucketized,
+        "counterfeits": draft.counterfeits is not None,
+    }
     public = {*table.schema.quasi, *table.schema.sensitive, *table.schema.kept}
     clash = [name for name, needed in added.items() if needed and name in public]
     if clash:
@@ -67,15 +72,25 @@ def _generalized(
     number = pl.Series(GROUP, rng.permutation(boxes.lo.shape[1]) + 1 if draft.numbered else [], dtype=pl.Int64)
     whole = _published(table, draft, order, recoded)
     whole = whole.insert_column(0, number.gather(groups)) if draft.numbered else whole
+    whole = _slotted(whole, draft, order)
     if draft.counterfeits is None:
         return {"release": whole}
     fakes = [names.gather(pl.Series(of_group[draft.counterfeits.groups])) for names, of_group in texts]
     added, marks = _fakes(table, draft, draft.counterfeits, fakes, rng), pl.DataFrame(fakes)
     if draft.numbered:
         marks = number.gather(draft.counterfeits.groups).to_frame()
-        added = added.insert_column(0, marks[GROUP])
+        added = _slotted(added.insert_column(0, marks[GROUP]), draft, np.arange(table.rows, table.rows + added.height))
     counted = marks.group_by(pl.all()).len("counterfeits").sort(pl.all())
     return {"release": _mixed(whole, added, rng), "counterfeits": counted}
+
+
+def _slotted(rows: pl.DataFrame, draft: Draft, order: Codes | Ints) -> pl.DataFrame:
+    """With the slot of each row, after the number of its group, where the release is a panel."""
+    if not draft.panel:
+        return rows
+    if draft.slots is None:
+        raise InternalError("A panel has no slots. Nothing was published. Please report this.")
+    return rows.insert_column(1, pl.Series(SLOT, draft.slots[order], dtype=pl.Int64))
 
 
 def _bucketized(

@@ -19,7 +19,19 @@ from reissue.release.memory import Memory
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 
-__all__ = ["COUNT", "COUNTERFEITS", "EXACT", "GROUP", "TIGHT", "Boxes", "Counterfeits", "Draft", "Form", "Release"]
+__all__ = [
+    "COUNT",
+    "COUNTERFEITS",
+    "EXACT",
+    "GROUP",
+    "SLOT",
+    "TIGHT",
+    "Boxes",
+    "Counterfeits",
+    "Draft",
+    "Form",
+    "Release",
+]
 
 TIGHT = "Ranges are tight (`boxes`): their ends are values of real people, the smallest and the largest of each group."
 """What is said wherever tight ranges go out."""
@@ -27,6 +39,8 @@ _SHOWN = 5
 """Rows that a notebook shows."""
 GROUP = "group"
 """The column that numbers groups, and joins the two tables of a bucketized release."""
+SLOT = "slot"
+"""The column of a panel that numbers slots; the number lasts over the series."""
 COUNT = "count"
 """The column of a bucketized release's second table that says how often a value occurs in its group."""
 COUNTERFEITS = "counterfeits"
@@ -43,6 +57,8 @@ class Form(Enum):
     """One table; rows with the same quasi-identifiers are a group."""
     NUMBERED = "numbered"
     """The same with numbered groups, because two of them may look the same and must not be taken for one."""
+    PANEL = "panel"
+    """The same with the slot of each row, whose number lasts: what the slot shows in one release and the next."""
     PERMUTED = "permuted"
     """One table with numbered groups whose rows do not all look the same; values are permuted in a group."""
     TWO_TABLES = "two tables"
@@ -51,7 +67,7 @@ class Form(Enum):
     @property
     def boxes(self) -> bool:
         """Whether all rows of a group look the same; else each row keeps quasi-identifiers of its own."""
-        return self in {Form.GENERALIZED, Form.NUMBERED}
+        return self in {Form.GENERALIZED, Form.NUMBERED, Form.PANEL}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +87,8 @@ class Draft:
     """Of a permuted release: row, then counterfeit, to those that are generalized alike. None: they are exact."""
     numbered: bool = False
     """Generalized groups that are numbered, because two of them may look the same and must not be taken for one."""
+    panel: bool = False
+    """Of a numbered release: rows carry their slot, see `slots`."""
     sensitive: Codes | None = None
     """Row to the sensitive code that is published, where a method changes or permutes the values."""
     counterfeits: "Counterfeits | None" = None
@@ -92,6 +110,8 @@ class Draft:
             return Form.TWO_TABLES
         if self.permuted:
             return Form.PERMUTED
+        if self.panel:
+            return Form.PANEL
         return Form.NUMBERED if self.numbered else Form.GENERALIZED
 
     @property

@@ -16,7 +16,17 @@ from reissue.data.table import Table
 from reissue.release.release import Release
 from reissue.requirements import Requirement
 
-__all__ = ["Roster", "roster_of"]
+__all__ = ["Labels", "Roster", "roster_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What a panel shows of its slots: their numbers, which last; it does not say who is in which."""
+
+    label: Ints
+    group: Ints
+    text: pl.Series
+    """Label to its value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +49,8 @@ class Roster:
     """Person, then other record, to the slot that it fills, for cohorts."""
     e: int | None = None
     """How few people at least may be shown to have the same values, where the method promises it."""
+    labels: Labels | None = None
+    """Of a panel."""
 
     @property
     def records(self) -> Ints:
@@ -62,6 +74,11 @@ def roster_of(release: Release) -> Roster | None:
     nobody = np.empty(0, np.int64) if fakes is None else fakes.groups.astype(np.int64)
     if fakes is not None:
         codes = np.concatenate([codes, fakes.sensitive])
+    slots = None if draft.slots is None else np.delete(draft.slots, np.flatnonzero(draft.groups < 0))
+    labels = None
+    if draft.panel and slots is not None:
+        texts = joined_texts(table.decode(codes), table.schema.sensitive)
+        labels = Labels(slots, np.concatenate([group, nobody]), texts)
     return Roster(
         table.ids.gather(kept),
         group,
@@ -69,8 +86,9 @@ def roster_of(release: Release) -> Roster | None:
         None if fakes is None else fakes.names,
         _histogram(table, codes, np.concatenate([group, nobody])),
         release.requirement,
-        None if draft.slots is None else np.delete(draft.slots, np.flatnonzero(draft.groups < 0)),
+        slots,
         draft.e,
+        labels,
     )
 
 

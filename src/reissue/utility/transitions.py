@@ -23,6 +23,7 @@ from reissue.counting.texts import MISSING, SEPARATOR
 from reissue.data.table import Table
 from reissue.errors import InputError, SchemaError, nearest_column
 from reissue.published import PublishedRelease, joined_texts, read_published
+from reissue.release.release import SLOT, Form
 from reissue.schema import Schema
 
 __all__ = ["Transition", "Transitions", "transitions"]
@@ -79,7 +80,7 @@ def transitions(
 ) -> Transitions:
     """Compare the transitions between two tables with what their releases say; each pair is original and published.
 
-    `link` names a published column that tells who is the same in both releases.
+    `link` names a published column that tells who is the same in both releases; of panels it is the slot.
     """
     if schema.identifier is None or not schema.sensitive:
         raise SchemaError("Transitions are of people: the schema must name an identifier and a sensitive column.")
@@ -90,6 +91,8 @@ def transitions(
     if not both.height:
         raise InputError("Nobody is in both tables: there are no transitions between them.")
     counts = _counted(both["value"], both["value_after"], np.ones(both.height), names)
+    if link is None and all(side.published.form == Form.PANEL for side in sides):
+        link = SLOT
     if link is not None:
         seen = _linked(sides, link, names)
         return _compared(names, counts, seen, seen, seen, linked=True)

@@ -43,6 +43,7 @@ __all__ = ["Check", "CheckResult", "Measure", "check", "meets"]
 _TAKEN = {
     Form.GENERALIZED: "; the worst group decides.",
     Form.NUMBERED: ", as the column 'group' numbers them; the worst group decides.",
+    Form.PANEL: ", as the column 'group' numbers them; the worst group decides.",
     Form.PERMUTED: (
         ", as the column 'group' numbers them; the worst group decides. Rows of a group show quasi-identifiers of "
         "their own: this holds only if the sensitive values were put into random order inside each group."

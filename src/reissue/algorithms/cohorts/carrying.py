@@ -54,7 +54,8 @@ def arrive(job: Job, memory: CohortState) -> Arrival:
         everyone, nobody = np.arange(job.table.rows), np.empty(0, np.int64)
         return Arrival(Slots.none(), everyone, nobody, nobody, nobody, changes, model, int(stays.sum()))
     slots = replace(memory.slots, value=value.astype(np.int32), row=row)
-    return _with_returns(job, memory, slots, known, model, before, changes)
+    returns = _into_panel if job.options["form"] == "panel" else _with_returns
+    return returns(job, memory, slots, known, model, before, changes)
 
 
 def _rows_of(people: Ints, memory: CohortState) -> Ints:
@@ -101,6 +102,26 @@ def _with_returns(
     carried = replace(slots, value=codes_of(job, value), row=row, history=history)
     refused = back[~forgotten & ~apart & ~takes]
     return Arrival(carried, new, back[apart], name[apart], refused, changes, model, int(known.sum()))
+
+
+def _into_panel(
+    job: Job, memory: CohortState, slots: Slots, known: Bools, model: Model, before: Ints, changes: Changes
+) -> Arrival:
+    """Those who are back take their own slot if nothing was shown of it while they were away.
+
+    Else it has gone a way of its own, which all readers of a panel have seen: with the value of whoever is back it
+    would make a step that others do not make, or be one of the few that happen to have it. So they are left out.
+    """
+    arrival = _with_returns(job, memory, slots, known, model, before, changes)
+    people = _present(job.people)
+    here = np.flatnonzero(arrival.slots.filled & ~slots.filled)
+    gap = memory.release + 1 - memory.departed.release[memory.departed.find(people[arrival.slots.row[here]])]
+    seen = here[slots.rested[here] < gap - 1]
+    row, value = arrival.slots.row.copy(), arrival.slots.value.copy()
+    refused = np.concatenate([arrival.refused, arrival.apart, row[seen]])
+    row[seen], value[seen] = -1, codes_of(job, slots.value[seen])
+    none, kept = np.empty(0, np.int64), replace(arrival.slots, row=row, value=value)
+    return replace(arrival, slots=kept, apart=none, apart_name=none, refused=refused)
 
 
 def _present(array: Ints | None) -> Ints:

@@ -8,25 +8,37 @@ from dataclasses import replace
 
 import numpy as np
 
-from reissue._arrays import Floats
+from reissue._arrays import Bools, Floats
 from reissue.algorithms.cohorts.carrying import Arrival
 from reissue.algorithms.cohorts.parts import Bounds
 from reissue.algorithms.cohorts.slots import Slots
+from reissue.counting.cells import Counts
+from reissue.requirements import Requirement
 
-__all__ = ["without_collided"]
+__all__ = ["met_by", "without_collided"]
 
 
-def without_collided(arrival: Arrival, bounds: Bounds, spare: int) -> Arrival:
-    """Without the people of such cohorts, those with the largest shares first, as far as people may be left out."""
+def without_collided(arrival: Arrival, bounds: Bounds, spare: int, requirement: Requirement | None = None) -> Arrival:
+    """Without the people of such cohorts, those with the largest shares first, as far as people may be left out.
+
+    A requirement that each cohort must meet by itself comes before that: all those that do not are left out.
+    """
     slots = arrival.slots
     share, people = _largest_shares(slots), slots.people()
+    if requirement is not None:
+        share = np.where(met_by(slots, bounds, requirement), share, 2.0)
     worst = np.argsort(-share, kind="stable")
     worst = worst[(share[worst] > bounds.past.likely) & (people[worst] > 0)]
     room = spare - len(arrival.refused)
-    chosen = worst[np.cumsum(people[worst]) <= room]
+    chosen = worst[(np.cumsum(people[worst]) <= room) | (share[worst] > 1)]
     out = np.isin(slots.cohort, chosen) & slots.filled
     refused = np.concatenate([arrival.refused, slots.row[out]])
     return replace(arrival, slots=replace(slots, row=np.where(out, -1, slots.row)), refused=refused)
+
+
+def met_by(slots: Slots, bounds: Bounds, requirement: Requirement) -> Bools:
+    """Cohort to whether it meets a requirement by itself."""
+    return requirement.holds(Counts(slots.cohort, slots.value, bounds.domain, slots.cohorts))
 
 
 def _largest_shares(slots: Slots) -> Floats:

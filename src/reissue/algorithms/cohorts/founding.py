@@ -9,15 +9,18 @@ from reissue.algorithms.cohorts.lasting_share import LastingShare
 from reissue.algorithms.cohorts.slots import Slots, nothing_shown
 from reissue.algorithms.partition.pool import pool
 from reissue.algorithms.registry import Job
-from reissue.requirements import KAnonymity
+from reissue.requirements import KAnonymity, Requirement
 
 __all__ = ["founded"]
 
 
-def founded(job: Job, rows: Ints, names: Ints, size: int, bound: LastingShare) -> Slots:
+def founded(
+    job: Job, rows: Ints, names: Ints, size: int, bound: LastingShare, requirement: Requirement | None = None
+) -> Slots:
     """Cohorts of some rows, whose slots get these names first; counterfeits where one value has too many of them.
 
-    Names may be fewer than slots: the rest, those of counterfeits, are -1.
+    Names may be fewer than slots: the rest, those of counterfeits, are -1. With a requirement each cohort meets it by
+    itself; there are none where all of them together do not.
     """
     if not len(rows):
         return Slots.none()
@@ -31,6 +34,10 @@ def founded(job: Job, rows: Ints, names: Ints, size: int, bound: LastingShare) -
     if not bound.holds(table.whole())[0]:
         bound = LastingShare(bound.share)  # what cannot be kept for all of them is not asked of each
     wanted = KAnonymity(least) & bound
+    if requirement is not None:
+        wanted = wanted & requirement
+        if not wanted.holds(table.whole())[0]:
+            return Slots.none()
     draft = pool(replace(job, table=table, requirement=wanted, suppress=0.0, progress=lambda _: None))
     row = np.concatenate([rows, np.full(len(mates), -1)])
     name, none = np.append(names, np.full(len(mates), -1)), np.full(len(row), -1)

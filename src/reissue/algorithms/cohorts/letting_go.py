@@ -10,22 +10,28 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms.cohorts.parts import Bounds
 from reissue.algorithms.cohorts.slots import Slots
+from reissue.counting.cells import Counts
+from reissue.requirements import Requirement
 
 __all__ = ["without_empty"]
 
 _SLACK = 1e-9
 
 
-def without_empty(slots: Slots, bounds: Bounds) -> Slots:
+def without_empty(slots: Slots, bounds: Bounds, requirement: Requirement | None = None) -> Slots:
     """Without the empty slots that may go.
 
-    What counts of slots that go is what they have shown; of those that stay, that and what they show now.
+    What counts of slots that go is what they have shown; of those that stay, that and what they show now. With a
+    requirement those that go and those that stay have always met it by themselves.
     """
     may_go, share = _may_go(slots, bounds.share), bounds.share
     go, stay = np.flatnonzero(may_go), np.flatnonzero(~may_go)
     fine = bounds.kept_until_now(slots, go, slots.cohort[go], slots.cohorts)
     fine &= bounds.kept_until_now(slots, stay, slots.cohort[stay], slots.cohorts)
     fine &= bounds.keep_from_now(slots, stay, slots.cohort[stay], slots.cohorts)
+    if requirement is not None:
+        fine &= bounds.have_met(requirement, slots, go) & bounds.have_met(requirement, slots, stay)
+        fine &= requirement.holds(Counts(slots.cohort[stay], slots.value[stay], bounds.domain, slots.cohorts))
     # After a rest it is not known what a cohort would have shown last.
     fine &= np.bincount(slots.cohort, slots.rested, slots.cohorts) == 0
     fine &= np.bincount(slots.cohort[stay], minlength=slots.cohorts) > 1

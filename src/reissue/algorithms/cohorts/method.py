@@ -20,7 +20,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.cohorts.carrying import Arrival, arrive
-from reissue.algorithms.cohorts.collisions import without_collided
+from reissue.algorithms.cohorts.collisions import met_by, without_collided
 from reissue.algorithms.cohorts.companions import companions
 from reissue.algorithms.cohorts.founding import founded
 from reissue.algorithms.cohorts.letting_go import without_empty
@@ -33,7 +33,7 @@ from reissue.algorithms.invariance.plan import FORM, form_of, near
 from reissue.algorithms.joining import joined
 from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
 from reissue.counting.cells import Domain
-from reissue.errors import InputError, InternalError, NotMetError
+from reissue.errors import InputError, InternalError, NotMetError, SchemaError
 from reissue.release.release import Counterfeits, Draft
 from reissue.requirements import Confidence, Requirement
 
@@ -55,11 +55,14 @@ class _Asked:
     grow: float
     e: int
     counterfeits: float
+    form: str
 
     @classmethod
     def of(cls, job: Job) -> "_Asked":
         given = {name: job.options[name] for name in cls.__dataclass_fields__}
         for name, value in given.items():
+            if name == "form":
+                continue
             whole = name in {"size", "later", "e"}
             if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
                 raise InputError(f"The option '{name}' must be a {'whole ' if whole else ''}number.")
@@ -85,7 +88,11 @@ class _Asked:
         "grow": Option(default=0.4, help="What a newcomer may cost a cohort: its own loss and what others lose more."),
         "e": Option(default=1, help="So many slots of a cohort are refilled at once, or none."),
         "counterfeits": Option(default=0.1, help="How many counterfeits there may be, as a share of the records."),
-        "form": FORM,
+        "form": replace(
+            FORM,
+            choices=(*FORM.choices, "panel"),
+            help=f"{FORM.help} Or a panel: generalized, and rows carry a slot that lasts over the series.",
+        ),
     },
     suppresses=True,
     left_out_with=companions,
@@ -105,15 +112,22 @@ class _Asked:
 def cohorts(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring."""
     asked, memory = _Asked.of(job), job.state or CohortState.none()
+    if asked.form == "panel" and job.table.schema.kept:
+        raise SchemaError(
+            "A panel shows each slot through the series, and a kept column would show when someone else is in it. Drop "
+            'the kept columns, or publish another form (form = "generalized").'
+        )
     arrival = arrive(job, memory)
     if len(arrival.refused) > job.spare:
         raise _refusal(len(arrival.refused), job.spare)
     bounds = Bounds.of(job, arrival.model, asked.share)
-    arrival = without_collided(arrival, bounds, job.spare)
+    by_itself = job.requirement if asked.form == "panel" else None
+    arrival = without_collided(arrival, bounds, job.spare, by_itself)
     job.progress(0.1)
     slots = _settled(job, arrival, memory, asked, bounds)
     job.progress(0.6)
-    groups = _groups(job, slots, bounds)
+    panel = asked.form == "panel"
+    groups = _whole_cohorts(job, slots, bounds) if panel else _groups(job, slots, bounds)
     return _draft(job, slots, groups, memory, arrival)
 
 
@@ -123,10 +137,15 @@ def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked, bou
     grow, living = asked.grow, arrival.slots.inhabited()
     for _ in range(_PATIENCE):
         slots, left = refilled(job.table, living, arrival.new, grow, asked.e)
-        slots = split(job.table, without_empty(slots, bounds), bounds)
         rows, names = np.concatenate([arrival.apart, left]), _names(arrival, left)
-        new = founded(job, rows, names, asked.size if not memory.release else asked.later, bounds.future)
-        slots = _named(slots.beside(new), memory)
+        size = asked.size if not memory.release else asked.later
+        if asked.form == "panel":
+            slots = without_empty(slots, bounds, job.requirement)
+            new = founded(job, rows, names, size, bounds.future, job.requirement)
+        else:
+            slots = split(job.table, without_empty(slots, bounds), bounds)
+            new = founded(job, rows, names, size, bounds.future)
+        slots = _named(slots.beside(new), memory, job.rng)
         if (~slots.filled).sum() <= most:
             break
         grow = _MORE * grow
@@ -138,10 +157,10 @@ def _names(arrival: Arrival, left: Ints) -> Ints:
     return np.concatenate([arrival.apart_name, np.full(len(left), -1)])
 
 
-def _named(slots: Slots, memory: CohortState) -> Slots:
-    """With names for new slots."""
+def _named(slots: Slots, memory: CohortState, rng: np.random.Generator) -> Slots:
+    """With names for new slots, in random order: a panel shows them."""
     new, name = slots.name < 0, slots.name.copy()
-    name[new] = memory.names + np.arange(int(new.sum()))
+    name[new] = memory.names + rng.spawn(1)[0].permutation(int(new.sum()))
     family = np.where(slots.family < 0, memory.names + slots.cohort, slots.family)
     return replace(slots, name=name, family=family)
 
@@ -163,6 +182,19 @@ def _joined(job: Job, slots: Slots, requirement: Requirement) -> Ints:
     return joined(extent, slots.cohort, slots.value.astype(np.int64), domain, requirement)[slots.cohort]
 
 
+def _whole_cohorts(job: Job, slots: Slots, bounds: Bounds) -> Ints:
+    """Slot to its published group, in a panel: its cohort, which meets the requirement by itself."""
+    left = job.table.rows - int(slots.filled.sum())
+    if left > job.spare:
+        raise NotMetError(
+            f"{_people(left)} in no cohort that meets the requirement by itself, and {job.spare:,} may be left out. "
+            "Allow more (`suppress`), ask for less, or publish another form: only a panel needs that of each cohort."
+        )
+    if not met_by(slots, bounds, job.requirement).all():
+        raise InternalError("A cohort of a panel does not meet the requirement. Please report this.")
+    return slots.cohort
+
+
 def _draft(job: Job, slots: Slots, groups: Ints, memory: CohortState, arrival: Arrival) -> Draft:
     filled = slots.filled
     of_row = np.full(job.table.rows, -1, np.int32)
@@ -178,7 +210,7 @@ def _draft(job: Job, slots: Slots, groups: Ints, memory: CohortState, arrival: A
         "cohorts": slots.cohorts,
         "stayed": arrival.stayed,
         "new": len(arrival.new) + len(arrival.apart),
-        "left_out": len(arrival.refused),
+        "left_out": job.table.rows - int(filled.sum()),
     }
     return Draft(
         of_row,
@@ -226,10 +258,13 @@ def _departed(memory: CohortState, here: Ints) -> Departed:
     return Departed(*(one[away][sort] for one in (people, slot, release, family)))
 
 
+def _people(number: int) -> str:
+    return "1 person is" if number == 1 else f"{number:,} people are"
+
+
 def _refusal(number: int, spare: int) -> NotMetError:
-    people = "1 person is" if number == 1 else f"{number:,} people are"
     return NotMetError(
-        f"{people} back after an absence and cannot be shown: someone else has the slot, or it cannot have become the "
-        f"value. {spare:,} may be left out. Allow more (`suppress`), or give them new identifiers only if nobody can "
-        "know that they were there before."
+        f"{_people(number)} back after an absence and cannot be shown: someone else has the slot, it was shown without "
+        f"them (a panel), or it cannot have become the value. {spare:,} may be left out. Allow more (`suppress`), or "
+        "give them new identifiers only if nobody can know that they were there before."
     )

@@ -6,12 +6,15 @@ different diseases today that had the same one in spring give each other away in
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from reissue._arrays import Bools, Ints
 from reissue.algorithms.cohorts.lasting_share import LastingShare, earlier, later
 from reissue.algorithms.cohorts.slots import Slots
 from reissue.algorithms.registry import Job
 from reissue.counting.cells import Counts, Domain
 from reissue.kernels.everyone.transitions import Model
+from reissue.requirements import Requirement
 
 __all__ = ["Bounds"]
 
@@ -43,6 +46,15 @@ class Bounds:
             here = shown[:, column] >= 0
             if here.any():
                 fine &= collided.holds(Counts(part[here], shown[here, column], self.domain, parts))
+        return fine
+
+    def have_met(self, requirement: Requirement, slots: Slots, member: Ints) -> Bools:
+        """Cohort to whether some of its slots met a requirement by themselves whenever they were shown."""
+        fine = np.ones(slots.cohorts, np.bool_)
+        for column in slots.history[member].T:
+            here = column >= 0
+            counts = Counts(slots.cohort[member[here]], column[here], self.domain, slots.cohorts)
+            fine &= requirement.holds(counts) | (counts.sizes == 0)
         return fine
 
     def keep_from_now(self, slots: Slots, member: Ints, part: Ints, parts: int) -> Bools:

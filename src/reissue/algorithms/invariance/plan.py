@@ -62,6 +62,7 @@ class Form(TypedDict):
     """How a draft is published."""
 
     numbered: bool
+    panel: bool
     permuted: bool
     bucketized: bool
 
@@ -69,7 +70,12 @@ class Form(TypedDict):
 def form_of(job: Job) -> Form:
     """How a draft is published, by the option `form`."""
     form = job.options["form"]
-    return Form(numbered=form == "generalized", permuted=form == "permuted", bucketized=form == "two tables")
+    return Form(
+        numbered=form in {"generalized", "panel"},
+        panel=form == "panel",
+        permuted=form == "permuted",
+        bucketized=form == "two tables",
+    )
 
 
 def m_of(job: Job, method: str, names: Sequence[str] = ("m-unique", "simple-l")) -> int:

@@ -13,6 +13,7 @@ from reissue.kernels.everyone.observations import Observation
 from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register
 from reissue.people.crowd import Crowd, crowd_of
 from reissue.people.knowledge import Knowledge, assumed
+from reissue.people.slot_histories import by_history
 from reissue.people.totals import read_totals, totals_of
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
@@ -38,7 +39,7 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     sightings = [_with_totals(one, series, knowledge, place) for place, one in enumerate(seen)]
     if not any(len(one.ids) for one in sightings):
         refuse_strangers(knowledge)
-    crowd = crowd_of(sightings)
+    crowd = _by_history(crowd_of(sightings))
     if any(one.totals is not None and _lacks_people(one) for one in sightings):
         raise CannotRunError("true totals need a register that lists everyone in the releases.", needs=["members"])
     ways = sum(int(np.diff(seen.group_starts)[seen.group].sum()) for seen in crowd.observations)
@@ -48,6 +49,18 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
             too_large=True,
         )
     return crowd
+
+
+def _by_history(crowd: Crowd) -> Crowd:
+    """With what a panel gives away by the numbers of its slots; unchanged in any other form."""
+    if not any(len(seen.label) for seen in crowd.observations):
+        return crowd
+    found = by_history(crowd.observations)
+    sightings = (
+        replace(one, of_group=of_group) if len(seen.label) else one
+        for one, (seen, of_group) in zip(crowd.sightings, found, strict=True)
+    )
+    return replace(crowd, observations=tuple(seen for seen, _ in found), sightings=tuple(sightings))
 
 
 def refuse_strangers(knowledge: Knowledge) -> NoReturn:

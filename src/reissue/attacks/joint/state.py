@@ -28,6 +28,7 @@ from reissue.kernels.everyone.observations import Observation, of_people, pair_o
 from reissue.kernels.tracking.incremental import lasting_values
 from reissue.people.index import PersonIndex, update
 from reissue.people.knowledge import Knowledge
+from reissue.people.slot_histories import by_history
 from reissue.published.series import Series
 
 __all__ = ["WINDOW", "Effort", "JointState", "Recent", "add", "companions", "judge"]
@@ -88,7 +89,7 @@ def add(state: JointState | None, series: Series, effort: Effort = Effort()) -> 
     older = () if state is None else state.window
     time = older[-1].time + 1 if older else 0
     here = Recent(time, _renumbered(newest.observations[0], at, number), newest.fits, newest.knows_groups, np.empty(0))
-    window = (*older, here)
+    window = _by_history((*older, here))
     numbers = (*(() if state is None else state.numbers), *series.numbers)
     true = _truth(newest.truth[0], at, number)
     before = _exposed_before(state, index.people)
@@ -206,6 +207,15 @@ def _fitting(window: Sequence[Recent]) -> int:
     return min(len(window), WINDOW, max(1, int(np.searchsorted(ways, WAYS, side="right"))))
 
 
+def _by_history(window: Sequence[Recent]) -> tuple[Recent, ...]:
+    """With what the newest release of a panel gives away about slots of earlier ones, too."""
+    made = []
+    for one, (seen, _) in zip(window, by_history([one.seen for one in window]), strict=True):
+        same = seen.groups == one.seen.groups and np.array_equal(seen.slot_value, one.seen.slot_value)
+        made.append(replace(one, seen=seen, multipliers=one.multipliers if same else np.empty(0)))
+    return tuple(made)
+
+
 def _exposed_before(state: JointState | None, people: Ints) -> Bools:
     """Person to whether an earlier release exposed the person."""
     if state is None:
@@ -228,6 +238,7 @@ def _renumbered(seen: Observation, person: Ints, value: Ints) -> Observation:
         absent=np.sort(person[seen.absent]),
         known_person=person[seen.known_person][known],
         known_value=value[seen.known_value][known],
+        label_value=value[seen.label_value],
         fakes=np.bincount(value[: len(seen.fakes)], seen.fakes).astype(np.int64) if len(seen.fakes) else seen.fakes,
         occupant=np.where(seen.occupant >= 0, person[seen.occupant], -1)[pairs]
         if len(seen.occupant)

@@ -10,6 +10,8 @@ birth). Who shares them with few others in some release can be followed just as 
 
 Where people have several rows in a release (visits), a pseudonym links these too: what is shown of a person in one
 release is how often each combination of quasi-identifiers occurs in their rows.
+
+The slots of a panel are such marks, of places that people are in: `slots` has what they give away.
 """
 
 from collections.abc import Sequence
@@ -19,14 +21,16 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Finding, Status
+from reissue.attacks.joint.finding import limit_of
 from reissue.attacks.registry import Heading, attack
-from reissue.attacks.trajectory.case import describe
+from reissue.attacks.trajectory.case import describe, describe_slots
 from reissue.attacks.trajectory.classes import Sight, Trajectories, follow, one_each
 from reissue.attacks.trajectory.lasting import crowds_of, lasting_columns
+from reissue.attacks.trajectory.slots import slot_histories
 from reissue.counting.texts import joined_texts
 from reissue.errors import CannotRunError, DataError, SchemaError
 from reissue.people.knowledge import Knowledge
-from reissue.published import PublishedRelease
+from reissue.published import Form, PublishedRelease
 from reissue.published.series import Series
 from reissue.words import plural
 
@@ -35,6 +39,7 @@ __all__ = ["LIMIT", "trajectory"]
 NAME = "trajectory"
 LIMIT = 5
 """How many people must share a pattern where nobody says otherwise: the usual smallest cell of a published table."""
+SLOTS = "class: how many slots of a panel share a history of groups"
 MEASURE = "class: how many people share what all releases show of a person, the person included"
 
 
@@ -56,6 +61,10 @@ MEASURE = "class: how many people share what all releases show of a person, the 
             "Where rows must stay linked, publish quasi-identifiers once and coarser (as of the first release), or "
             "publish waves of people who come and go together."
         ),
+        (
+            'Publish a panel of cohorts (method "cohorts", form = "panel"): rows carry a slot that people take over '
+            "from each other, and slots that are alike come and go together."
+        ),
     ),
     heading=Heading.SINGLING_OUT,
 )
@@ -64,6 +73,9 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
     del knowledge
     limit = _limit(series)
     shown = [release.of_its_columns() for release in series.releases]
+    panels = [(one, number) for one, number in zip(shown, series.numbers, strict=True) if one.form == Form.PANEL]
+    if panels:
+        return _of_slots(series, *zip(*panels, strict=True), limit=limit)
     name = series.schema.identifier
     if name is None or not all(name in one.main.columns for one in shown):
         return _without_pseudonym(series, shown, limit)
@@ -90,6 +102,39 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
                 {"release": number, **asdict(one)} for number, one in zip(series.numbers, found.growth, strict=True)
             ],
             "case": describe(found, shown, sights, series.numbers, limit),
+        },
+    )
+
+
+def _of_slots(series: Series, releases: Sequence[PublishedRelease], numbers: Sequence[int], *, limit: int) -> Finding:
+    """How many slots of a panel could be a person's, and what they show."""
+    most = limit_of(series)
+    slots = slot_histories(releases, limit, most)
+    end = slots.found.growth[-1]
+    exposed = bool(end.below or slots.above)
+    return Finding(
+        NAME,
+        Status.EXPOSED if exposed else Status.WITHSTOOD,
+        f"The slots of {plural(len(numbers), 'release')} are followed by their numbers: {end.below:,} of "
+        f"{end.people:,} have a history of groups that fewer than {limit} share (the fewest: {end.smallest}); among "
+        f"those that share one, no value ever has more than {slots.share:.0%} (the limit is {most:.0%}). "
+        f"{slots.sentence}",
+        series.numbers,
+        people=max(end.below, slots.above),
+        population=end.people,
+        measure=SLOTS,
+        worst=end.smallest,
+        limit=limit,
+        at_least=True,
+        details={
+            "linked_by": "slots",
+            "unique": end.unique,
+            "below": end.below,
+            "above": slots.above,
+            "largest_share": slots.share,
+            "left_by_one_value": slots.left,
+            "single_by_one_value": slots.single,
+            "case": describe_slots(slots, numbers, limit),
         },
     )
 

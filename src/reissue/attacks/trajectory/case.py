@@ -7,10 +7,11 @@ import numpy as np
 from reissue.attacks.cases import case, in_words, shown
 from reissue.attacks.pictures import Bars, Case
 from reissue.attacks.trajectory.classes import Sight, Trajectories
+from reissue.attacks.trajectory.slots import SlotHistories
 from reissue.published import PublishedRelease
 from reissue.words import plural
 
-__all__ = ["describe"]
+__all__ = ["describe", "describe_slots"]
 
 _STEPS = 4
 """Releases that are gone through one by one."""
@@ -50,6 +51,31 @@ def describe(
         "unit": "people",
         "across": "release",
         "sentence": sentence,
+    }
+    return case(steps, picture)
+
+
+def describe_slots(slots: SlotHistories, numbers: Sequence[int], limit: int) -> Case:
+    """The class of slots of a panel that is smallest after all releases, as it became so."""
+    found = slots.found
+    sizes = found.sizes[found.of_person]
+    there = (found.looks >= 0).sum(axis=1)
+    slot = int(np.lexsort((-there, sizes))[0])
+    steps = ["The adversary knows in which group a person was each time, and follows slots by their numbers."]
+    same, left = np.ones(len(sizes), np.bool_), []
+    for place in range(len(numbers)):
+        same &= found.looks[:, place] == found.looks[slot, place]
+        left.append(int((same & (found.looks[:, : place + 1] >= 0).any(axis=1)).sum()))
+    steps.append(f"After {plural(len(numbers), 'release')} {plural(left[-1], 'slot')} could be the person's.")
+    steps.append(slots.sentence)
+    picture: Bars = {
+        "kind": "bars",
+        "labels": [f"{number}" for number in numbers],
+        "series": {"slots with this history so far": left},
+        "limit": limit,
+        "unit": "slots",
+        "across": "release",
+        "sentence": "How many slots share the history of groups of the one that is worst off, after each release.",
     }
     return case(steps, picture)
 

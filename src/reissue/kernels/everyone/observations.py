@@ -58,6 +58,12 @@ class Observation:
     """Of each pair, where persons are slots that live on: who is in it, -1 nobody; empty: persons are people."""
     fakes: Ints = field(default_factory=_none)
     """Value to how many records of it are nobody's, where the reader knows that; empty: nobody does."""
+    label: Ints = field(default_factory=_none)
+    """Of a panel, sorted: the published numbers of its slots, which last, with their groups and values.
+
+    Which person, a slot with occupants, has which label is not known: labels and persons meet in groups only."""
+    label_group: Ints = field(default_factory=_none)
+    label_value: Ints = field(default_factory=_none)
 
     @property
     def groups(self) -> int:

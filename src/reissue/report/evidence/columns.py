@@ -11,6 +11,7 @@ __all__ = ["ColumnRecord", "columns_of"]
 _SENSITIVE = {
     Form.GENERALIZED: "published as it is, in the rows",
     Form.NUMBERED: "published as it is, in the rows of numbered groups",
+    Form.PANEL: "published as it is, in the rows of numbered groups, each with a slot that lasts",
     Form.PERMUTED: "published as it is, put into random order inside groups",
     Form.TWO_TABLES: "published as it is, in a table of its own, by group",
 }
