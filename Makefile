@@ -10,7 +10,8 @@ demo: $(READY)
 	$(BIN)/reissue demo --force --out demo-out
 
 web: $(READY)
-	$(BIN)/reissue open
+	test -f demo-out/act-two.html || $(BIN)/reissue demo --force --out demo-out
+	$(BIN)/reissue open demo-out/ledger
 
 test: lint types $(READY)
 	$(BIN)/pytest

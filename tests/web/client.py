@@ -16,6 +16,7 @@ import uvicorn
 
 from reissue.web.app import make_app
 from reissue.web.door import Keys
+from reissue.web.shelf import Shelf
 
 BOUNDARY = "part-of-a-form"
 
@@ -106,14 +107,15 @@ def form(fields: Sequence[tuple[str, str]], files: Iterable[tuple[str, str, byte
 
 
 @contextmanager
-def served(**options: Any) -> Iterator[Client]:
-    """The application on a free port, for as long as it is needed."""
+def served(folder: Path, *given: str, **options: Any) -> Iterator[Client]:
+    """The application on a free port, for as long as it is needed; new ledgers go into the folder."""
+    shelf = Shelf(folder, given, folder / "memory" / "ledgers.json")
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port = listener.getsockname()[1]
         keys = Keys()
-        config = uvicorn.Config(make_app(port, keys, **options), log_config=None, timeout_graceful_shutdown=1)
+        config = uvicorn.Config(make_app(port, keys, shelf, **options), log_config=None, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

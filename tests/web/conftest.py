@@ -38,5 +38,5 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def client(place: Path) -> Iterator[Client]:
     """Somebody inside."""
-    with served() as one:
+    with served(place / "ledgers") as one:
         yield one.enter()

@@ -46,8 +46,8 @@ def test_files_are_read_corrected_and_attacked(client: Client, files: Path, plac
 
 
 def _takes_away(client: Client, found: Answer) -> None:
-    links = dict(re.findall(r'href="(/audit/of/[^"]+?/([\w.]+(?:\?download)?))"', found.text))
-    by_name = {name: path for path, name in links.items()}
+    links = re.findall(r'href="(/jobs/\w+/files/([\w.]+(?:\?download)?))"', found.text)
+    by_name = {name: path for path, name in links}
     report = client.get(by_name["report.html"])
     assert "composition" in report.text
     assert "'sha256-" in report.headers["content-security-policy"]

@@ -28,7 +28,7 @@ def test_localhost_is_a_name_of_ours(client: Client) -> None:
 
 
 def test_the_token_is_good_once_and_gives_a_strict_cookie(place: Path) -> None:
-    with served() as stranger:
+    with served(place) as stranger:
         address = f"/?token={stranger.keys.token}"
         first = stranger.get(address)
         assert (first.status, first.place) == (303, "/")
@@ -89,7 +89,7 @@ def test_every_answer_forbids_scripts_in_the_page_and_everything_from_elsewhere(
 @pytest.fixture(scope="module")
 def narrow(place: Path) -> Iterator[Client]:
     """A door that lets 10 kB in."""
-    with served(largest=10_000) as client:
+    with served(place, largest=10_000) as client:
         yield client.enter()
 
 
@@ -142,7 +142,7 @@ def test_a_bug_is_told_without_its_words(
         raise ValueError(value)
 
     monkeypatch.setattr(home, "show", broken)
-    with served() as client:
+    with served(place) as client:
         answer = client.enter().get("/")
     assert answer.status == 500
     assert "ValueError" in answer.text

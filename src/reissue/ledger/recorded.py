@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from reissue.attacks.findings import Finding, Findings
 from reissue.ledger.chain import LedgerEntry
 
 __all__ = ["Recorded", "ReleaseRecord", "needed_files", "releases_of", "replaced_files", "sent_of"]
@@ -91,6 +92,12 @@ class Recorded:
     def tables(self) -> tuple[str, ...]:
         """The names of the published tables, the first one first."""
         return self.record.tables
+
+    @property
+    def findings(self) -> Findings:
+        """What attacks found before it went out."""
+        said = self.record.findings["findings"]
+        return Findings(tuple(Finding(**{**one, "releases": tuple(one["releases"])}) for one in said))
 
     @property
     def recipients(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reissue.attacks.findings import Finding, Findings
+from reissue.attacks.findings import Findings
 from reissue.data.identifiers import refuse_strangers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, NotMetError
@@ -230,8 +230,7 @@ class Candidate(Attempt):
                 f"This table was published already, as release {self.number}, and this version of Reissue would make "
                 f"another release of it. `reissue ledger export {self.number}` gives the published one."
             )
-        found = [Finding(**{**one, "releases": tuple(one["releases"])}) for one in again.record.findings["findings"]]
-        return Findings(tuple(found))
+        return again.findings
 
 
 def made(candidate: "Candidate", progress: Callable[[float], None]) -> "tuple[Candidate, Release, GateResult]":

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from starlette.routing import Route, Router
@@ -11,25 +12,26 @@ from reissue.files.staging import scratch_folder
 from reissue.web.door import LARGEST, Door, Keys
 from reissue.web.pages import refused
 from reissue.web.room import Room
-from reissue.web.routes import audit, home, job
+from reissue.web.routes import audit, home, job, ledger, policy, publish
+from reissue.web.shelf import Shelf
 
 __all__ = ["make_app"]
 
-ROUTES = (*home.ROUTES, *audit.ROUTES, *job.ROUTES)
+ROUTES = (*home.ROUTES, *audit.ROUTES, *job.ROUTES, *ledger.ROUTES, *policy.ROUTES, *publish.ROUTES)
 
 
-def make_app(port: int, keys: Keys, *, largest: int = LARGEST) -> ASGIApp:
+def make_app(port: int, keys: Keys, shelf: Shelf, *, largest: int = LARGEST) -> ASGIApp:
     """The whole application, to be served on a port of the loopback."""
     routes = [Route(path, endpoint, methods=[method]) for method, path, endpoint in ROUTES]
-    router = Router(routes, default=_nowhere, lifespan=_lifespan, redirect_slashes=False)
+    router = Router(routes, default=_nowhere, lifespan=partial(_lifespan, shelf), redirect_slashes=False)
     return Door(router, port, keys, largest=largest, uploads=("/upload",))
 
 
 @asynccontextmanager
-async def _lifespan(_: Any) -> AsyncIterator[Mapping[str, Any]]:
+async def _lifespan(shelf: Shelf, _: Any) -> AsyncIterator[Mapping[str, Any]]:
     """A folder for uploads and jobs; it is cleared here, for nothing is run after a server that got a signal."""
     with scratch_folder() as folder:
-        room = Room.at(folder)
+        room = Room.at(folder, shelf)
         try:
             yield {"room": room}
         finally:

@@ -24,7 +24,8 @@ _PATIENCE = 1.0
 """Seconds that a cancelled job has to put its things away."""
 _KEPT = 20
 """Jobs whose outcomes can still be read."""
-_BUG = "A bug in Reissue ({what}). Nothing was recorded by it; what was uploaded is removed."
+_BUG = "A bug in Reissue ({what}). What was uploaded is removed."
+_CANCELLED = "It was cancelled. What was uploaded is removed; what was recorded before, if anything, the series shows."
 
 
 class BusyError(InputError):
@@ -49,6 +50,7 @@ class Job:
     folder: Path
     after: str
     """The page that shows what came of it."""
+    given: Mapping[str, Any] = field(default_factory=dict)
     ended: Callable[["Job"], None] = lambda _: None
     """Called once, however it ends."""
     state: State = State.RUNNING
@@ -98,6 +100,13 @@ class Jobs:
             raise InputError("This is not here any more: begin again.")
         return self._all[name]
 
+    def done(self, name: str) -> Job:
+        """The same, if something has come of it."""
+        job = self.find(name)
+        if job.state != State.DONE:
+            raise InputError("This is not done.")
+        return job
+
     async def start(
         self,
         verb: str,
@@ -114,7 +123,7 @@ class Jobs:
         folder = self.folder / f"job-{name}"
         folder.mkdir(mode=0o700)
         (folder / "job.json").write_text(json.dumps({"verb": verb, "given": given}), encoding="utf-8")
-        job = self._all[name] = Job(name, title, folder, after.replace("{job}", name), ended)
+        job = self._all[name] = Job(name, title, folder, after.replace("{job}", name), given, ended)
         self._forget()
         job.process = await asyncio.create_subprocess_exec(
             *(*self.command, str(folder)),
@@ -173,7 +182,7 @@ def _conclude(job: Job, code: int) -> None:
     with suppress(OSError, ValueError):
         said = json.loads((job.folder / "outcome.json").read_text(encoding="utf-8"))
     if job.state == State.CANCELLED:
-        job.problem = "It was cancelled. Nothing was recorded; what was uploaded is removed."
+        job.problem = _CANCELLED
     elif code == 0 and "outcome" in said:
         job.state, job.outcome, job.share = State.DONE, said["outcome"], 1.0
         return

@@ -35,12 +35,12 @@ def _environment() -> Environment:
     return shared.overlay(loader=ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])]))
 
 
-def fragment(name: str, **context: Any) -> str:
+def fragment(name: str, /, **context: Any) -> str:
     """A part of a page."""
     return _environment().get_template(name).render(version=__version__, **context)
 
 
-def show(request: Request, name: str, **context: Any) -> HTMLResponse:
+def show(request: Request, name: str, /, **context: Any) -> HTMLResponse:
     """A whole page; what is under way is shown on every one."""
     running = room_of(request).jobs.running
     return HTMLResponse(fragment(name, running=running, path=request.url.path, **context))

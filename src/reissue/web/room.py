@@ -6,6 +6,7 @@ from pathlib import Path
 from starlette.requests import Request
 
 from reissue.web.jobs import Jobs
+from reissue.web.shelf import Shelf
 from reissue.web.uploads import Desks
 
 __all__ = ["Room", "room_of"]
@@ -18,11 +19,12 @@ class Room:
     folder: Path
     desks: Desks
     jobs: Jobs
+    shelf: Shelf
 
     @classmethod
-    def at(cls, folder: Path) -> "Room":
+    def at(cls, folder: Path, shelf: Shelf) -> "Room":
         """In an empty folder."""
-        return cls(folder, Desks(folder), Jobs(folder))
+        return cls(folder, Desks(folder), Jobs(folder), shelf)
 
 
 def room_of(request: Request) -> Room:

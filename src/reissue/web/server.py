@@ -12,13 +12,14 @@ from reissue.errors import InputError
 from reissue.files.staging import reason
 from reissue.web.app import make_app
 from reissue.web.door import Keys
+from reissue.web.shelf import Shelf
 
 __all__ = ["serve"]
 
 LOOPBACK = "127.0.0.1"
 
 
-def serve(*, port: int = 0, browser: bool = True, say: Callable[[str], object] = print) -> None:
+def serve(shelf: Shelf, *, port: int = 0, browser: bool = True, say: Callable[[str], object] = print) -> None:
     """Serve until somebody stops it (Ctrl-C, SIGTERM); `say` gets the address that lets a browser in, once."""
     keys = Keys()
     with closing(_listening(port)) as listener:
@@ -28,7 +29,7 @@ def serve(*, port: int = 0, browser: bool = True, say: Callable[[str], object] =
         if browser:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         config = uvicorn.Config(
-            make_app(port, keys),
+            make_app(port, keys, shelf),
             log_config=None,
             log_level="critical",  # a traceback could show data, and an address the token
             access_log=False,

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from reissue.algorithms import registered as methods
 from reissue.attacks import registered as attacks
 from reissue.errors import InputError
 from reissue.schema import Role
 from reissue.web.jobs import Job, State
-from reissue.web.pages import report, show
+from reissue.web.pages import show
 from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
 from reissue.web.uploads import Desk
@@ -39,11 +39,6 @@ _NEEDS: Mapping[str, str] = {
     "updates": "how values change: `[updates]` in a schema file",
 }
 """What an attack needs, as the fields of the page call it."""
-_FILES = {
-    "report.html": "text/html",
-    "record.json": "application/json",
-    "evidence.html": "text/html",
-}
 
 
 async def begin(request: Request) -> Response:
@@ -146,29 +141,11 @@ def _texts(paths: Sequence[Path]) -> list[str]:
 
 async def outcome(request: Request) -> Response:
     """The verdict, and what would make it surer."""
-    job = _done(request)
+    job = room_of(request).jobs.done(request.path_params["job"])
     known: Mapping[str, Any] = job.outcome
     lacking = list(dict.fromkeys(need for one in known["lacking"] for need in one["needs"]))
     context = {"methods": sorted(methods()), "delimiters": DELIMITERS, "needs": _NEEDS}
     return show(request, "audited.html", job=job, found=known, lacking=lacking, **context)
-
-
-async def file(request: Request) -> Response:
-    """Report, record and evidence: shown as pages, or downloaded."""
-    job, name = _done(request), request.path_params["name"]
-    if name not in _FILES:
-        raise InputError("There is no such file here.")
-    path = job.folder / name
-    if "download" in request.query_params or name.endswith(".json"):
-        return FileResponse(path, media_type=_FILES[name], filename=name)
-    return report(path.read_text(encoding="utf-8"))
-
-
-def _done(request: Request) -> Job:
-    job = room_of(request).jobs.find(request.path_params["job"])
-    if job.state != State.DONE:
-        raise InputError("This is not done yet.")
-    return job
 
 
 ROUTES = (
@@ -178,5 +155,4 @@ ROUTES = (
     ("POST", "/audit/read/{desk}/upload", attack),
     ("POST", "/audit/read/{desk}/discard", discard),
     ("GET", "/audit/of/{job}", outcome),
-    ("GET", "/audit/of/{job}/{name}", file),
 )

@@ -2,11 +2,14 @@
 
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from reissue.ledger.store import is_url
 from reissue.web.pages import refused, show
+from reissue.web.room import room_of
 
 __all__ = ["ROUTES"]
 
@@ -23,7 +26,9 @@ _STATIC: dict[str, tuple[Traversable, str]] = {
 
 async def home(request: Request) -> Response:
     """Where to go."""
-    return show(request, "home.html")
+    places = room_of(request).shelf.places()
+    ledgers = [(short, "PostgreSQL" if is_url(place) else Path(place)) for short, place in places.items()]
+    return show(request, "home.html", ledgers=ledgers)
 
 
 async def static(request: Request) -> Response:

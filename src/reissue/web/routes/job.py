@@ -4,16 +4,21 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
 
+from reissue.errors import InputError
 from reissue.web.jobs import Job, State
-from reissue.web.pages import fragment, show
+from reissue.web.pages import fragment, report, show
 from reissue.web.room import room_of
 
 __all__ = ["ROUTES"]
 
 _HEARTBEAT = 5.0
 """Seconds after which progress is told again, for the time that is left changes too."""
+
+
+_FILES = {"report.html": "text/html", "evidence.html": "text/html", "record.json": "application/json"}
+"""What jobs leave for people."""
 
 
 def _job(request: Request) -> Job:
@@ -60,9 +65,21 @@ async def cancel(request: Request) -> Response:
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
+async def file(request: Request) -> Response:
+    """What a job left: pages to read, or anything to take away."""
+    job, name = room_of(request).jobs.done(request.path_params["job"]), request.path_params["name"]
+    path = job.folder / name
+    if name not in _FILES or not path.is_file():
+        raise InputError("There is no such file here.")
+    if "download" in request.query_params or not name.endswith(".html"):
+        return FileResponse(path, media_type=_FILES[name], filename=name)
+    return report(path.read_text(encoding="utf-8"))
+
+
 ROUTES = (
     ("GET", "/jobs/{job}", progress),
     ("GET", "/jobs/{job}/events", events),
     ("GET", "/jobs/{job}/next", following),
     ("POST", "/jobs/{job}/cancel", cancel),
+    ("GET", "/jobs/{job}/files/{name}", file),
 )

@@ -12,7 +12,13 @@ Tell = Callable[[float, str], None]
 Verb = Callable[[Mapping[str, Any], Path, Tell], Mapping[str, Any]]
 """What is given, the job's folder, and whom to tell how far it is; gives what the page shows."""
 
-_VERBS = {"look": "looking", "audit": "auditing"}
+_VERBS = {
+    "look": "looking",
+    "audit": "auditing",
+    "rehearse": "publishing",
+    "publish": "publishing",
+    "verify": "publishing",
+}
 """Verbs and their modules: a job loads its own only."""
 
 

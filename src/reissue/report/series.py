@@ -1,0 +1,88 @@
+"""A ledger's series as pictures: how surely anybody could be linked, release by release, and each release's report."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reissue.attacks.findings import Finding, Point, Status
+from reissue.ledger.recorded import Recorded
+from reissue.report.page import report_html
+from reissue.report.scale import Axis
+from reissue.report.timeline import HEIGHT, MARKS, WIDTH
+
+__all__ = ["release_html", "series_chart"]
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 12, 14, 44
+
+
+def series_chart(releases: Sequence[Recorded]) -> dict[str, Any] | None:
+    """The surest link of each attack that measures one, by release, against its limit; None if there is nothing yet."""
+    lines = _lines([one for one in releases if one.withdrawn is None])
+    if not lines or len(releases) < 2:
+        return None
+    across, up = Axis(1, len(releases), _LEFT, WIDTH - _RIGHT), Axis(0.0, 1.0, HEIGHT - _BOTTOM, _TOP)
+    limits = [one.limit for points in lines.values() for _, one in points if one.limit is not None]
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "left": _LEFT,
+        "right": WIDTH - _RIGHT,
+        "top": _TOP,
+        "bottom": HEIGHT - _BOTTOM,
+        "x_ticks": [(across(number), str(number)) for number in _ticks(len(releases))],
+        "y_ticks": up.ticks(4),
+        "limit": up(min(limits)) if limits else None,
+        "lines": [
+            {
+                "attack": name,
+                "place": place % len(MARKS),
+                "mark": MARKS[place % len(MARKS)],
+                "points": [(across(number), up(one.worst or 0.0)) for number, one in points],
+            }
+            for place, (name, points) in enumerate(lines.items())
+        ],
+        "sentence": _sentence(lines),
+    }
+
+
+def _lines(releases: Sequence[Recorded]) -> Mapping[str, list[tuple[int, Finding]]]:
+    found: dict[str, list[tuple[int, Finding]]] = {}
+    for release in releases:
+        for one in release.findings:
+            if one.status != Status.NOT_RUN and _is_share(one):
+                found.setdefault(one.attack, []).append((release.number, one))
+    return found
+
+
+def _is_share(finding: Finding) -> bool:
+    """Whether its measure is a probability that must stay below a limit."""
+    numbers = (finding.worst, finding.limit)
+    return not finding.at_least and all(number is not None and 0 <= number <= 1 for number in numbers)
+
+
+def _ticks(many: int) -> list[int]:
+    step = max(1, -(-many // 12))
+    return list(range(1, many + 1, step))
+
+
+def _sentence(lines: Mapping[str, list[tuple[int, Finding]]]) -> str:
+    """What the picture says, for those who do not see it."""
+    worst = {name: max(points, key=lambda point: point[1].worst or 0.0) for name, points in lines.items()}
+    said = [
+        f"{name}: at worst {one.worst or 0:.2f}, in release {number}; it must be at most {one.limit or 0:.2f}"
+        for name, (number, one) in worst.items()
+    ]
+    return "; ".join(said) + "."
+
+
+def release_html(releases: Sequence[Recorded], number: int) -> str:
+    """The report of one release as its ledger has it, with how the risk grew up to it."""
+    release = releases[number - 1]
+    grown: dict[str, list[Point]] = {}
+    for earlier in releases[:number]:
+        for one in earlier.findings:
+            if one.status != Status.NOT_RUN and earlier.withdrawn is None:
+                grown.setdefault(one.attack, []).append(Point(earlier.number, one.people, one.population, one.worst))
+    findings = replace(release.findings, timeline={name: tuple(points) for name, points in grown.items()})
+    title = f"Release {number}, as it was recorded on {release.record.time[:10]}"
+    return report_html(findings, title=title, warnings=release.record.warnings)

@@ -1,0 +1,152 @@
+"""Series: the releases of a ledger on a time line, each with its report and files; whether the ledger is whole."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from reissue.errors import InputError
+from reissue.ledger import Ledger
+from reissue.policy import Policy
+from reissue.report.series import release_html, series_chart
+from reissue.web.pages import report, show
+from reissue.web.room import room_of
+from reissue.web.routes.forms import read_form
+from reissue.web.work.auditing import shown
+
+__all__ = ["ROUTES", "policy_words"]
+
+_FORMATS = {".csv": "text/csv", ".csv.gz": "application/gzip", ".parquet": "application/octet-stream"}
+
+
+def _place(request: Request) -> str:
+    return room_of(request).shelf.place(request.path_params["ledger"])
+
+
+def _number(request: Request) -> int:
+    text = request.path_params["number"]
+    if not text.isdecimal():
+        raise InputError("A release has a number: 1 is the first.")
+    return int(text)
+
+
+async def series(request: Request) -> Response:
+    """All releases, and where the risk stands."""
+    room_of(request).shelf.remember(_place(request))
+    return show(request, "ledger.html", **await run_in_threadpool(_series, _place(request)), **_named(request))
+
+
+def _named(request: Request) -> dict[str, Any]:
+    return {"ledger": request.path_params["ledger"], "name": Path(_place(request)).name}
+
+
+def _series(place: str) -> dict[str, Any]:
+    with Ledger.open(place) as book:
+        releases, policy, schema = book.releases, book.policy, book.schema
+        return {
+            "releases": releases,
+            "chart": series_chart(releases),
+            "policy": policy_words(policy),
+            "provider": schema.provider,
+            "head": book.entries()[-1].hash,
+            "unknown": book.unknown,
+        }
+
+
+def policy_words(policy: Policy) -> dict[str, str]:
+    """A policy as a list of what is asked and what it says."""
+    attacks = "all there are" if policy.attacks is None else ", ".join(policy.attacks)
+    return {
+        "every release must meet": str(policy.require),
+        "method": policy.method,
+        "surest link allowed": "three quarters" if policy.limit is None else f"{policy.limit:g}",
+        "attacks it must withstand": attacks,
+        "rows that may be left out": f"{policy.suppress:.1%}",
+        "counterfeits at most": f"{policy.counterfeits:.1%} of the people",
+        "readers know": ", ".join(policy.knowledge) or "what the form of a release shows",
+    }
+
+
+async def release(request: Request) -> Response:
+    """One release: how it was made, what attacks found, its files."""
+    found = await run_in_threadpool(_release, _place(request), _number(request))
+    return show(request, "release.html", **found, **_named(request))
+
+
+def _release(place: str, number: int) -> dict[str, Any]:
+    with Ledger.open(place) as book:
+        one = book.release(number)
+        return {"one": one, "found": shown(one.findings)}
+
+
+async def release_report(request: Request) -> Response:
+    """The report as it was recorded."""
+    return report(await run_in_threadpool(_report, _place(request), _number(request)))
+
+
+def _report(place: str, number: int) -> str:
+    with Ledger.open(place) as book:
+        book.release(number)
+        return release_html(book.releases, number)
+
+
+async def export(request: Request) -> Response:
+    """A table of a release, byte for byte as it was."""
+    number, ending = _number(request), request.path_params["ending"]
+    kind = _FORMATS.get(f".{ending}")
+    if kind is None:
+        raise InputError(f"A release is written as one of {', '.join(_FORMATS)}.")
+    part = request.query_params.get("table", "0")
+    files = await run_in_threadpool(_exported, _place(request), number, f"release-{number}.{ending}")
+    if not part.isdecimal() or int(part) >= len(files):
+        raise InputError("The release has no such table.")
+    name, content = files[int(part)]
+    return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _exported(place: str, number: int, name: str) -> list[tuple[str, bytes]]:
+    with Ledger.open(place) as book, TemporaryDirectory(prefix="reissue.") as folder:
+        return [(Path(one).name, Path(one).read_bytes()) for one in book.export(number, Path(folder) / name)]
+
+
+async def withdraw(request: Request) -> Response:
+    """Record that a release never left the house."""
+    place, number = _place(request), _number(request)
+    async with read_form(request) as sent:
+        if not sent.text("sure"):
+            raise InputError("Tick that nobody outside has it: a release that somebody has must never be withdrawn.")
+        await run_in_threadpool(_withdraw, place, number, sent.text("why"))
+    return RedirectResponse(f"/ledgers/{request.path_params['ledger']}/releases/{number}", 303)
+
+
+def _withdraw(place: str, number: int, why: str) -> None:
+    with Ledger.open(place) as book:
+        book.withdraw(number, why)
+
+
+async def verify(request: Request) -> Response:
+    """Look whether anything was changed: it reads everything, so it is a job."""
+    after = f"/ledgers/{request.path_params['ledger']}/verified/{{job}}"
+    given = {"ledger": _place(request)}
+    job = await room_of(request).jobs.start("verify", given, title="Verifying the ledger", after=after)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def verified(request: Request) -> Response:
+    """What came of it."""
+    job = room_of(request).jobs.done(request.path_params["job"])
+    return show(request, "verified.html", found=job.outcome, **_named(request))
+
+
+ROUTES = (
+    ("GET", "/ledgers/{ledger}", series),
+    ("GET", "/ledgers/{ledger}/releases/{number}", release),
+    ("GET", "/ledgers/{ledger}/releases/{number}/report", release_report),
+    ("GET", "/ledgers/{ledger}/releases/{number}/table.{ending}", export),
+    ("POST", "/ledgers/{ledger}/releases/{number}/withdraw", withdraw),
+    ("POST", "/ledgers/{ledger}/verify", verify),
+    ("GET", "/ledgers/{ledger}/verified/{job}", verified),
+)

@@ -1,0 +1,60 @@
+"""The policy of a ledger: what it says, how it changed, and a change for the releases to come."""
+
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from reissue.ledger import Ledger
+from reissue.policy import Policy
+from reissue.schema import Schema
+from reissue.web.pages import show
+from reissue.web.room import room_of
+from reissue.web.routes.forms import read_form
+from reissue.web.routes.ledger import policy_words
+
+__all__ = ["ROUTES"]
+
+
+def _place(request: Request) -> str:
+    return room_of(request).shelf.place(request.path_params["ledger"])
+
+
+async def policy(request: Request) -> Response:
+    """The schema and policy as text, to be changed."""
+    place = _place(request)
+    named = {"ledger": request.path_params["ledger"], "name": Path(place).name}
+    return show(request, "policy.html", **await run_in_threadpool(_policy, place), **named)
+
+
+def _policy(place: str) -> dict[str, Any]:
+    with Ledger.open(place) as book:
+        entries = book.entries()
+        versions, number = [], 0
+        for place_in, entry in enumerate(entries, start=1):
+            number += entry.kind == "release"
+            if entry.kind in {"begin", "schema"}:
+                said = policy_words(Policy.of(book.schema_of(entries[:place_in])))
+                versions.append({"since": number + 1, "words": said, "text": entry.content["schema"]})
+        return {"versions": versions, "text": book.schema.dumps()}
+
+
+async def amend(request: Request) -> Response:
+    """Record a changed policy or taxonomy."""
+    place = _place(request)
+    async with read_form(request) as sent:
+        await run_in_threadpool(_amend, place, sent.text("text"))
+    return RedirectResponse(f"/ledgers/{request.path_params['ledger']}/policy", 303)
+
+
+def _amend(place: str, text: str) -> None:
+    with Ledger.open(place) as book:
+        book.amend(Schema.loads(text.replace("\r\n", "\n"), folder=book.schema.folder))
+
+
+ROUTES = (
+    ("GET", "/ledgers/{ledger}/policy", policy),
+    ("POST", "/ledgers/{ledger}/policy", amend),
+)

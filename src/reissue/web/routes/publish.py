@@ -1,0 +1,138 @@
+"""Publish: today's table, a dry run with its verdict, the refusal with what would help, the publication."""
+
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from reissue.errors import InputError
+from reissue.web.jobs import Job, State
+from reissue.web.pages import show
+from reissue.web.room import Room, room_of
+from reissue.web.routes.forms import DELIMITERS, Sent, read_form
+from reissue.web.uploads import Desk
+
+__all__ = ["ROUTES"]
+
+
+async def begin(request: Request) -> Response:
+    """A place to drop today's table; for a ledger that is to begin, its name and schema too."""
+    short = request.path_params.get("ledger", "")
+    name = Path(room_of(request).shelf.place(short)).name if short else ""
+    return show(request, "publish.html", ledger=short, name=name, delimiters=DELIMITERS)
+
+
+async def upload(request: Request) -> Response:
+    """Take the table, and make and attack the release without recording it."""
+    room, short = room_of(request), request.path_params.get("ledger", "")
+    with room.desks.begun() as desk:
+        async with read_form(request) as sent:
+            await sent.lay_down(desk, "table", "schema")
+            desk.refuse_without("table")
+            if not short:
+                desk.refuse_without("schema")
+            place = room.shelf.place(short) if short else room.shelf.new(sent.text("name"))
+            desk.notes["given"] = _given(desk, sent, place)
+            job = await _rehearse(room, desk)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+def _given(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
+    schema = desk.files.get("schema", [])
+    return {
+        "ledger": place,
+        "table": str(desk.files["table"][0]),
+        "schema": str(schema[0]) if schema else "",
+        "recipients": [name.strip() for name in sent.text("recipients").split(",") if name.strip()],
+        "dated": sent.text("dated"),
+        "newcomers": bool(sent.text("newcomers")),
+        "delimiter": sent.delimiter,
+    }
+
+
+async def _rehearse(room: Room, desk: Desk) -> Job:
+    def ended(job: Job) -> None:
+        desk.notes["job"] = job
+        if job.state != State.DONE:
+            room.desks.clear(desk)
+
+    after, given = f"/publish/{desk.name}", desk.notes["given"]
+    return await room.jobs.start("rehearse", _mapping(given), title="Trying the release", after=after, ended=ended)
+
+
+def _mapping(given: object) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise InputError("This is not here any more: begin again.")
+    return given
+
+
+def _tried(request: Request) -> tuple[Room, Desk, Job]:
+    """The desk and the dry run of a table that waits to be published."""
+    room = room_of(request)
+    desk = room.desks.find(request.path_params["desk"])
+    job = desk.notes.get("job")
+    if not isinstance(job, Job):
+        raise InputError("This is not done yet.")
+    return room, desk, job
+
+
+async def candidate(request: Request) -> Response:
+    """The verdict of the dry run: publish it, or what would help."""
+    room, desk, job = _tried(request)
+    given = _mapping(desk.notes["given"])
+    known = {place: short for short, place in room.shelf.places().items()}
+    named = {"ledger": known.get(given["ledger"], ""), "name": Path(given["ledger"]).name}
+    return show(request, "candidate.html", desk=desk, job=job, found=job.outcome, given=given, **named)
+
+
+async def again(request: Request) -> Response:
+    """Another dry run of the same table, by the policy as it is now."""
+    room, desk, _ = _tried(request)
+    job = await _rehearse(room, desk)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def publish(request: Request) -> Response:
+    """Record it; when that is over, however it ends, the table is gone."""
+    room, desk, tried = _tried(request)
+    given = _mapping(desk.notes["given"])
+    if tried.outcome.get("refused", True):
+        raise InputError("This release was refused: it cannot be published as it is.")
+
+    def ended(job: Job) -> None:
+        room.desks.clear(desk)
+        if job.state == State.DONE:
+            room.shelf.remember(given["ledger"])
+
+    job = await room.jobs.start("publish", given, title="Publishing", after="/published/{job}", ended=ended)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def discard(request: Request) -> Response:
+    """Remove the table."""
+    room = room_of(request)
+    room.desks.clear(room.desks.find(request.path_params["desk"]))
+    return RedirectResponse("/", 303)
+
+
+async def published(request: Request) -> Response:
+    """What was recorded, to be taken away."""
+    room = room_of(request)
+    job = room.jobs.done(request.path_params["job"])
+    place = job.given["ledger"]
+    short = next((one for one, known in room.shelf.places().items() if known == place), "")
+    return show(request, "published.html", job=job, found=job.outcome, ledger=short, name=Path(place).name)
+
+
+ROUTES = (
+    ("GET", "/publish", begin),
+    ("POST", "/publish/upload", upload),
+    ("GET", "/ledgers/{ledger}/publish", begin),
+    ("POST", "/ledgers/{ledger}/publish/upload", upload),
+    ("GET", "/publish/{desk}", candidate),
+    ("POST", "/publish/{desk}/again", again),
+    ("POST", "/publish/{desk}/publish", publish),
+    ("POST", "/publish/{desk}/discard", discard),
+    ("GET", "/published/{job}", published),
+)

@@ -1,0 +1,91 @@
+"""Publishing: the next release of a ledger, tried or recorded; and whether a ledger is whole."""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from reissue.attacks.findings import verdict
+from reissue.ledger import Ledger
+from reissue.publishing.begin import ledger_at
+from reissue.publishing.publish import Publication, publish_next
+from reissue.publishing.refusal import RefusedError
+from reissue.report import publication_html, report_html
+from reissue.report.evidence import evidence_html, publish_record
+from reissue.schema import Schema
+from reissue.web.work import Tell
+from reissue.web.work.auditing import shown
+
+__all__ = ["publish", "rehearse", "verify"]
+
+
+def rehearse(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
+    """A dry run: make and attack the release, record nothing."""
+    return _publish(given, folder, tell, dry_run=True)
+
+
+def publish(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
+    """Make, attack and record the release."""
+    return _publish(given, folder, tell, dry_run=False)
+
+
+def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: bool) -> Mapping[str, Any]:
+    tell(0.01, "reading")
+    schema = Schema.load(given["schema"]) if given["schema"] else None
+    with ExitStack() as stack:
+        book = stack.enter_context(ledger_at(given["ledger"], schema, dry_run=dry_run))
+        try:
+            made = publish_next(
+                Path(given["table"]),
+                book,
+                schema=schema,
+                dry_run=dry_run,
+                recipients=given["recipients"],
+                dated=given["dated"] or None,
+                newcomers=given["newcomers"],
+                delimiter=given["delimiter"],
+                before_record=lambda one: _leave(one, book, folder),
+                progress=lambda share: tell(0.02 + 0.95 * share, "making the release and attacking it"),
+            )
+        except RefusedError as refused:
+            said = refused.report
+            (folder / "report.html").write_text(report_html(said.findings, refusal=said), encoding="utf-8")
+            known = {**shown(said.findings), "verdict": asdict(verdict(said.findings, said.release))}
+            return {**known, "refused": True, "problems": list(said.problems), "advice": list(said.advice)}
+        return _said(made, book)
+
+
+def _leave(made: Publication, book: Ledger, folder: Path) -> None:
+    """Report and record, before the release is recorded: what cannot be written stops it."""
+    record = publish_record(made, book.policy)
+    (folder / "report.html").write_text(publication_html(made), encoding="utf-8")
+    (folder / "record.json").write_text(record.to_json(), encoding="utf-8")
+    (folder / "evidence.html").write_text(evidence_html(record), encoding="utf-8")
+
+
+def _said(made: Publication, book: Ledger) -> dict[str, Any]:
+    release = made.release
+    return {
+        **shown(made.findings),
+        "refused": False,
+        "number": made.number,
+        "recorded": made.recorded,
+        "again": made.again,
+        "rows": release.table.rows - release.suppressed,
+        "left_out": release.suppressed,
+        "groups": release.groups,
+        "counterfeits": release.counterfeits,
+        "requirement": str(release.requirement),
+        "method": release.method,
+        "warnings": list(made.warnings),
+        "head": book.entries()[-1].hash,
+    }
+
+
+def verify(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
+    """What was changed since it was written."""
+    tell(0.1, "reading every entry and file")
+    with Ledger.open(given["ledger"]) as book:
+        problems, entries = book.verify(), book.store.found()
+        return {"problems": problems, "entries": len(entries), "head": entries[-1].hash, "unknown": list(book.unknown)}
