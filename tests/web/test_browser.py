@@ -41,6 +41,7 @@ def inside(
 
 def looks_right(page: Page) -> None:
     """Nothing sticks out, and axe finds nothing serious."""
+    page.wait_for_load_state()
     assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("window.innerWidth")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     found: Any = Axe().run(page).response["violations"]

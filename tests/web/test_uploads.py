@@ -28,7 +28,7 @@ def test_a_name_is_never_a_path(given_name: str) -> None:
     [
         ("jan.csv", "jan.csv"),
         ("../../etc/passwd", "passwd"),
-        ("C:\\Users\\me\\März 2026.csv.gz", "März 2026.csv.gz"),
+        ("D:\\data\\März 2026.csv.gz", "März 2026.csv.gz"),
         ("a\0b;$(x).csv", "a_b__(x).csv"),
         ("..", "file"),
         ("dir/", "file"),
