@@ -6,6 +6,7 @@ In both spaces of published values: nodes of the taxonomies (the default), and t
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,16 @@ from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
 from reissue.requirements import parse
 from reissue.schema import Schema
+
+METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("pool", {}),
+    ("pool", {"effort": "balanced"}),
+    ("pool", {"effort": "best"}),
+    ("mondrian", {}),
+    ("mondrian", {"strict": False}),
+    ("mondrian", {"effort": "balanced"}),
+    ("topdown", {}),
+)
 
 
 def main(arguments: list[str]) -> None:
@@ -36,7 +47,7 @@ def main(arguments: list[str]) -> None:
         ("Adult, occupation sensitive", eight, "k=5 & t=0.2"),
         *census(folder.parent / "census" / "census.csv.gz"),
     ):
-        for method, options in (("pool", {}), ("mondrian", {}), ("mondrian", {"strict": False}), ("topdown", {})):
+        for method, options in METHODS:
             for boxes in ("nodes", "tight"):
                 if boxes == "nodes" or method != "topdown":  # which publishes nodes only
                     compare(name, table.with_boxes(tight=boxes == "tight"), requirement, method, options, boxes)
@@ -53,7 +64,7 @@ def census(path: Path) -> Iterator[tuple[str, Table, str]]:
         yield f"Census, {frame.height:,} rows", table, requirement
 
 
-def compare(name: str, table: Table, requirement: str, method: str, options: dict[str, bool], boxes: str) -> None:
+def compare(name: str, table: Table, requirement: str, method: str, options: dict[str, Any], boxes: str) -> None:
     run, wanted = find(method), parse(requirement)
     job = Job(table, wanted, np.random.default_rng(0), options=run.settle(options))
     seconds, draft = cpu(lambda: run.run(job))

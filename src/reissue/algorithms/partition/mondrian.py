@@ -15,6 +15,7 @@ from reissue._arrays import Bools, Codes
 from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.frontier import Frontier, Layout, work_off
 from reissue.algorithms.partition.halves import both_hold, halved, median_cuts, of_each
+from reissue.algorithms.partition.local_search import EFFORT, improved
 from reissue.algorithms.registry import Job, Option, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
@@ -27,7 +28,8 @@ __all__ = ["mondrian"]
     "mondrian",
     "Local recoding by median splits: the classic, and the fastest.",
     options={
-        "strict": Option(default=True, help="Keep rows with the same value on the same side.", choices=(True, False))
+        "strict": Option(default=True, help="Keep rows with the same value on the same side.", choices=(True, False)),
+        "effort": EFFORT,
     },
     blind=True,
     joinable=True,
@@ -36,8 +38,11 @@ __all__ = ["mondrian"]
 def mondrian(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
     taxonomies, strict = job.table.taxonomies, bool(job.options.get("strict", True))
-    draft = work_off(job, lambda frontier: _advance(frontier, taxonomies, job.requirement, strict))
-    return split_across(job, draft)
+
+    def make(job: Job) -> Draft:
+        return work_off(job, lambda frontier: _advance(frontier, taxonomies, job.requirement, strict))
+
+    return split_across(job, improved(job, make))
 
 
 def _advance(

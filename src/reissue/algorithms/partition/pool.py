@@ -27,6 +27,7 @@ from reissue.algorithms.joining import joined
 from reissue.algorithms.leaving_out import edges, surplus, without_outliers
 from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact, work_off
+from reissue.algorithms.partition.local_search import EFFORT, improved
 from reissue.algorithms.registry import Job, algorithm
 from reissue.counting.cells import Counts
 from reissue.release.release import Draft
@@ -41,6 +42,7 @@ _LEAST_GAIN = 1e-9
 @algorithm(
     "pool",
     "Local recoding that splits where it saves most and pools what is left over: the least loss.",
+    options={"effort": EFFORT},
     suppresses=True,
     blind=True,
     joinable=True,
@@ -49,8 +51,11 @@ _LEAST_GAIN = 1e-9
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
     attributes = [_Attribute.of(taxonomy) for taxonomy in job.table.taxonomies]
-    draft = without_outliers(job, lambda some: _grouped(some, attributes), edges, lambda: surplus(job))
-    return split_across(job, draft)
+
+    def make(job: Job) -> Draft:
+        return without_outliers(job, lambda some: _grouped(some, attributes), edges, lambda: surplus(job))
+
+    return split_across(job, improved(job, make))
 
 
 def _grouped(job: Job, attributes: "list[_Attribute]") -> Draft:

@@ -1,0 +1,202 @@
+"""Local search: near groups are divided anew, two at a time, as long as less is lost.
+
+Two groups that lie near each other are taken together. Two of their rows that are far apart are the ends of a line, all
+rows are put in order between them, and the groups are cut where least is lost and the requirement holds. A large group
+by itself is divided the same way. In each round all promising pairs are tried, and the best are carried out, each group
+in one of them; so what is lost only ever falls.
+
+Near groups are those of rows that follow each other when the table is sorted by its columns, in another order of
+columns and on other levels of their taxonomies each round. A pair promises something if what its groups lose is no less
+than what would be lost in the box around both; one that was tried is not tried again until a group of it has changed.
+So a round costs a few sorts of the table, and O(pairs x rows of a pair x attributes) for the few pairs that are left.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from reissue._arrays import Codes, Floats, Ints
+from reissue.algorithms.partition.divisions import Division, Losses, divisions
+from reissue.algorithms.registry import Job, Option
+from reissue.counting.keys import pack
+from reissue.errors import InputError
+from reissue.release.release import Draft
+
+__all__ = ["EFFORT", "EFFORTS", "Effort", "improved", "searched"]
+
+_WIDEST = 40
+"""Rows of two groups together, at most, or five times as many as a group must have."""
+_BEFORE = 0.2
+"""The share of the progress that is shown when the search begins."""
+_LEAST = 1e-4
+"""A round that saves less than this share of what is lost is the last."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work goes into the search."""
+
+    rounds: int
+    orders: int = 4
+    """Orders of the table in which neighbours are looked for, in each round."""
+    lines: int = 1
+    """Lines along which a pair is tried to be divided."""
+    promise: float = 0.9
+    """Pairs are tried whose own losses are together this share of the loss of the box around both, or more."""
+    seconds: float = float("inf")
+
+
+EFFORTS = {"balanced": Effort(6, lines=2, promise=1.1), "best": Effort(60, lines=4, promise=1.0)}
+EFFORT = Option(
+    "fast",
+    "Work after the groups are made: fast (none), balanced, best, or a number of seconds. Near groups are divided anew "
+    "as long as less is lost.",
+)
+
+
+@dataclass(eq=False)
+class _Search:
+    """Groups so far, and which pairs of them were tried."""
+
+    job: Job
+    losses: Losses
+    group: Ints
+    """Row to its group."""
+    name: Ints
+    """Group to a number that no other group had before; changes with the group."""
+    tried: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """Pairs of names, sorted."""
+
+    def renamed(self, groups: list[int]) -> None:
+        """These groups have changed."""
+        first = int(self.name.max()) + 1
+        total = max(len(self.name), max(groups) + 1)
+        self.name = np.append(self.name, np.zeros(total - len(self.name), np.int64))
+        self.name[groups] = np.arange(first, first + len(groups))
+
+
+def improved(job: Job, make: Callable[[Job], Draft]) -> Draft:
+    """What a method makes, with its groups searched for better ones if the job asks for it.
+
+    Not where people have several rows, nor where groups are judged together: the search judges two groups at a time.
+    """
+    effort = _asked(job.options.get("effort", EFFORT.default))
+    if effort is None or job.table.people is not None or any(part.across for part in job.requirement.parts()):
+        return make(job)
+    draft = make(replace(job, progress=lambda share: job.progress(_BEFORE * share)))
+    kept = np.flatnonzero(draft.groups >= 0)
+    if not len(kept):
+        return draft
+    some = replace(
+        job, table=job.table.some(kept), progress=lambda share: job.progress(_BEFORE + (1 - _BEFORE) * share)
+    )
+    groups = draft.groups.copy()
+    groups[kept] = searched(some, draft.groups[kept], effort)
+    return replace(draft, groups=groups)
+
+
+def _asked(effort: object) -> Effort | None:
+    """What an option says: a name, or seconds as a number or text."""
+    if effort == "fast":
+        return None
+    if isinstance(effort, str) and effort in EFFORTS:
+        return EFFORTS[effort]
+    try:
+        seconds = float(str(effort))
+    except ValueError:
+        seconds = -1.0
+    if isinstance(effort, bool) or not 0 < seconds < float("inf"):
+        raise InputError("The option 'effort' must be fast, balanced, best, or a number of seconds above 0.")
+    return replace(EFFORTS["best"], seconds=seconds)
+
+
+def searched(job: Job, groups: Codes, effort: Effort) -> Codes:
+    """Groups of rows that meet the requirement and lose no more than the given ones, which meet it."""
+    began = time.monotonic()
+    losses = Losses.of(job.table.taxonomies, job.table.codes)
+    total = int(groups.max()) + 1
+    search = _Search(job, losses, groups.astype(np.int64), np.arange(total))
+    rng = np.random.default_rng(0)  # our own: the same table and groups always give the same
+    for number in range(effort.rounds):
+        job.progress(number / effort.rounds)
+        saved, lost = _round(search, effort, rng)
+        if saved <= _LEAST * lost or time.monotonic() - began > effort.seconds:
+            break
+    job.progress(1.0)
+    return np.unique(search.group, return_inverse=True)[1].astype(np.int32)
+
+
+def _round(search: _Search, effort: Effort, rng: np.random.Generator) -> tuple[float, float]:
+    """Try all promising pairs, and carry the best out; what that saved, and what was lost before."""
+    division = Division.of(search.losses, search.group)
+    one, other = _promising(search, division, effort, rng)
+    order = np.argsort(division.sizes[one] + division.sizes[other], kind="stable")
+    found = divisions(search.job, division, one[order], other[order], effort.lines, rng)
+    found.sort(key=lambda better: (-better.saved, better.one, better.other))
+    used: set[int] = set()
+    fresh, saved = len(division.sizes) - 1, 0.0
+    for better in found:
+        if better.one in used or better.other in used:
+            continue
+        used.add(better.one)
+        target = better.other
+        if target == len(division.sizes) - 1:  # one group by itself: its second part is a new one
+            target, fresh = fresh, fresh + 1
+        used.add(target)
+        search.group[better.first], search.group[better.second] = better.one, target
+        saved += better.saved
+    if used:
+        search.renamed(sorted(used))
+    return saved, division.lost
+
+
+def _promising(search: _Search, division: Division, effort: Effort, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Pairs of groups that are near each other and were not tried; and large groups by themselves."""
+    least = max(part.least for part in search.job.requirement.parts())
+    nobody = len(division.sizes) - 1
+    large = np.flatnonzero((division.sizes >= 2 * least) & (division.each > 0))
+    keys = np.unique(np.concatenate([*_neighbours(search, division, effort, rng), large * (nobody + 1) + nobody]))
+    one, other = np.divmod(keys, nobody + 1)
+    promising = _promise(division, one, other) >= effort.promise
+    fits = division.sizes[one] + division.sizes[other] <= max(_WIDEST, 5 * least)
+    one, other = one[promising & fits], other[promising & fits]
+    new = _untried(search, one, np.where(other < nobody, other, -1))
+    return one[new], other[new]
+
+
+def _promise(division: Division, one: Ints, other: Ints) -> Floats:
+    """Pair to what its groups lose, as a share of what is lost in the box around both."""
+    alone = other == len(division.sizes) - 1
+    other = np.where(alone, one, other)
+    lo, hi = (end(side[:, one], side[:, other]) for end, side in ((np.minimum, division.lo), (np.maximum, division.hi)))
+    own = division.each[one] + division.each[other]
+    return np.asarray(own / np.maximum(division.losses.box(lo, hi), np.finfo(np.float64).tiny))
+
+
+def _untried(search: _Search, one: Ints, other: Ints) -> Ints:
+    """The pairs (other: -1 for a group by itself) that were not tried since a group of theirs has changed."""
+    names = search.name[one], np.where(other < 0, -1, search.name[other])
+    keys = np.minimum(*names) * np.int64(1 << 31) + np.maximum(*names)
+    place = np.minimum(np.searchsorted(search.tried, keys), max(len(search.tried) - 1, 0))
+    new = np.flatnonzero(search.tried[place] != keys) if len(search.tried) else np.arange(len(keys))
+    search.tried = np.sort(np.concatenate([search.tried, keys[new]]))
+    return new
+
+
+def _neighbours(search: _Search, division: Division, effort: Effort, rng: np.random.Generator) -> Iterator[Ints]:
+    """Pairs of groups with rows next to each other in some order, as numbers."""
+    table, base = search.job.table, len(division.sizes)
+    for _ in range(effort.orders):
+        columns = []
+        for place in rng.permutation(len(table.codes)).tolist():
+            levels = table.taxonomies[place].levels
+            columns.append(levels[int(rng.integers(0, max(len(levels) - 1, 1)))].node[table.codes[place]])
+        order = np.argsort(pack(columns, [int(column.max()) + 1 for column in columns])[0], kind="stable")
+        group = search.group[order]
+        lossy = division.each[group] > 0
+        for step in (1, 2):
+            a, b = group[:-step], group[step:]
+            apart = (a != b) & (lossy[:-step] | lossy[step:])
+            yield np.minimum(a, b)[apart] * base + np.maximum(a, b)[apart]

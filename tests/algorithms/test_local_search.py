@@ -1,0 +1,148 @@
+"""Local search: what it promises of any table, and its sums against the definition."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reissue as ri
+from reissue import synth
+from reissue.algorithms import Job
+from reissue.algorithms.partition import divisions as parts
+from reissue.algorithms.partition.local_search import EFFORTS, searched
+from reissue.counting.cells import Counts
+from reissue.data.table import Table
+from reissue.errors import InputError
+from reissue.requirements import parse
+from reissue.schema import Schema
+from reissue.synth import Population
+from reissue.taxonomy.codings import Hierarchy
+from reissue.testing.releases import check_release, samples
+from tests.effort import examples
+from tests.strategies import Case, tables
+
+TREE: dict[str, dict[str, dict[str, object]]] = {
+    "north": {"oslo": {}, "umea": {}},
+    "south": {"rome": {}, "bari": {}, "malta": {}},
+}
+TOWNS = ["oslo", "umea", "rome", "bari", "malta"]
+
+
+def schema() -> Schema:
+    taxonomies = {"age": Hierarchy(ranges=(5, 10)), "town": Hierarchy(tree=TREE)}
+    return Schema.of_columns(quasi=["age", "town"], sensitive=["illness"], taxonomies=taxonomies)
+
+
+def people(seed: int, rows: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    ages = [None if rng.random() < 0.1 else int(age) for age in rng.integers(20, 60, rows)]
+    towns, illnesses = rng.choice(TOWNS, rows), rng.choice(["flu", "ulcer", "gout"], rows)
+    return pl.DataFrame({"age": ages, "town": towns, "illness": illnesses})
+
+
+def lost(table: Table, groups: np.ndarray) -> float:
+    """Straight from the definition: every row loses what is published of its group."""
+    total = 0.0
+    for number in np.unique(groups):
+        inside = groups == number
+        for codes, taxonomy in zip(table.codes[:, inside], table.taxonomies, strict=True):
+            box = taxonomy.snap(codes.min(keepdims=True), codes.max(keepdims=True))
+            total += float(taxonomy.loss(*box)[0]) * int(inside.sum())
+    return total
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(8, 60),
+    st.booleans(),
+    st.sampled_from(["k=2", "k=3", "k=2 & l=2", "t=0.4", "confidence=0.7", "k=2 & recursive=3,2"]),
+)
+@examples(80)
+def test_groups_meet_the_requirement_and_never_lose_more(seed: int, rows: int, tight: bool, requirement: str) -> None:
+    table = Table.read(people(seed, rows), schema()).with_boxes(tight=tight)
+    wanted = parse(requirement)
+    start = np.zeros(rows, np.int32)
+    if not wanted.holds(Counts(start, table.sensitive, table.domain, 1)).all():
+        return
+    job = Job(table, wanted, np.random.default_rng(seed))
+    for effort in EFFORTS.values():
+        groups = searched(job, start, effort)
+        total = int(groups.max()) + 1
+        assert wanted.holds(Counts(groups, table.sensitive, table.domain, total)).all()
+        assert np.bincount(groups).min() > 0
+        assert lost(table, groups) <= lost(table, start) + 1e-9
+        assert (groups == searched(job, start, effort)).all()
+
+
+@given(st.integers(0, 10_000), st.integers(4, 14), st.booleans(), st.booleans())
+@examples(80)
+def test_what_a_cut_saves_is_what_the_definition_says(seed: int, rows: int, tight: bool, tabled: bool) -> None:
+    table = Table.read(people(seed, rows), schema()).with_boxes(tight=tight)
+    rng = np.random.default_rng(seed)
+    group = np.unique(rng.integers(0, 3, rows), return_inverse=True)[1]
+    losses = parts.Losses.of(table.taxonomies, table.codes)
+    if not tabled:
+        losses = parts.Losses(table.codes, tuple(parts._computed(one) for one in table.taxonomies))
+    division = parts.Division.of(losses, group)
+    assert division.lost == pytest.approx(lost(table, group))
+    nobody = len(division.sizes) - 1
+    one = np.arange(nobody)
+    pairs = parts._Pairs.of(division, one, np.append(one[1:], nobody))
+    order = parts._line(losses, pairs, rng)
+    saved = parts._saved(losses, pairs, order)
+    for pair, total in enumerate(pairs.total.tolist()):
+        line = pairs.rows[pair, order[pair, :total]]
+        assert sorted(line) == np.flatnonzero(np.isin(group, [pairs.one[pair], pairs.other[pair]])).tolist()
+        for cut in range(total - 1):
+            after = group.copy()
+            after[line[: cut + 1]], after[line[cut + 1 :]] = 10, 11
+            assert saved[pair, cut] == pytest.approx(lost(table, group) - lost(table, after))
+
+
+HOSPITAL = next(iter(Population(seed=1, people=800).months(1)))
+
+
+def loss_of(requirement: str, **options: Any) -> float:
+    release = ri.anonymize(HOSPITAL, synth.schema(), requirement, **options)
+    return lost(release.table, release.draft.groups) / release.table.rows
+
+
+def test_more_effort_loses_less_with_either_method() -> None:
+    for method in ("pool", "mondrian"):
+        fast, balanced, best = (
+            loss_of("k=4 & l=2", method=method, effort=effort) for effort in ("fast", "balanced", "best")
+        )
+        assert balanced < 0.95 * fast, method
+        assert best < balanced, method
+
+
+def test_rows_that_are_left_out_stay_so() -> None:
+    fast, best = (
+        ri.anonymize(HOSPITAL, synth.schema(), "k=6", suppress=0.05, effort=effort) for effort in ("fast", "best")
+    )
+    kept = fast.draft.groups >= 0
+    assert fast.suppressed > 0
+    assert ((best.draft.groups >= 0) == kept).all()
+    table = fast.table.some(np.flatnonzero(kept))
+    assert lost(table, best.draft.groups[kept]) < lost(table, fast.draft.groups[kept])
+
+
+def test_seconds_are_a_budget() -> None:
+    assert loss_of("k=4", effort=30.0) == loss_of("k=4", effort="best")
+    assert loss_of("k=4", effort="best") < loss_of("k=4", effort="1e-9") <= loss_of("k=4")
+
+
+@pytest.mark.parametrize("requirement", samples())
+@examples(10)
+@given(case=tables())
+def test_contract(requirement: str, case: Case) -> None:
+    check_release("pool", case.frame, case.schema, requirement, effort="balanced")
+
+
+@pytest.mark.parametrize("effort", ["much", 0, -1.0, True, "nan", "inf"])
+def test_other_efforts_are_refused(effort: object) -> None:
+    with pytest.raises(InputError, match="effort"):
+        ri.anonymize(people(4, 50), schema(), "k=4", effort=effort)
