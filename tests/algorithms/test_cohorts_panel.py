@@ -143,6 +143,26 @@ def test_files_are_recognized_followed_and_compared(tmp_path: Path) -> None:
     assert moved.stay.published == pytest.approx(moved.stay.true, abs=0.2)
 
 
+def test_someone_with_a_register_uses_the_slots_too(tmp_path: Path) -> None:
+    """Two cohorts share a box in the second release only: the numbers of their slots keep them apart there."""
+    people = pl.DataFrame({"id": range(8), "q": [1, 1, 1, 1, 5, 5, 5, 5], "s": list("aabcbbcd")})
+    shown = pl.DataFrame({"slot": [3, 1, 4, 2, 8, 6, 5, 7], "s": people["s"]})
+    paths = []
+    for place, (group, q) in enumerate([([1] * 4 + [2] * 4, ["1"] * 4 + ["5"] * 4), ([1] * 8, ["[1, 5]"] * 8)]):
+        paths.append(tmp_path / f"{place}.csv")
+        shown.select(pl.Series("group", group), "slot", pl.Series("q", q), "s").write_csv(paths[-1])
+    schema = Schema.of_columns(identifier="id", quasi=["q"], sensitive=["s"])
+    now = [people, people.with_columns(q=pl.lit(3))]
+    (found,) = attack(paths, schema, only=["joint"], knowledge=Knowledge(members=now), limits={"joint": 0.45})
+    assert found.status == Status.EXPOSED
+    assert found.people == 8  # half of a cohort, three eighths of the group
+    frames = [pl.read_csv(path).drop("slot") for path in paths]
+    (without,) = attack(
+        frames[1:], schema, only=["joint"], knowledge=Knowledge(members=now[1:]), limits={"joint": 0.45}
+    )
+    assert without.status == Status.WITHSTOOD
+
+
 def test_a_column_of_that_name_in_the_data_is_no_slot() -> None:
     frame = pl.DataFrame({"group": [1, 1], "slot": [7, 8], "q": ["1", "1"], "s": ["a", "b"]})
     named = Schema.of_columns(quasi=["q", "slot"], sensitive=["s"])

@@ -4,6 +4,7 @@ What is safe is shown as well as what is not: a slot that ends when its occupant
 after it was shown without the person, newcomers who differ from everyone else.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 
@@ -176,3 +177,43 @@ def test_the_attack_says_the_share_among_slots_of_the_same_history(data: st.Data
         for value, chance in found[time][20 + slot].items():
             share = sum(labels[other][time] == value for other in alike) / len(alike)
             assert chance == pytest.approx(share, abs=1e-6)
+
+
+# --- a register ------------------------------------------------------------------------------------------------------
+
+
+@given(st.data())
+@examples(60)
+def test_with_a_register_people_may_be_in_histories_that_fit_them_whenever_both_are_there(data: st.DataObject) -> None:
+    """Against the definition, person by person."""
+    slots, people, releases = 6, 3, 3
+    groups = [[data.draw(st.integers(-1, 1)) for _ in range(slots)] for _ in range(releases)]
+    for group in groups:
+        group[0], group[1] = 0, 1
+    fits = [[data.draw(st.sampled_from([(), (0,), (1,), (0, 1)])) for _ in range(people)] for _ in range(releases)]
+    series = []
+    for group, fit in zip(groups, fits, strict=True):
+        shown = [slot for slot in range(slots) if group[slot] >= 0]
+        counts = [Counter(slot % 3 for slot in shown if group[slot] == one) for one in (0, 1)]
+        # Person 9 fits both groups always: somebody is there.
+        people_of = [[*(person for person in range(people) if one in fit[person]), 9] for one in (0, 1)]
+        seen = observed([(some, one, 0) for some, one in zip(people_of, counts, strict=True)])
+        more = {
+            "label": np.array(shown),
+            "label_group": np.array([group[slot] for slot in shown]),
+            "label_value": np.array([slot % 3 for slot in shown]),
+        }
+        series.append(Observation(**{**vars(seen), **more}))
+    for time, (made, of_group) in enumerate(by_history(series)):
+        histories = sorted({tuple(group[slot] for group in groups) for slot in range(slots) if groups[time][slot] >= 0})
+        for person in range(people):
+            first = [one for one in histories if one[time] in fits[time][person]]
+            wanted = [
+                one
+                for one in first
+                if all(not fits[t][person] or one[t] < 0 or one[t] in fits[t][person] for t in range(releases))
+            ]
+            mine = made.group[made.person == person]
+            assert len(mine) == len(wanted or first)
+            assert Counter(of_group[mine].tolist()) == Counter(one[time] for one in wanted or first)
+        assert made.slot_count.sum() == len(series[time].label)

@@ -160,7 +160,15 @@ def by_register(release: PublishedRelease, people: Any, *, presence: bool) -> Si
         sure=sure or fitting == records,
         table=table.some(kept),
         as_published=True,
+        labels=_labels(release),
     )
+
+
+def _labels(release: PublishedRelease) -> Labels | None:
+    """What a panel shows of its slots."""
+    if release.form != Form.PANEL:
+        return None
+    return Labels(release.slots, release.group, joined_texts(release.main, release.schema.sensitive))
 
 
 def from_copy(release: PublishedRelease) -> Sighting:

@@ -5,34 +5,39 @@ that the person is in was published at all, looks for the labels with the same h
 candidates, with all that they ever showed. So the groups of every release fall into *histories*, each with counts of
 its own, whatever order they were published in: a slot that ends alone, or moves to another group alone, is found.
 
-O((slots + labels) x releases), a sort for each release.
+With a register only, a person fits several groups of a release, and may be in every history that is in one of them
+whenever both are there. (That it is one and the same history in all releases is used no further: claims are the more
+modest for it.)
+
+O((slots + labels) x releases), a sort for each release; with a register O(ways to fit x releases^2).
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue._arrays import Ints
-from reissue.kernels.everyone.observations import Observation
+from reissue._arrays import Bools, Ints
+from reissue.counting.segments import ranges
+from reissue.kernels.everyone.observations import Observation, pair_order
 
-__all__ = ["by_history", "histories"]
+__all__ = ["by_history"]
 
 
 def by_history(series: Sequence[Observation]) -> list[tuple[Observation, Ints]]:
     """Each release with histories instead of groups, and the published group of each; as it is where it is no panel."""
     panels = [place for place, seen in enumerate(series) if len(seen.label)]
     found = [(seen, np.arange(seen.groups)) for seen in series]
+    some = [series[place] for place in panels]
     if not panels:
         return found
-    some = [series[place] for place in panels]
-    of_person, of_label = _histories_of(some)
-    for place, seen in zip(panels, some, strict=True):
-        found[place] = _regrouped(seen, of_person, of_label)
+    made = _of_slots(some) if all(len(seen.occupant) for seen in some) else _of_register(some)
+    for place, one in zip(panels, made, strict=True):
+        found[place] = one
     return found
 
 
-def histories(marks: Sequence[Ints], groups: Sequence[Ints], marked: int) -> Ints:
+def _histories(marks: Sequence[Ints], groups: Sequence[Ints], marked: int) -> Ints:
     """Mark to the number of its history: the same for marks that are in the same groups of the same releases."""
     made = np.zeros(marked, np.int64)
     for mark, group in zip(marks, groups, strict=True):
@@ -42,33 +47,99 @@ def histories(marks: Sequence[Ints], groups: Sequence[Ints], marked: int) -> Int
     return made
 
 
-def _histories_of(series: Sequence[Observation]) -> tuple[Ints, tuple[Ints, Ints]]:
-    """Person to history, and labels, sorted, with theirs: the same numbers for the same histories."""
+def _regrouped(seen: Observation, person: Ints, group: Ints, label_group: Ints, groups: int) -> Observation:
+    """A release with other groups of people, and of labels, whose values are counted in them."""
+    values = int(seen.label_value.max(initial=-1)) + 1
+    slots, count = np.unique(label_group * values + seen.label_value, return_counts=True)
+    return replace(
+        seen,
+        person=person,
+        group=group,
+        slot_group=slots // values,
+        slot_value=slots % values,
+        slot_count=count,
+        free=np.zeros(groups, np.int64),
+        label_group=label_group,
+    )
+
+
+# --- who is in which slot is known -----------------------------------------------------------------------------------
+
+
+def _of_slots(series: Sequence[Observation]) -> list[tuple[Observation, Ints]]:
+    """Persons are slots, and where each was is known."""
     labels = np.unique(np.concatenate([seen.label for seen in series]))
     people = 1 + max(int(seen.person.max(initial=-1)) for seen in series)
     marks = [np.concatenate([seen.person, people + np.searchsorted(labels, seen.label)]) for seen in series]
     groups = [np.concatenate([seen.group, seen.label_group]) for seen in series]
-    found = histories(marks, groups, people + len(labels))
-    return found[:people], (labels, found[people:])
+    found = _histories(marks, groups, people + len(labels))
+    width, made = int(found.max(initial=-1)) + 1, []
+    for seen, mark, group in zip(series, marks, groups, strict=True):
+        keys, number = np.unique(group * width + found[mark], return_inverse=True)
+        mine, shown = np.split(number.reshape(-1), [len(seen.person)])
+        regrouped = _regrouped(seen, seen.person, mine, shown, len(keys))
+        nobody = np.bincount(shown, minlength=len(keys)) - np.bincount(mine, minlength=len(keys))
+        made.append((replace(regrouped, free=np.maximum(nobody, 0)), keys // width))
+    return made
 
 
-def _regrouped(seen: Observation, of_person: Ints, of_label: tuple[Ints, Ints]) -> tuple[Observation, Ints]:
-    labels, history = of_label
-    width = 1 + max(int(of_person.max(initial=-1)), int(history.max(initial=-1)))
-    mine = seen.group * width + of_person[seen.person]
-    shown = seen.label_group * width + history[np.searchsorted(labels, seen.label)]
-    keys, group = np.unique(np.concatenate([mine, shown]), return_inverse=True)
-    person_group, label_group = np.split(group.reshape(-1), [len(mine)])
-    values = int(seen.label_value.max(initial=-1)) + 1
-    slots, count = np.unique(label_group * values + seen.label_value, return_counts=True)
-    nobody = np.bincount(label_group, minlength=len(keys)) - np.bincount(person_group, minlength=len(keys))
-    made = replace(
-        seen,
-        group=person_group,
-        slot_group=slots // values,
-        slot_value=slots % values,
-        slot_count=count,
-        free=np.maximum(nobody, 0),
-        label_group=label_group,
-    )
-    return made, keys // width
+# --- a register ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitting:
+    """One release: the histories that are in it, and those that people may be in."""
+
+    histories: Ints
+    """Sorted by group, then number."""
+    group: Ints
+    """History to its group."""
+    keys: Ints
+    """Person and history (person x number of histories + history), by person."""
+    there: Ints
+    """People who surely are in the release."""
+
+    @classmethod
+    def of(cls, seen: Observation, of_label: Ints, total: int) -> "_Fitting":
+        keys = np.unique(seen.label_group * total + of_label)
+        group, history = keys // total, keys % total
+        starts = np.searchsorted(group, np.arange(seen.groups + 1))
+        widths = np.diff(starts)[seen.group]
+        mine = history[ranges(starts[seen.group], widths)]
+        pairs = np.repeat(seen.person, widths) * total + mine
+        return cls(history, group, pairs, np.setdiff1d(seen.person, seen.absent))
+
+    def allows(self, keys: Ints, total: int) -> Bools:
+        """Which pairs of a person and a history this release does not rule out."""
+        both = np.isin(keys // total, self.there) & np.isin(keys % total, self.histories)
+        return ~both | np.isin(keys, self.keys)
+
+
+def _of_register(series: Sequence[Observation]) -> list[tuple[Observation, Ints]]:
+    """Persons are people, and which groups they fit is known."""
+    labels = np.unique(np.concatenate([seen.label for seen in series]))
+    marks = [np.searchsorted(labels, seen.label) for seen in series]
+    found = _histories(marks, [seen.label_group for seen in series], len(labels))
+    total = int(found.max(initial=-1)) + 1
+    fitting = [_Fitting.of(seen, found[mark], total) for seen, mark in zip(series, marks, strict=True)]
+    made = []
+    for seen, mark, here in zip(series, marks, fitting, strict=True):
+        fits = np.ones(len(here.keys), np.bool_)
+        for other in fitting:
+            fits &= other.allows(here.keys, total)
+        # People whom the releases rule out everywhere are not who they are taken for: they are left as they were.
+        kept = here.keys[fits | ~np.isin(here.keys // total, here.keys[fits] // total)]
+        place = np.empty(total, np.int64)
+        place[here.histories] = np.arange(len(here.histories))
+        person, group = kept // total, place[kept % total]
+        order = pair_order(person, group)
+        one = _regrouped(seen, person[order], group[order], place[found[mark]], len(here.histories))
+        made.append((_with_nobody(one, seen, here.group), here.group))
+    return made
+
+
+def _with_nobody(made: Observation, seen: Observation, group: Ints) -> Observation:
+    """With records of nobody in their history, or in any where their group has several."""
+    alone = np.bincount(group, minlength=seen.groups) == 1
+    free = np.where(alone, seen.free, 0)[group]
+    return replace(made, free=free, strangers=seen.strangers + int(seen.free[~alone].sum()))

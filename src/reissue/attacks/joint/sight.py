@@ -114,9 +114,9 @@ def _own(release: PublishedRelease, roster: Roster, *, strong: bool) -> Sighting
 
 def published_as(release: PublishedRelease, sighting: Sighting, group: int) -> Shown:
     """The quasi-identifiers of a group as published; nothing where it shows none, or exact ones."""
-    if sighting.as_published:
-        return shown(release.of_its_columns().box(group))
     own = group if sighting.of_group is None else int(sighting.of_group[group])
+    if sighting.as_published:
+        return shown(release.of_its_columns().box(own))
     return {} if release.source is None else box_text(release.source, own)
 
 
