@@ -68,6 +68,13 @@ def anonymize(
         float | None,
         typer.Option(metavar="SHARE", help="The same as --option risk=SHARE, for the method distinct: 0.3, say."),
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORD",
+            help="The same as --option form=WORD: generalized, permuted, 'two tables'; panel, for the method cohorts.",
+        ),
+    ] = None,
     k: Annotated[int | None, typer.Option(min=1, help="The same as k=N in the requirement.")] = None,
     sensitive_values: Annotated[
         str | None,
@@ -131,6 +138,7 @@ def anonymize(
 
     method, plan = method or DEFAULT_METHOD, Schema.load(schema)
     short = {"e": e, "risk": risk, "star": star or None, "values": sensitive_values, "after": after or None}
+    short |= {"form": form}
     options = options_of(option or []) | {name: value for name, value in short.items() if value is not None}
     if m is not None and "m" in find(method).options:
         options, m = options | {"m": m}, None
