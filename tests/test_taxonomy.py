@@ -84,6 +84,7 @@ def test_snap_gives_the_smallest_node(case: tuple[Taxonomy, list[Set]], data: st
     assert (level.lo[lo], level.hi[lo]) == best[1:]
     expected = (best[2] - best[1]) / max(taxonomy.size - 1, 1)
     assert taxonomy.loss(low, high)[0] == pytest.approx(expected)
+    assert taxonomy.lost(np.array([lo], np.int32), np.array([hi], np.int32))[0] == taxonomy.loss(low, high)[0]
 
 
 @given(cases())
@@ -134,7 +135,13 @@ def test_runs_of_numbers_are_published_as_they_are() -> None:
     low, high = taxonomy.snap(*bounds)
     assert taxonomy.text(low, high) == ["1", "[3, 4]", "[0, 4]", "[4, 12]"]
     assert taxonomy.text(np.array([0], np.int32), np.array([4], np.int32)) == [ROOT]
-    assert taxonomy.loss(low, high).tolist() == [0, 1 / 11, 3 / 11, 8 / 11]
+    assert taxonomy.loss(low, high).tolist() == [0, 1 / 11, 3 / 11, 8 / 11] == taxonomy.lost(*bounds).tolist()
+
+
+def test_what_is_lost_is_the_same_in_a_large_domain() -> None:
+    taxonomy = coding(Hierarchy("ranges", ranges=(5.0, 100.0)), list(range(1000))).taxonomy
+    bounds = np.array([0, 3, 998, 0], np.int32), np.array([0, 4, 999, 999], np.int32)
+    assert taxonomy.lost(*bounds).tolist() == [0, 4 / 999, 4 / 999, 1]
 
 
 def test_numbers_together_with_missing_are_the_root() -> None:

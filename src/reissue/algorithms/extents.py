@@ -55,5 +55,5 @@ def extent_of(taxonomies: tuple[Taxonomy, ...], codes: Codes) -> Extent:
 
 
 def _loss(taxonomies: tuple[Taxonomy, ...], lo: Codes, hi: Codes) -> Floats:
-    each = [taxonomy.loss(*taxonomy.snap(lo[place], hi[place])) for place, taxonomy in enumerate(taxonomies)]
+    each = [taxonomy.lost(lo[place], hi[place]) for place, taxonomy in enumerate(taxonomies)]
     return np.asarray(np.mean(each, axis=0))

@@ -85,8 +85,8 @@ def _pairs(extent: Extent, failing: Ints, counts: Counts, requirement: Requireme
     """Each failing group with the neighbours that cost least."""
     one, other = _neighbours(extent, failing)
     cost = _costs(extent, one, other)
-    order = np.lexsort((other, cost, one))
-    first = np.searchsorted(one[order], one[order])
+    order = np.lexsort((cost, one))  # pairs are sorted already: of the same cost the first neighbour comes first
+    first = np.searchsorted(one, one)
     order = order[np.arange(len(order)) - first < _NEAREST]
     one, other = one[order], other[order]
     return _Pairs(one, other, cost[order], requirement.holds(_together(counts, one, other)))

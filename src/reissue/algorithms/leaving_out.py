@@ -78,7 +78,7 @@ def _losses(table: Table, draft: Draft) -> Floats:
     losses = np.empty(table.codes.shape)
     for place, (codes, taxonomy) in enumerate(zip(table.codes, table.taxonomies, strict=True)):
         if draft.cuts is None:
-            losses[place] = taxonomy.loss(*taxonomy.snap(*_bounds(codes, draft.groups)))[draft.groups]
+            losses[place] = taxonomy.lost(*_bounds(codes, draft.groups))[draft.groups]
         else:
             cut = draft.cuts[place]
             losses[place] = taxonomy.loss(cut[codes], taxonomy.ends(cut)[codes])
@@ -112,7 +112,7 @@ def edges(table: Table, draft: Draft, _: Ints) -> tuple[Ints, Floats]:
             # Every row in turn would be the first that stays: so many go before it.
             gone = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[group]
             bounds = (code, hi[group]) if upwards else (lo[group], code)
-            narrower = losses[place][order] - taxonomy.loss(*taxonomy.snap(*bounds))
+            narrower = losses[place][order] - taxonomy.lost(*bounds)
             gain = (sizes[group] - gone) * narrower - gone * kept_by_row[order]
             top = np.zeros(len(sizes))
             np.maximum.at(top, group, np.where(gone > 0, gain, 0.0))

@@ -27,6 +27,8 @@ __all__ = ["ROOT", "Grouping", "Level", "Taxonomy", "assemble"]
 
 ROOT = "*"
 """How the root is published, whatever the hierarchy calls it."""
+_SMALL = 512
+"""Of so many leaves at most it is kept what each pair of them loses in one box."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +118,19 @@ class Taxonomy:
         if span == 0:
             return np.zeros(len(lo))
         return (halves[hi] - halves[lo]) / span
+
+    def lost(self, lo: Codes, hi: Codes) -> Floats:
+        """The same of the smallest interval that may be published and holds `[lo, hi]`."""
+        between = self._lost_between
+        return self.loss(*self.snap(lo, hi)) if between is None else between[lo, hi]
+
+    @cached_property
+    def _lost_between(self) -> Floats | None:
+        """Leaf x leaf to that, for small domains of which only nodes are published."""
+        if self.runs or self.size > _SMALL:
+            return None
+        lo, hi = (one.reshape(-1).astype(np.int32) for one in np.indices((self.size, self.size)))
+        return self.loss(*self.snap(lo, hi)).reshape(self.size, self.size)
 
     def text(self, lo: Codes, hi: Codes) -> list[str | None]:
         """Published text of intervals that `snap` or a cut gave: node names, else `[20, 34]`."""

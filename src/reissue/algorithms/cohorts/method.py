@@ -134,22 +134,18 @@ def cohorts(job: Job) -> Draft:
 def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked, bounds: Bounds) -> Slots:
     """Everyone in a slot; refills may cost more where there would be too many counterfeits."""
     most = asked.counterfeits * (job.table.rows - len(arrival.refused))
-    grow, living = asked.grow, arrival.slots.inhabited()
+    own = job.requirement if asked.form == "panel" else None
+    grow, slots, left = asked.grow, arrival.slots.inhabited(), arrival.new
     for _ in range(_PATIENCE):
-        slots, left = refilled(job.table, living, arrival.new, grow, asked.e)
+        slots, left = refilled(job.table, slots, left, grow, asked.e)
         rows, names = np.concatenate([arrival.apart, left]), _names(arrival, left)
-        size = asked.size if not memory.release else asked.later
-        if asked.form == "panel":
-            slots = without_empty(slots, bounds, job.requirement)
-            new = founded(job, rows, names, size, bounds.future, job.requirement)
-        else:
-            slots = split(job.table, without_empty(slots, bounds), bounds)
-            new = founded(job, rows, names, size, bounds.future)
-        slots = _named(slots.beside(new), memory, job.rng)
-        if (~slots.filled).sum() <= most:
+        fewer = without_empty(slots, bounds, own)
+        new = founded(job, rows, names, asked.size if not memory.release else asked.later, bounds.future, own)
+        if (~fewer.filled).sum() + (~new.filled).sum() <= most:
             break
         grow = _MORE * grow
-    return slots
+    whole = fewer if own is not None else split(job.table, fewer, bounds)
+    return _named(whole.beside(new), memory, job.rng)
 
 
 def _names(arrival: Arrival, left: Ints) -> Ints:

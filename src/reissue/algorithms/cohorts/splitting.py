@@ -104,7 +104,7 @@ def _lost(table: Table, row: Ints, here: Bools) -> Floats:
         of = codes[row]
         lo = np.where(here, of, np.iinfo(np.int32).max).min(axis=1, initial=np.iinfo(np.int32).max)
         hi = np.where(here, of, -1).max(axis=1, initial=-1)
-        each.append(taxonomy.loss(*taxonomy.snap(lo, hi)))
+        each.append(taxonomy.lost(lo, hi))
     return np.asarray(np.maximum(np.mean(each, axis=0), _USUAL) * here.sum(axis=1))
 
 

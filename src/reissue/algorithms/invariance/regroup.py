@@ -137,5 +137,5 @@ class _Seats:
             # A group of counterfeits alone has no box.
             some = lo <= hi
             lo, hi = np.where(some, lo, 0), np.where(some, hi, 0)
-            loss += taxonomy.loss(*taxonomy.snap(lo.ravel(), hi.ravel())).reshape(loss.shape)
+            loss += taxonomy.lost(lo.ravel(), hi.ravel()).reshape(loss.shape)
         return np.asarray(loss * (there.sum(axis=1) + real[:, np.newaxis]))

@@ -177,13 +177,13 @@ def _best(nodes: _Nodes, codes: Codes, taxonomies: Sequence[Taxonomy]) -> _Way:
     for attribute, (column, order, taxonomy) in enumerate(zip(codes, nodes.orders, taxonomies, strict=True)):
         low = nodes.least(column.take(order.take(nodes.start)))
         high = nodes.most(column.take(order.take(nodes.start + nodes.length - 1)))
-        whole = taxonomy.loss(*taxonomy.snap(low, high))
+        whole = taxonomy.lost(low, high)
         if not whole.any():
             continue
         middle = nodes.start + np.repeat(nodes.half, nodes.width)
         central = column.take(order.take(middle))
         below, above = nodes.most(column.take(order.take(middle - 1))), nodes.least(central)
-        lower, upper = taxonomy.loss(*taxonomy.snap(low, below)), taxonomy.loss(*taxonomy.snap(above, high))
+        lower, upper = taxonomy.lost(low, below), taxonomy.lost(above, high)
         gain = nodes.depth * whole - nodes.half * lower - (nodes.depth - nodes.half) * upper
         best.offer(nodes, attribute, gain, 0, nodes.half)
         if deep.any() and not taxonomy.runs:

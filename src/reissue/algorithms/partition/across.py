@@ -60,7 +60,7 @@ def _split(job: Job, rows: Ints, groups: Codes) -> Frontier:
 def _advance(frontier: Frontier, taxonomies: Sequence[Taxonomy], requirement: Requirement) -> Frontier | None:
     """Every group split on its widest open attribute where that can be; None where no attribute is open."""
     bounds = [frontier.bounds(place) for place in range(len(taxonomies))]
-    width = np.stack([t.loss(*t.snap(*bound)) for t, bound in zip(taxonomies, bounds, strict=True)])
+    width = np.stack([t.lost(*bound) for t, bound in zip(taxonomies, bounds, strict=True)])
     width[frontier.closed] = 0
     widest, open_ = width.argmax(axis=0), width.max(axis=0) > 0
     if not open_.any():
@@ -133,6 +133,6 @@ def _loss(frontier: Frontier, taxonomies: Sequence[Taxonomy]) -> float:
     """What all rows lose, over all attributes."""
     total = 0.0
     for place, taxonomy in enumerate(taxonomies):
-        each: Floats = taxonomy.loss(*taxonomy.snap(*frontier.bounds(place)))
+        each: Floats = taxonomy.lost(*frontier.bounds(place))
         total += float(each @ frontier.sizes)
     return total

@@ -53,7 +53,7 @@ def _advance(
     Returns the groups that go on: halves and those that have attributes left to try; and which groups are done.
     """
     bounds = [frontier.bounds(place) for place in range(len(taxonomies))]
-    width = np.stack([t.loss(*t.snap(*bound)) for t, bound in zip(taxonomies, bounds, strict=True)])
+    width = np.stack([t.lost(*bound) for t, bound in zip(taxonomies, bounds, strict=True)])
     width[frontier.closed] = 0
     widest = width.argmax(axis=0)
     done = width.max(axis=0) <= 0

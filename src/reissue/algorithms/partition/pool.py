@@ -107,7 +107,7 @@ class _Attribute:
 
     def loss(self, lo: Codes, hi: Codes) -> Floats:
         """The loss of publishing groups with these bounds."""
-        return self.taxonomy.loss(*self.taxonomy.snap(lo, hi))
+        return self.taxonomy.lost(lo, hi)
 
     def below(self, level: Codes, node: Codes) -> Floats:
         """The loss of nodes on given levels."""

@@ -155,7 +155,7 @@ def _advance(frontier: Frontier, taxonomies: tuple[Taxonomy, ...], judge: MPriva
         codes = frontier.codes[place]
         median = Ranks(frontier, codes, lo, hi).at(frontier.starts + frontier.sizes // 2)
         above = codes >= cut_near(taxonomy, median, lo, hi)[frontier.of_row]
-        width = taxonomy.loss(*taxonomy.snap(lo, hi))
+        width = taxonomy.lost(lo, hi)
         works = both_hold(frontier, above, judge) & (width > 0)
         counts = frontier.counts(2 * frontier.of_row + above, 2 * groups)
         score = np.round(judge.fitness(counts).reshape(groups, 2).min(axis=1), 9)

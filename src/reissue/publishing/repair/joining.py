@@ -93,7 +93,7 @@ def _nearest(wanted: Ints, lo: Codes, hi: Codes, sizes: Ints, taxonomies: Sequen
 
 def _lost(lo: Codes, hi: Codes, taxonomies: Sequence[Taxonomy]) -> Floats:
     """Box to what each of its rows loses, over all attributes."""
-    losses = [taxonomy.loss(*taxonomy.snap(low, high)) for taxonomy, low, high in zip(taxonomies, lo, hi, strict=True)]
+    losses = [taxonomy.lost(low, high) for taxonomy, low, high in zip(taxonomies, lo, hi, strict=True)]
     return np.asarray(np.sum(losses, axis=0))
 
 
