@@ -14,20 +14,22 @@ from tests.kernels.series import tiny
 from tests.kernels.worlds import observed
 
 
-def plain(layers: list[Layer], messages: list[Floats], steps: Floats, prior: Floats) -> Floats:
-    """The same from the definition: every value in every release from a person's first to the last, seen or not."""
+def plain(layers: list[Layer], upto: list[Floats], since: list[Floats], steps: Floats) -> Floats:
+    """The same from the definition: every value in every release from one presence of a person to the next one."""
     total = np.zeros_like(steps)
     for person in np.unique(np.concatenate([layer.person for layer in layers])):
-        said = {time: _said(layer, one, person, len(steps)) for time, (layer, one) in _zip(layers, messages)}
-        there = [time for time, one in said.items() if one.any()]
-        counts, weights = np.zeros_like(steps), 0.0
-        for history in product(range(len(steps)), repeat=there[-1] - there[0] + 1):
-            weight = prior[person, history[0]] * np.prod([steps[pair] for pair in pairwise(history)])
-            weight *= np.prod([said[time][history[time - there[0]]] for time in there])
-            weights += weight
-            for pair in pairwise(history):
-                counts[pair] += weight
-        total += counts / weights
+        first = {time: _said(layer, one, person, len(steps)) for time, (layer, one) in _zip(layers, upto)}
+        second = {time: _said(layer, one, person, len(steps)) for time, (layer, one) in _zip(layers, since)}
+        there = [time for time, one in first.items() if one.any()]
+        for begin, end in pairwise(there):
+            counts, weights = np.zeros_like(steps), 0.0
+            for history in product(range(len(steps)), repeat=end - begin + 1):
+                weight = np.prod([steps[pair] for pair in pairwise(history)])
+                weight *= first[begin][history[0]] * second[end][history[-1]]
+                weights += weight
+                for pair in pairwise(history):
+                    counts[pair] += weight
+            total += counts / weights
     return total
 
 
@@ -49,11 +51,10 @@ def test_expected_transitions_are_those_of_all_histories(seed: int) -> None:
     steps = rng.random((case.values, case.values))
     steps /= steps.sum(axis=1, keepdims=True)
     layers = [layer_of(seen, case.values) for seen in case.series]
-    messages = [rng.random(layer.entries) for layer in layers]
-    prior = rng.random((4, case.values))
+    upto, since = ([rng.random(layer.entries) for layer in layers] for _ in range(2))
     model = Model(case.values, steps)
-    found = expected_transitions(Chains.of(layers, model, prior), messages, model)
-    assert found == pytest.approx(plain(layers, messages, steps, prior))
+    found = expected_transitions(Chains.of(layers, model), upto, since, model)
+    assert found == pytest.approx(plain(layers, upto, since, steps))
 
 
 def simulated(rng: np.random.Generator, steps: Floats, people: int, releases: int, size: int) -> list[Observation]:
@@ -74,8 +75,21 @@ def test_a_matrix_is_learned_from_releases_alone() -> None:
     rng = np.random.default_rng(7)
     steps = smoothed(np.eye(8) * 30 + rng.integers(0, 12, (8, 8)) * (rng.random((8, 8)) < 0.3))
     layers = [layer_of(seen, 8) for seen in simulated(rng, steps, 1_500, 6, 4)]
-    first = staying(np.full(8, 1 / 8), 0.05)
-    learned = learn_steps(layers, first)
+    often = np.full(8, 1 / 8)
+    learned = learn_steps(layers, often)
     assert learned.sum(axis=1) == pytest.approx(1)
     assert np.abs(learned - steps).sum(axis=1).mean() / 2 < 0.11
-    assert np.abs(first - steps).sum(axis=1).mean() / 2 > 0.2
+    assert np.abs(staying(often, 0.05) - steps).sum(axis=1).mean() / 2 > 0.2
+
+
+@pytest.mark.parametrize(("size", "people"), [(4, 800), (8, 1_200)])
+@pytest.mark.parametrize("changes", [0.03, 0.15, 0.4])
+def test_how_many_values_stay_is_learned_in_small_groups_and_in_large_ones(
+    size: int, people: int, changes: float
+) -> None:
+    """Neither more restless than the truth nor calmer; in large groups, which say less, within a wider bound."""
+    rng = np.random.default_rng(11)
+    steps = staying(np.full(6, 1 / 6), changes)
+    layers = [layer_of(seen, 6) for seen in simulated(rng, steps, people, 5, size)]
+    learned = learn_steps(layers, np.full(6, 1 / 6))
+    assert np.diag(learned).mean() == pytest.approx(np.diag(steps).mean(), abs=0.03 if size == 4 else 0.05)

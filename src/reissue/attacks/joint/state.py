@@ -157,7 +157,7 @@ def _solve(
     starts: list[Floats | None] = [one.multipliers if len(one.multipliers) else None for one in window]
     unknown: list[Ints | None] = [None] * (len(window) - 1)
     steps = past.steps if past.steps.size else None
-    chosen = update_model(series.schema, Seen(seen, names, [*unknown, truth], rates, times, steps, starts))
+    chosen = update_model(series.schema, Seen(seen, names, [*unknown, truth], rates, times, steps))
     if steps is None and chosen.source == "releases":
         # Multipliers of values that stay, which these releases do not allow, are no place to start from.
         starts = [None] * len(window)

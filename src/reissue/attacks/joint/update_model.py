@@ -18,7 +18,7 @@ from reissue.errors import CannotRunError
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, misfit, scale
 from reissue.kernels.everyone.learned_steps import Learning, learn_steps, smoothed, staying
-from reissue.kernels.everyone.observations import Observation, layer_of, people_in, people_of
+from reissue.kernels.everyone.observations import Observation, layer_of, people_in
 from reissue.kernels.everyone.transitions import Model
 from reissue.schema import Schema
 from reissue.updates import read_updates
@@ -32,9 +32,7 @@ _MISFIT = 0.03
 _SWEEPS = 20
 _WIDEST = 256
 """Values, at most, whose changes are learned: a matrix of all pairs."""
-_CHANGES = 0.05
-"""The first guess: so many values change from one release to the next. Learning is the quicker the nearer it is."""
-_REFINED = Learning(rounds=0, sharp=2)
+_REFINED = Learning(rows=2)
 _ELSEWHERE = 0.015
 """The share of records that may be left unexplained; measured: below 0.005, and 0.019 to 0.17 where values change."""
 _RULED_OUT = 0.05
@@ -67,8 +65,6 @@ class Seen:
     times: Sequence[int] | None = None
     steps: Floats | None = None
     """What was learned from the releases before."""
-    start: Sequence[Floats | None] | None = None
-    """Where scaling starts from."""
 
 
 def update_model(schema: Schema, seen: Seen, progress: Callable[[float], None] = lambda _: None) -> Chosen:
@@ -116,10 +112,9 @@ def learned(seen: Seen, progress: Callable[[float], None] = lambda _: None) -> C
     """From the releases: on from what was learned before, or from the beginning."""
     size = len(seen.names)
     layers = [layer_of(one, size) for one in seen.series]
-    first = staying(seen.rates, _CHANGES) if seen.steps is None else grown(seen.steps, size)
-    prior = np.broadcast_to(seen.rates, (people_of(seen.series), size))
-    how, start = (Learning(), None) if seen.steps is None else (_REFINED, seen.start)
-    steps = learn_steps(layers, first, how, times=seen.times, prior=prior, start=start, progress=progress)
+    first = None if seen.steps is None else grown(seen.steps, size)
+    how = Learning() if first is None else _REFINED
+    steps = learn_steps(layers, seen.rates, how, first=first, times=seen.times, progress=progress)
     return Chosen(Model(size, steps), "releases")
 
 

@@ -23,10 +23,12 @@ __all__ = [
     "Chains",
     "Scaled",
     "Scaling",
+    "before_of",
     "beginners",
     "both_ways",
     "cavities",
     "first_weights",
+    "fitted",
     "messages_of",
     "misfit",
     "posterior",
@@ -179,7 +181,7 @@ def carried_messages(chains: Chains, messages: Sequence[Floats]) -> list[Floats]
     """Entry to what its own and all earlier releases say about it, in each layer; a row's sum is 1."""
     carried, made = np.zeros(int(chains.offsets()[-1])), []
     for place, layer in enumerate(chains.layers):
-        before = _before(chains, place, chains.beginnings(place), carried)
+        before = before_of(chains, place, chains.beginnings(place), carried)
         made.append(layer.normalized(before * messages[place]))
         _carry(chains, place, made[-1], carried)
     return made
@@ -197,7 +199,7 @@ def both_ways(chains: Chains, messages: Sequence[Floats]) -> tuple[list[Floats],
     later = _backward(chains, beginnings, messages)
     made, carried = [], np.zeros(int(chains.offsets()[-1]))
     for place, layer in enumerate(chains.layers):
-        made.append(_before(chains, place, beginnings[place], carried))
+        made.append(before_of(chains, place, beginnings[place], carried))
         _carry(chains, place, layer.normalized(made[place] * messages[place]), carried)
     return made, later
 
@@ -232,7 +234,7 @@ def _backward(chains: Chains, beginnings: Sequence[Floats], messages: Sequence[F
     return [layer.normalized(one) for layer, one in zip(chains.layers, later, strict=True)]
 
 
-def _before(chains: Chains, place: int, beginnings: Floats, carried: Floats) -> Floats:
+def before_of(chains: Chains, place: int, beginnings: Floats, carried: Floats) -> Floats:
     """Entry to what earlier releases and the prior say about it."""
     links = chains.links[place]
     before = beginnings.copy()
@@ -256,9 +258,9 @@ def _forward(
     """Scale each release in turn, knowing the scaled ones before it; the worst count, and the share elsewhere."""
     carried, worst, elsewhere, records = np.zeros(int(chains.offsets()[-1])), 0.0, 0.0, 1.0
     for place, layer in enumerate(chains.layers):
-        before = _before(chains, place, beginnings[place], carried)
+        before = before_of(chains, place, beginnings[place], carried)
         cavity = layer.normalized(before * later[place])
-        lambdas[place], off = _fitted(layer, cavity, lambdas[place], how)
+        lambdas[place], off = fitted(layer, cavity, lambdas[place], how)
         if len(layer.fakes):
             factor, more = _tilting(layer, cavity, lambdas[place])
             fake, off = layer.fake_entries, np.append(off, more)
@@ -271,7 +273,7 @@ def _forward(
     return worst, elsewhere / records
 
 
-def _fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, Floats]:
+def fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, Floats]:
     """Multipliers of one release that fit its counts, all others kept; and how far off each count was before."""
     off = np.empty(0)
     for turn in range(how.rounds):

@@ -1,25 +1,28 @@
 """Learning how values change from the releases themselves (EM).
 
-Each round scales with the present model, a few sweeps on from where the last round ended, counts the expected
-transitions and takes them, smoothed, for the next model. Counts that hold only in expectation make values look more
-restless than they are; so the last rounds count with sharpened messages.
+Each pair of releases that follow each other in somebody's life is looked at by itself: what the first says of its
+people, the step, and what the exact counts of the second's groups say then. Nothing goes round in circles, so the
+expected transitions are those of a likelihood, of pairs, and the model that explains them best is near the true one.
+(Counted from everyone's posterior over all releases, with counts in expectation, values look far more restless than
+they are.) First one number is learned: how many values are drawn anew, at their base rates. Then every row, held by a
+few more steps as that number says: where groups are large and few, rows by themselves would fit chance.
 
-Expected transitions are how often each value became which, by the posterior of everyone's histories. Of two linked
-presences of a person the pair of values (a, b) weighs F(a) P(a, b) Y(b): what everything up to the first presence says,
-the step, and what everything from the second on says. Over an absence the steps in between are summed over. Dense over
-people x values in chunks; O(linked presences x values squared) multiplications, all in matrix products.
+Expected transitions are how often each value became which. Of two linked presences of a person the pair of values
+(a, b) weighs F(a) P(a, b) Y(b): what is said of the first presence, the step, and what is said of the second. Over an
+absence the steps in between are summed over. Dense over people x values in chunks; O(linked presences x values
+squared) multiplications, all in matrix products.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reissue._arrays import Floats, Ints
 from reissue.counting.segments import ranges
-from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, both_ways, messages_of, scale
+from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, before_of, scale
 from reissue.kernels.everyone.observations import TINY, Layer
-from reissue.kernels.everyone.sharpening import sharpened
+from reissue.kernels.everyone.sharpening import Said
 from reissue.kernels.everyone.transitions import Model, rows_at_once
 
 __all__ = ["Learning", "expected_transitions", "learn_steps", "smoothed", "staying"]
@@ -27,6 +30,11 @@ __all__ = ["Learning", "expected_transitions", "learn_steps", "smoothed", "stayi
 _SMOOTHING = 0.5
 """Steps of a value that are added to those counted: so many stay, and so many lead to what is frequent."""
 
+_FEWEST, _MOST = 1e-4, 0.95
+"""The share of values that are drawn anew is looked for between these."""
+_HOLD = 0.05
+"""How much the share of all values holds each row: steps as it says, for each step counted."""
+_FIT = Scaling(rounds=12, tolerance=1e-3)
 _CELLS = 4_000_000
 """Cells of a table of people x values, at most."""
 
@@ -35,43 +43,103 @@ _CELLS = 4_000_000
 class Learning:
     """How long to learn."""
 
-    rounds: int = 20
-    sweeps: int = 3
-    """Of scaling, in each round."""
-    enough: float = 0.004
-    """Rounds end when the rows of the model move by less than this, half L1 on average."""
-    sharp: int = 6
-    """Rounds with sharpened messages, at the end."""
+    drawn: int = 12
+    """Rounds, at most, for the share of values that are drawn anew."""
+    rows: int = 16
+    """Rounds, at most, for every row of the model."""
+    enough: float = 0.003
+    """Rounds end when what is learned moves by less than this: the share, or rows, half L1 on average."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Alone:
+    """Each release by itself: what it says of its people."""
+
+    layers: Sequence[Layer]
+    said: Sequence[Said]
+    believed: Sequence[Floats]
+    """Layer to the probability of each entry."""
+    often: Floats
+    times: Sequence[int] | None
+
+    @classmethod
+    def of(cls, layers: Sequence[Layer], often: Floats, times: Sequence[int] | None) -> "_Alone":
+        still = Model(len(often))
+        scaled = [scale(Chains.of([layer], still), Scaling(sweeps=30)).multipliers[0] for layer in layers]
+        said = [Said.of(layer, layer.said(one), one) for layer, one in zip(layers, scaled, strict=True)]
+        return cls(layers, said, [one.layer.normalized(one.entries) for one in said], often, times)
+
+    def transitions(self, steps: Floats) -> tuple[Floats, "_Alone"]:
+        """Expected transitions under a model; and the same with multipliers that are nearer."""
+        model = Model(len(steps), steps)
+        people = max(int(layer.person.max(initial=-1)) + 1 for layer in self.layers)
+        chains = Chains.of(self.layers, model, np.broadcast_to(self.often, (people, len(steps))), self.times)
+        flat, nearer, since = np.concatenate(self.believed), [], []
+        for place, one in enumerate(self.said):
+            before = one.layer.normalized(before_of(chains, place, chains.beginnings(place), flat))
+            nearer.append(one.fitted(before, _FIT))
+            since.append(nearer[-1].exactly(before, half=False).entries)
+        return expected_transitions(chains, self.believed, since, model), replace(self, said=nearer)
 
 
 def learn_steps(
     layers: Sequence[Layer],
-    steps: Floats,
+    often: Floats,
     how: Learning | None = None,
     *,
+    first: Floats | None = None,
     times: Sequence[int] | None = None,
-    prior: Floats | None = None,
-    start: Sequence[Floats | None] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Floats:
-    """Value x value: how likely a value becomes which, from a first guess on."""
-    how = how or Learning()
-    plain, total = how.rounds, how.rounds + how.sharp
-    turn = 0
-    while turn < plain + how.sharp:
-        model = Model(len(steps), steps)
-        chains = Chains.of(layers, model, prior, times)
-        scaled = scale(chains, Scaling(sweeps=how.sweeps), start)
-        start = scaled.multipliers
-        messages = messages_of(chains, scaled)
-        if turn >= plain:
-            messages = sharpened(chains, messages)[1]
-        before, steps = steps, smoothed(expected_transitions(chains, messages, model))
-        turn += 1
-        if turn < plain and float(np.abs(steps - before).sum()) / 2 < how.enough * len(steps):
-            plain = turn
-        progress(min((turn + how.rounds - plain) / total, 1.0))
+    """Value x value: how likely a value becomes which; `often` are base rates, `first` is what was learned before."""
+    how, alone = how or Learning(), _Alone.of(layers, often, times)
+    total = how.drawn + how.rows
+    if first is None:
+        first = staying(often, _share_drawn(alone, how, lambda done: progress(done * how.drawn / total)))
+    held, steps = first, first
+    for turn in range(how.rows):
+        counts, alone = alone.transitions(steps)
+        before, steps = steps, _held(counts, held)
+        progress((how.drawn + turn + 1) / total)
+        if float(np.abs(steps - before).sum()) / 2 < how.enough * len(steps):
+            break
     return steps
+
+
+def _share_drawn(alone: _Alone, how: Learning, progress: Callable[[float], None]) -> float:
+    """The share of values that are drawn anew from one release to the next: where a round of EM would leave it.
+
+    Looked for between bounds. Round by round EM would creep there where groups are large, and seem to have arrived.
+    """
+    from scipy.optimize import brentq
+
+    done = 0
+
+    def gain(share: float) -> float:
+        nonlocal done
+        counts, _ = alone.transitions(staying(alone.often, share))
+        done += 1
+        progress(min(done / how.drawn, 1.0))
+        return _drawn(counts, alone.often, share) - share
+
+    if gain(_FEWEST) <= 0:
+        return _FEWEST
+    if gain(_MOST) >= 0:
+        return _MOST
+    return float(brentq(gain, _FEWEST, _MOST, xtol=how.enough, maxiter=how.drawn, disp=False))
+
+
+def _drawn(counts: Floats, often: Floats, share: float) -> float:
+    """The share of steps that were draws: all to another value, and of those to the same what chance has of them."""
+    same = np.diag(counts)
+    chance = share * often / np.maximum(1 - share + share * often, TINY)
+    return float((counts.sum() - same.sum() + (same * chance).sum()) / max(float(counts.sum()), TINY))
+
+
+def _held(counts: Floats, rows: Floats) -> Floats:
+    """Rows of probabilities, held by some steps as given: a share of those counted."""
+    more = counts + (_HOLD * counts.sum(axis=1, keepdims=True) + _SMOOTHING) * rows
+    return np.asarray(more / more.sum(axis=1, keepdims=True))
 
 
 def smoothed(counts: Floats) -> Floats:
@@ -91,14 +159,11 @@ def staying(often: Floats, changes: float) -> Floats:
 # --- expected transitions ---------------------------------------------------------------------------------------------
 
 
-def expected_transitions(chains: Chains, messages: Sequence[Floats], model: Model) -> Floats:
-    """Value x value: how many steps of one release lead from one to the other, in expectation."""
-    before, later = both_ways(chains, messages)
-    upto = [layer.normalized(one * said) for layer, one, said in zip(chains.layers, before, messages, strict=True)]
-    since = [
-        layer.normalized(one * said * chains.beginnings(place))
-        for place, (layer, one, said) in enumerate(zip(chains.layers, later, messages, strict=True))
-    ]
+def expected_transitions(chains: Chains, upto: Sequence[Floats], since: Sequence[Floats], model: Model) -> Floats:
+    """Value x value: how many steps of one release lead from one to the other, by what is said of linked presences.
+
+    `upto` is what is said of a presence that another one follows, `since` of one that follows another.
+    """
     values = np.concatenate([layer.value for layer in chains.layers])
     flat = np.concatenate(upto)
     total = np.zeros((model.values, model.values))

@@ -14,7 +14,7 @@ from scipy import sparse
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
 
-__all__ = ["Layer", "Observation", "layer_of", "of_people", "pair_order", "people_in", "people_of"]
+__all__ = ["Layer", "Observation", "layer_of", "of_people", "pair_order", "people_in"]
 
 
 TINY = 1e-280
@@ -295,11 +295,6 @@ def _anything(seen: Observation, people: Ints, maybe: Bools, values: int) -> Int
     person = people[keys // values]
     at = np.minimum(np.searchsorted(seen.known_person, person), len(seen.known_person) - 1)
     return np.asarray(keys[(seen.known_person[at] != person) | (seen.known_value[at] == keys % values)])
-
-
-def people_of(series: Sequence[Observation]) -> int:
-    """One more than the largest number of a person."""
-    return max((int(seen.people.max(initial=-1)) + 1 for seen in series), default=0)
 
 
 def people_in(series: Sequence[Observation]) -> Ints:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.kernels.everyone.iterative_scaling import Chains, cavities
+from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, cavities, fitted
 from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.permanents import SmallGroups, exact_messages, small_groups
 from reissue.kernels.everyone.slot_counts import count_messages
 
-__all__ = ["ROUNDS", "sharpened"]
+__all__ = ["ROUNDS", "Said", "sharpened"]
 
 ROUNDS = 2
 _THREADS = 2
@@ -28,7 +28,7 @@ _MOST_WAYS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class _Said:
+class Said:
     """What one release says: about entries, and by way where groups are not small."""
 
     layer: Layer
@@ -40,28 +40,37 @@ class _Said:
     """Way to whether its group is not small."""
 
     @classmethod
-    def of(cls, layer: Layer, entries: Floats, multipliers: Floats | None) -> "_Said":
+    def of(cls, layer: Layer, entries: Floats, multipliers: Floats | None) -> "Said":
+        """With its small groups found; without multipliers, or where ways are many, only these are exact."""
         small = tuple(small_groups(layer))
         wide = np.ones(layer.entries, np.bool_)
         for group in small:
             wide[group.entry] = False
         if multipliers is None or not _countable(layer):
-            return cls(layer, small, entries, np.empty(0), np.empty(0), np.empty(0, np.bool_))
+            given = np.empty(0) if multipliers is None else multipliers
+            return cls(layer, small, entries, np.empty(0), given, np.empty(0, np.bool_))
         return cls(layer, small, entries, multipliers[layer.triple_slot], multipliers, wide[layer.triple_entry])
 
-    def exactly(self, others: Floats) -> "_Said":
+    def fitted(self, others: Floats, how: Scaling) -> "Said":
+        """With multipliers that fit the counts, given what other releases say."""
+        multipliers, _ = fitted(self.layer, others, self.multipliers, how)
+        ways = multipliers[self.layer.triple_slot] if len(self.ways) else self.ways
+        return replace(self, entries=self.layer.said(multipliers), ways=ways, multipliers=multipliers)
+
+    def exactly(self, others: Floats, *, half: bool = True) -> "Said":
         """With exact messages of small groups, half way to those of other slots, given what other releases say."""
         layer, exact = self.layer, self.entries.copy()
         for group in self.small:
             exact[group.entry] = exact_messages(group, others)
         ways = self.ways
         if self.wide.any():
-            ways = np.sqrt(ways * count_messages(layer, self.wide, others, ways, self.multipliers))
+            counted = count_messages(layer, self.wide, others, ways, self.multipliers)
+            ways = np.sqrt(ways * counted) if half else counted
             some = np.unique(layer.triple_entry[self.wide])
             exact[some] = (np.bincount(layer.triple_entry, ways, layer.entries) + layer.away)[some]
         return replace(self, entries=layer.normalized(exact), ways=ways)
 
-    def averaged(self, before: "_Said") -> "_Said":
+    def averaged(self, before: "Said") -> "Said":
         """Half way from what was said before."""
         exact = self.entries
         entries = np.sqrt(np.maximum(exact * self.layer.normalized(before.entries), _LEAST * (exact > 0)))
@@ -89,12 +98,12 @@ def sharpened(
     `messages` are those of the `multipliers` of iterative scaling; without these, only small groups are sharpened.
     """
     given: Sequence[Floats | None] = multipliers or [None] * len(chains.layers)
-    said = [_Said.of(*one) for one in zip(chains.layers, messages, given, strict=True)]
+    said = [Said.of(*one) for one in zip(chains.layers, messages, given, strict=True)]
     made: list[Floats] = []
     for turn in range(rounds):
         others = cavities(chains, [one.entries for one in said])
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
-            exact = list(pool.map(_Said.exactly, said, others))
+            exact = list(pool.map(Said.exactly, said, others))
         made = [one.layer.normalized(other * one.entries) for one, other in zip(exact, others, strict=True)]
         said = [one.averaged(before) for one, before in zip(exact, said, strict=True)]
         progress((turn + 1) / rounds)
