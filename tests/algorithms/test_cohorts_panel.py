@@ -229,3 +229,39 @@ def test_a_counterfeit_that_carries_it_on_hides_it() -> None:
         releases.append(make_release(table, draft, KAnonymity(3), "cohorts", np.random.default_rng(1)))
     found = attack(releases, schema, only=["joint", "trajectory"], limits={"trajectory": 4})
     assert [one.status for one in found] == [Status.WITHSTOOD] * 2
+
+
+# --- what is known besides -------------------------------------------------------------------------------------------
+
+
+def by_hand(tables: list[tuple[list[int], list[str]]], slots: list[int]) -> list[Release]:
+    """One cohort whose slots nobody leaves; the first two people are the provider x's."""
+    schema = Schema.of_columns(identifier="id", quasi=["q"], sensitive=["s"], provider="p")
+    made = []
+    for people, shown in tables:
+        given = ["x" if person < 2 else "y" for person in people]
+        frame = pl.DataFrame({"id": people, "q": [1] * len(people), "s": shown, "p": given})
+        draft = Draft(np.zeros(len(people), np.int32), numbered=True, panel=True, slots=np.array(slots))
+        table = Table.read(frame, schema)
+        made.append(make_release(table, draft, KAnonymity(3), "cohorts", np.random.default_rng(1)))
+    return made
+
+
+def test_a_coalition_finds_its_own_slots_and_what_others_showed_in_them_before() -> None:
+    """Two join the cohort in the second release and know their values: so they know who of the first had them."""
+    before, after = ([5, 6, 2, 3], list("abcd")), ([0, 1, 2, 3], list("uvwz"))
+    releases = by_hand([before, after], [70, 10, 30, 20])
+    schema = releases[0].schema
+    (outside,) = attack(releases, schema, only=["joint"], limits={"joint": 0.6})
+    assert outside.status == Status.WITHSTOOD
+    (inside,) = attack(releases, schema, only=["joint"], limits={"joint": 0.6}, knowledge=Knowledge(coalition=["x"]))
+    assert inside.status == Status.EXPOSED
+    assert inside.people == 2  # five and six; the other two remain among two slots
+    assert inside.worst == pytest.approx(1.0)
+
+
+def test_what_a_later_release_tells_is_not_known_before_it() -> None:
+    releases = by_hand([([0, 1, 2, 3], list("abcd"))] * 2, [70, 10, 30, 20])
+    last = by_hand([([0, 1, 2], list("abc"))], [70, 10, 30])
+    found = attack([*releases, *last], releases[0].schema, only=["joint"], timeline=True)
+    assert [point.people for point in found.timeline["joint"]] == [0, 0, 1]

@@ -26,12 +26,13 @@ def label_posterior(
     *,
     newcomers: Floats | None = None,
     back_with_own: bool = False,
+    known: dict[tuple[str, int], int] | None = None,
 ) -> dict[tuple[str, int], float]:
     """Person and label to how likely the person was in it, over all ways to fill slots and to label them.
 
     `newcomers` says how likely each value is of those who arrive later: all alike if it is not given. With
     `back_with_own` whoever is back brings the value they have, whatever the slot showed meanwhile; without it they are
-    back only where the slot has that value.
+    back only where the slot has that value. `known` is person and release to a value that the reader knows.
     """
     arriving = np.ones(len(prior)) if newcomers is None else newcomers
     found: dict[tuple[str, int], float] = {}
@@ -44,6 +45,8 @@ def label_posterior(
             _weight(stories[slot], labels[label], prior, steps, arriving, own=back_with_own)
             for slot, label in enumerate(order)
         )
+        if any(labels[order[way[time][person]]][time] != value for (person, time), value in (known or {}).items()):
+            continue
         total += heavy
         for person, slot in {item for here in way for item in here.items()}:
             found[person, order[slot]] = found.get((person, order[slot]), 0.0) + heavy

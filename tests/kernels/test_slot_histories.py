@@ -6,7 +6,7 @@ after it was shown without the person, newcomers who differ from everyone else.
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from reissue._arrays import Floats
 from reissue.attacks.joint.beliefs import believe, occupied
-from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.everyone.observations import Observation, layer_of
 from reissue.kernels.everyone.transitions import Model
+from reissue.kernels.labels import matched, with_known_labels
 from reissue.people.slot_histories import by_history
 from tests.effort import examples
 from tests.kernels.panel_worlds import Path, label_posterior
@@ -177,6 +178,53 @@ def test_the_attack_says_the_share_among_slots_of_the_same_history(data: st.Data
         for value, chance in found[time][20 + slot].items():
             share = sum(labels[other][time] == value for other in alike) / len(alike)
             assert chance == pytest.approx(share, abs=1e-6)
+
+
+# --- values that are known ------------------------------------------------------------------------------------------
+
+
+@given(st.data())
+@examples(40)
+def test_known_values_leave_the_labels_that_had_them_and_all_they_showed(data: st.DataObject) -> None:
+    """Against all worlds: what someone learns who knows some values, about these slots and about the others."""
+    steps = MODELS[data.draw(st.sampled_from(sorted(MODELS)))]
+    labels = paths(data.draw(st.integers(0, 1000)), steps, 4, 3)
+    told = data.draw(st.sets(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=3))
+    inside = [[20, 21, 22, 23]] * 3
+    series = panel_of(labels, inside, [[0] * 4] * 3)
+    for time, seen in enumerate(series):
+        known = {slot: labels[slot][time] or 0 for slot, at in told if at == time}
+        slots = np.array(sorted(known), np.int64)
+        values = np.array([known[slot] for slot in sorted(known)], np.int64)
+        series[time] = Observation(**{**vars(seen), "known_person": slots, "known_value": values})
+    regrouped = [seen for seen, _ in by_history(series)]
+    layers = [layer_of(seen, 3) for seen in regrouped]
+    found = with_known_labels(regrouped, layers, [np.zeros(layer.entries) for layer in layers])
+    people = {("abcd"[slot], time): labels[slot][time] or 0 for slot, time in told}
+    places = [[dict(zip("abcd", range(4), strict=True))] * 3]
+    wanted = label_posterior(places, labels, PRIOR, steps, known=people)
+    for time, (layer, chance) in enumerate(zip(layers, found, strict=True)):
+        for slot, value, one in zip(layer.person[layer.row], layer.value, chance, strict=True):
+            mine = [wanted.get(("abcd"[slot], label), 0.0) for label in range(4) if labels[label][time] == value]
+            assert one == pytest.approx(sum(mine), abs=1e-9)
+
+
+def test_large_cohorts_are_scaled_to_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = np.random.default_rng(2).random((8, 8)) + 0.5
+    exact = matched(weights)
+    monkeypatch.setattr("reissue.kernels.labels.EXACT", 4)
+    assert np.abs(matched(weights) - exact).max() < 0.02
+
+
+@given(st.integers(1, 5), st.integers(0, 1000))
+@examples(40)
+def test_matching_is_the_sum_over_all_orders(size: int, seed: int) -> None:
+    weights = np.random.default_rng(seed).random((size, size))
+    found = np.zeros((size, size))
+    for order in permutations(range(size)):
+        heavy = np.prod(weights[np.arange(size), list(order)])
+        found[np.arange(size), list(order)] += heavy
+    assert matched(weights) == pytest.approx(found / found.sum(axis=1, keepdims=True))
 
 
 # --- a register ------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from reissue.attacks.cases import case, percent
 from reissue.attacks.joint.base_rates import base_rates, expecting, made_by_value
 from reissue.attacks.joint.beliefs import Beliefs, Claims, believe, occupied
 from reissue.attacks.joint.calibration import tenths
-from reissue.attacks.joint.sight import see
+from reissue.attacks.joint.sight import see, with_histories
 from reissue.attacks.joint.update_model import Seen, update_model
 from reissue.attacks.pictures import Bars, Case
 from reissue.errors import CannotRunError
@@ -134,7 +134,7 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
     """Guess everyone's value in a series; None where people cannot be followed or the truth is not known."""
     if any(one.source is None or (len(series) > 1 and one.source.table.ids is None) for one in series.releases):
         return None
-    crowd = see(series, knowledge)
+    crowd = with_histories(see(series, knowledge))
     truth = [one for one in crowd.truth if one is not None]
     if len(truth) < len(series) or any(one.table is None for one in crowd.sightings):
         return None

@@ -13,12 +13,20 @@ from reissue.attacks.joint.beliefs import Beliefs, occupied
 from reissue.attacks.joint.case import Solved, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.past import believe_in_blocks
-from reissue.attacks.joint.sight import knows_totals, published_as, records_of_strangers, refuse_strangers, see
+from reissue.attacks.joint.sight import (
+    knows_totals,
+    published_as,
+    records_of_strangers,
+    refuse_strangers,
+    see,
+    with_histories,
+)
 from reissue.attacks.joint.state import JointState, add, judge
 from reissue.attacks.joint.update_model import Chosen, Seen, check_fit, learnable, learned, misfits, update_model
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, DataError
 from reissue.kernels.everyone.observations import of_people
+from reissue.kernels.labels import with_known_labels
 from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
@@ -65,7 +73,7 @@ def _judge(state: _Held, series: Series) -> Finding:
 
 def _explain(state: _Held, found: Finding, series: Series, _: Knowledge) -> Finding:
     """With the case of whoever is worst off."""
-    crowd, believed = state.crowd, state.believed
+    crowd, believed = with_histories(state.crowd), state.believed
     solved = Solved(
         [of_people(one) for one in crowd.observations],
         believed.chosen.model,
@@ -97,6 +105,7 @@ def _grown(state: _Held, series: Series, places: Sequence[int]) -> Iterator[Find
 
 def _solved(crowd: Crowd, series: Series, knowledge: Knowledge, said: Chosen | None = None) -> _Believed:
     """Solve some releases for everyone at once; `said` is how values change, if that is known."""
+    crowd = with_histories(crowd)
     rates = base_rates(crowd.observations, crowd.values)
     seen = Seen(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
     chosen = said or update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
@@ -116,7 +125,7 @@ def _solved(crowd: Crowd, series: Series, knowledge: Knowledge, said: Chosen | N
 
 
 def _believe(series: Series, seen: Seen, crowd: Crowd, knowledge: Knowledge, chosen: Chosen) -> Beliefs:
-    return believe_in_blocks(
+    beliefs = believe_in_blocks(
         seen.series,
         chosen.model,
         seen.rates,
@@ -124,6 +133,10 @@ def _believe(series: Series, seen: Seen, crowd: Crowd, knowledge: Knowledge, cho
         exact=series.exact,
         progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
     )
+    panel = all(len(one.label) and len(one.occupant) for one in seen.series)
+    if not panel or not any(len(one.known_person) for one in seen.series):
+        return beliefs
+    return replace(beliefs, chance=with_known_labels(seen.series, beliefs.layers, beliefs.chance))
 
 
 joint = attack(

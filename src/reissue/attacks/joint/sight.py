@@ -19,7 +19,7 @@ from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.roster import Roster
 
-__all__ = ["knows_totals", "published_as", "records_of_strangers", "refuse_strangers", "see"]
+__all__ = ["knows_totals", "published_as", "records_of_strangers", "refuse_strangers", "see", "with_histories"]
 
 _LARGEST = 150_000_000
 """Ways of people to be in groups, at most: beyond it memory and time run out."""
@@ -39,7 +39,7 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     sightings = [_with_totals(one, series, knowledge, place) for place, one in enumerate(seen)]
     if not any(len(one.ids) for one in sightings):
         refuse_strangers(knowledge)
-    crowd = _by_history(crowd_of(sightings))
+    crowd = crowd_of(sightings)
     if any(one.totals is not None and _lacks_people(one) for one in sightings):
         raise CannotRunError("true totals need a register that lists everyone in the releases.", needs=["members"])
     ways = sum(int(np.diff(seen.group_starts)[seen.group].sum()) for seen in crowd.observations)
@@ -51,8 +51,8 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
     return crowd
 
 
-def _by_history(crowd: Crowd) -> Crowd:
-    """With what a panel gives away by the numbers of its slots; unchanged in any other form."""
+def with_histories(crowd: Crowd) -> Crowd:
+    """With what all releases of a panel together give away by the numbers of slots; unchanged in any other form."""
     if not any(len(seen.label) for seen in crowd.observations):
         return crowd
     found = by_history(crowd.observations)
