@@ -20,6 +20,7 @@ ORDER = (
     "updates",
     "counting",
     "data",
+    "engines",
     "requirements",
     "release",
     "published",

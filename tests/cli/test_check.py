@@ -109,3 +109,21 @@ def test_bad_input(reissue: Reissue, tmp_path: Path, arguments: list[str], messa
         assert outcome.code == 2
         assert message in (outcome.json["error"]["message"] if as_json else outcome.err)
     assert files(tmp_path) == before
+
+
+def test_a_larger_table_is_streamed_with_the_same_outcome(reissue: Reissue) -> None:
+    reissue("anonymize", "patients.csv", *CHECK, "--require", "k=5 & l=3", "--out", "out.parquet")
+    asked = ("check", "out.parquet", *CHECK, "--require", "k=5 & l=3", "--json")
+    one, other = (reissue(*asked, "--engine", engine) for engine in ("memory", "stream"))
+    assert one.code == other.code == 0
+    assert one.json == other.json
+
+
+def test_an_engine_that_cannot_do_it_says_why(reissue: Reissue) -> None:
+    assert "reads Parquet" in reissue("check", "patients.csv", *CHECK, "--engine", "stream").err
+    assert "Did you mean 'stream'" in reissue("check", "patients.csv", *CHECK, "--engine", "steam").err
+    reissue("anonymize", "patients.csv", *CHECK, "--require", "k=5", "--out", "out.parquet")
+    refused = reissue("check", "out.parquet", *CHECK, "--engine", "stream", "--record", "record.json")
+    assert refused.code == 2
+    assert "--engine memory" in refused.err
+    assert not Path("record.json").exists()

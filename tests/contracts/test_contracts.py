@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 
 from reissue import algorithms, attacks, requirements
@@ -22,6 +23,7 @@ from reissue.testing import (
     ContractError,
     check_algorithm,
     check_attack,
+    check_engine,
     check_requirement,
     check_store,
 )
@@ -46,6 +48,19 @@ def test_built_in_methods_keep_the_contract(name: str) -> None:
 @pytest.mark.parametrize("name", list(requirements.registered()))
 def test_built_in_requirements_keep_the_contract(name: str) -> None:
     check_requirement(name, *(text for text in SAMPLES[name] if "&" not in text), groups=60)
+
+
+def test_engines_keep_the_contract(tmp_path: Path) -> None:
+    check_engine("memory", lambda table: table)
+    check_engine("stream", lambda table: table.lazy())
+
+    def written(table: pl.DataFrame) -> Path:
+        table.write_parquet(tmp_path / "table.parquet")
+        return tmp_path / "table.parquet"
+
+    check_engine("stream", written)
+    with pytest.raises(ContractError, match="counted, once"):
+        check_engine("stream", lambda table: pl.concat([table, table.head(1)]).lazy())
 
 
 def test_stores_keep_the_contract(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def command(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedPr
 
 def test_the_example_keeps_every_contract(site: Path) -> None:
     code = (
-        "from reissue.testing import check_algorithm, check_attack, check_requirement\n"
+        "from reissue.testing import check_algorithm, check_attack, check_engine, check_requirement\n"
         "import polars as pl, reissue as ri\n"
         "check_attack('homogeneity')\n"
         "table = pl.DataFrame({'age': [1, 1, 2, 2, 2], 'disease': ['a', 'b', 'c', 'c', 'c']})\n"
@@ -67,6 +67,7 @@ def test_the_example_keeps_every_contract(site: Path) -> None:
         "print(ri.attack([table], plan, only='homogeneity')['homogeneity'].people)\n"
         "check_algorithm('sorted', requirements=['k=2', 'l=2', 'odd-one=2'])\n"
         "check_requirement('odd-one')\n"
+        "check_engine('pieces', lambda one: [one[:1], one[1:]])\n"
     )
     done = run(site, "-W", "ignore", "-c", code)
     assert done.returncode == 0, done.stderr
@@ -94,6 +95,9 @@ def test_the_example_works_from_the_command_line(site: Path, tmp_path: Path) -> 
     assert json.loads(done.stdout)["requirement"] == "k=3 & odd-one=2"
     checked = command(site, tmp_path, "check", "o.csv", "-s", "s.toml", "-r", "odd-one=2")
     assert checked.returncode == 0, checked.stderr
+    pieces = command(site, tmp_path, "check", "o.csv", "o.csv", "-s", "s.toml", "-r", "k=6", "--engine", "pieces")
+    assert pieces.returncode == 0, pieces.stderr
+    assert "36 rows in" in pieces.stdout
     attacked = command(site, tmp_path, "attack", "o.csv", "-s", "s.toml", "--only", "homogeneity", "--json")
     assert attacked.returncode in {0, 1}, attacked.stderr
     assert json.loads(attacked.stdout)["findings"][0]["attack"] == "homogeneity"

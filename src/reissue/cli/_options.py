@@ -11,6 +11,7 @@ from reissue.errors import InputError
 
 __all__ = [
     "DelimiterOption",
+    "EngineOption",
     "ForceOption",
     "JsonOption",
     "NewcomersOption",
@@ -37,6 +38,15 @@ NewcomersOption = Annotated[
     ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", metavar="", help="Replace output files that exist.")]
+
+
+EngineOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Who counts: memory, stream (Parquet larger than memory) or auto, which goes by the size of the file.",
+    ),
+]
 
 
 def delimiter_of(text: str) -> str:

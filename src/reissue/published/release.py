@@ -125,7 +125,15 @@ class PublishedRelease:
     @cached_property
     def sizes(self) -> Ints:
         """Rows of each group, counterfeits too."""
-        return np.bincount(self.group, minlength=self.groups)
+        if self.tables.times is None:
+            return np.bincount(self.group, minlength=self.groups)
+        return np.bincount(self.group, self._times, self.groups).astype(np.int64)
+
+    @property
+    def _times(self) -> Ints:
+        """Row of the main table to how many records it stands for."""
+        times = self.tables.times
+        return np.ones(self.main.height, np.int64) if times is None else times.to_numpy()
 
     @cached_property
     def looks(self) -> Looks:
@@ -136,11 +144,12 @@ class PublishedRelease:
         self.require(*columns)
         whole = self.form == Form.GENERALIZED
         called = np.zeros(self.main.height, np.int64) if whole else self._places(self.main)
+        times = pl.lit(1, pl.Int64).alias(_ROWS) if self.tables.times is None else self.tables.times.alias(_ROWS)
         rows, keys = _texts(self.main, columns).with_columns(pl.Series(_GROUP, called)), [_GROUP, *columns]
         found = (
-            rows.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_FIRST))
+            rows.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_FIRST), times)
             .group_by(keys)
-            .agg(pl.len().cast(pl.Int64).alias(_ROWS), pl.col(_FIRST).min())
+            .agg(pl.col(_ROWS).sum(), pl.col(_FIRST).min())
             .sort(keys)
         )
         found = found.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_LOOK))
@@ -175,7 +184,9 @@ class PublishedRelease:
     @cached_property
     def weights(self) -> Ints:
         """Row of the values' table to how many records it stands for."""
-        if not self.tables.apart or COUNT not in self.values.columns:
+        if not self.tables.apart:
+            return self._times
+        if COUNT not in self.values.columns:
             return np.ones(self.values.height, np.int64)
         counted = whole_numbers(self.values[COUNT])
         if counted.null_count() or not counted.dtype.is_integer() or bool((counted < 0).any()):

@@ -39,6 +39,8 @@ class Tables:
     """Of our own release: what stays with the holder."""
     kept: Roster | None = None
     """Of our own release as a ledger keeps it: who is in which group. Attacks that follow people need no tables."""
+    times: pl.Series | None = None
+    """How many records each row of the one table stands for, where an engine counted equal ones; None: one each."""
 
     def __post_init__(self) -> None:
         only_people = not self.frames and self.kept is not None

@@ -4,7 +4,7 @@ __all__ = ["ContractError", "expect"]
 
 
 class ContractError(AssertionError):
-    """An attack, method, requirement or store does not do what it promises."""
+    """An attack, method, requirement, engine or store does not do what it promises."""
 
 
 def expect(kept: object, promise: str) -> None:

@@ -15,11 +15,13 @@ from typing import Any
 import polars as pl
 
 from reissue._notebook import card
+from reissue.engines.registry import AUTO
 from reissue.errors import DataError, NotMetError, SchemaError, nearest, nearest_column
 from reissue.published import Form, PublishedRelease, read_published
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
+from reissue.verify.counted import read_for_check, refuse_records
 from reissue.verify.groups import Groups, read_groups
 from reissue.verify.measures import (
     distance,
@@ -160,6 +162,7 @@ def check(
     *,
     by: str | None = None,
     delimiter: str = ",",
+    engine: str = AUTO,
     population: Any = None,
     sampling: float | None = None,
     weights: str | None = None,
@@ -183,6 +186,8 @@ def check(
     how many quasi-identifiers someone knows, any of them (2). `preset` is a threshold by name, judged as well.
 
     Where the schema says that people have several rows, people are counted, and the table must say whose each row is.
+
+    `engine` says who counts: "memory", "stream" for Parquet larger than memory, or "auto", which goes by the size.
     """
     asked = None if preset is None else find_preset(preset)
     largest = threshold if threshold is not None or asked is None else asked.largest
@@ -190,8 +195,9 @@ def check(
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     if not schema.quasi:
         raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
-    release = read_published(published, schema, delimiter=delimiter, as_text=False)
+    release = read_for_check(published, schema, by=by, delimiter=delimiter, engine=engine)
     _refuse(release, by)
+    refuse_records(release, inputs)
     if requirement is not None and requirement.sensitive and not schema.sensitive:
         raise SchemaError(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."

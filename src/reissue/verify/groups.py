@@ -36,6 +36,8 @@ class Groups:
     """The values in the table that distances are measured from, and their taxonomy where there is one."""
     rows: tuple[pl.DataFrame, pl.Series] | None = None
     """The published quasi-identifiers, and a number for each row that orders as groups do; only of boxes."""
+    times: pl.Series | None = None
+    """How many records each of these rows stands for, where equal ones were counted; None: one each."""
     members: pl.DataFrame | None = None
     """Columns `group` and `person`, each pair once, where people have several rows; then runs count people, too."""
 
@@ -118,14 +120,15 @@ def read_groups(
         key, bound = _key(rows, list(schema.quasi) if by is None else [by])
     else:
         key, bound = pl.Series(published.value_group), published.groups
-    weights = pl.Series(published.weights) if published.tables.apart else None
-    values, domain = _values(rows, weights, schema, secrets) if sensitive and schema.sensitive else _nothing(rows)
+    weights = pl.Series(published.weights) if published.tables.apart or published.tables.times is not None else None
+    asked = sensitive and bool(schema.sensitive)
+    values, domain = _values(rows, weights, schema, secrets) if asked else _nothing(rows, weights)
     if people is not None:
         return _by_people(key, values, people, domain)
     if bound * domain.size > _LIMIT:
         key = key.rank("dense").cast(pl.Int64)
     boxes = (rows.select(schema.quasi), key) if published.form.boxes and by is None else None
-    return Groups(_runs(key * domain.size + values, domain.size, weights), domain, boxes)
+    return Groups(_runs(key * domain.size + values, domain.size, weights), domain, boxes, published.tables.times)
 
 
 def number_column(column: pl.Series) -> tuple[pl.Series, int]:
@@ -179,9 +182,10 @@ def _by_people(key: pl.Series, values: pl.Series, people: pl.Series, domain: Dom
     return Groups(runs, domain, members=rows.select("group", "person").unique())
 
 
-def _nothing(rows: pl.DataFrame) -> tuple[pl.Series, Domain]:
+def _nothing(rows: pl.DataFrame, weights: pl.Series | None) -> tuple[pl.Series, Domain]:
     """One sensitive value for all."""
-    return pl.repeat(0, rows.height, dtype=pl.Int64, eager=True), Domain(np.array([rows.height], np.int64))
+    records = rows.height if weights is None else int(weights.sum())
+    return pl.repeat(0, rows.height, dtype=pl.Int64, eager=True), Domain(np.array([records], np.int64))
 
 
 def _values(

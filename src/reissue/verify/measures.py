@@ -218,7 +218,7 @@ def _k_m(requirement: KM, groups: Groups) -> pl.Series:
         return groups.size >= requirement.k
     frame, group = groups.rows
     columns = [(codes.to_numpy(), size) for codes, size in map(number_column, frame)]
-    _, least = some_columns(columns, frame.columns, requirement.m)
+    _, least = some_columns(columns, frame.columns, requirement.m, groups.times)
     fine = pl.DataFrame({"group": group, "fine": least >= requirement.k})
     return fine.group_by("group").agg(pl.col("fine").all()).sort("group")["fine"]
 

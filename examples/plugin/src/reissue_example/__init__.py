@@ -1,1 +1,1 @@
-"""An attack, a method and a requirement for Reissue, one file each."""
+"""An attack, a method, a requirement and an engine for Reissue, one file each."""

@@ -7,7 +7,7 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
-from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of
+from reissue.cli._options import DelimiterOption, EngineOption, ForceOption, JsonOption, SchemaOption, delimiter_of
 from reissue.cli._record import RecordOption, record_outputs
 from reissue.errors import InputError
 
@@ -70,6 +70,7 @@ def check(
     everything: Annotated[
         bool, typer.Option("--all", metavar="", help="Show every measure in words, also beside what was asked for.")
     ] = False,
+    engine: EngineOption = "auto",
     delimiter: DelimiterOption = ",",
     as_json: JsonOption = False,
 ) -> None:
@@ -78,6 +79,7 @@ def check(
     from reissue.release.release import EXACT
     from reissue.schema import Schema
     from reissue.verify.check import check as judge
+    from reissue.verify.counted import read_for_check
 
     risk: dict[str, Any] = {"preset": preset, "population": population, "sampling": sampling, "weights": weights}
     risk |= {"household": household, "threshold": threshold, "known": known}
@@ -88,8 +90,11 @@ def check(
         return
     plan, comma = Schema.load(schema), delimiter_of(delimiter)
     _plan_outputs(record, [*published, original, population], schema, plan, force=force)
-    outcome = judge(published, plan, require, delimiter=comma, **risk)
-    exact = read_published(published, plan, delimiter=comma).exact
+    release = read_for_check(published, plan, delimiter=comma, engine=engine)
+    if record is not None and release.tables.times is not None:
+        raise InputError("--record looks at every row: use --engine memory.")
+    outcome = judge(release, plan, require, **risk)
+    exact = (read_published(published, plan, delimiter=comma) if release.tables.times is None else release).exact
     warnings = [EXACT] if exact else []
     if record is not None:
         asked = {"requirement": require, **risk}

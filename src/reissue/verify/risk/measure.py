@@ -131,7 +131,7 @@ def measure_risk(release: PublishedRelease, by: str | None, sizes: Ints, inputs:
         attackers,
         register,
         _uniqueness(release, sizes, inputs),
-        _some_columns(release, inputs.known) if release.form.boxes and by is None else None,
+        _some_columns(release, inputs.known, int(sizes.sum())) if release.form.boxes and by is None else None,
         None if group is None or inputs.household is None else _households(release, inputs, mine[group], threshold),
     )
     return found, GroupRisk(attackers[-2].name, np.asarray(mine, np.float64), sizes)
@@ -227,10 +227,10 @@ def _households(release: PublishedRelease, inputs: RiskInputs, risk: Floats, thr
     return households_of(place, risk, threshold)
 
 
-def _some_columns(release: PublishedRelease, known: int | None) -> SomeColumns | None:
+def _some_columns(release: PublishedRelease, known: int | None, records: int) -> SomeColumns | None:
     names = release.schema.quasi
     some = min(known or _KNOWN, len(names))
-    if known is None and comb(len(names), some) * release.main.height > _QUICK:
+    if known is None and comb(len(names), some) * records > _QUICK:
         return None
     columns = [(codes.to_numpy(), size) for codes, size in (number_column(release.main[name]) for name in names)]
-    return some_columns(columns, names, some)[0]
+    return some_columns(columns, names, some, release.tables.times)[0]

@@ -1,0 +1,83 @@
+"""The engine `stream`: Parquet larger than memory, read a batch of rows at a time by Polars.
+
+What is kept are the different combinations that are asked for: of a published table its groups, however many rows it
+has. Parquet says how large it is without being read, so "auto" takes this engine for large files only.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reissue.engines.base import Counted
+from reissue.engines.memory import counted
+from reissue.engines.registry import engine
+from reissue.errors import DataError, InputError
+
+__all__ = ["LARGE", "open_stream"]
+
+LARGE = 500_000_000
+"""Cells from which on "auto" streams: about four gigabytes in memory."""
+_PARQUET = (
+    "The engine 'stream' reads Parquet: a file, a folder of files with the same columns, or a lazy Polars frame. "
+    'Convert other tables first, or leave the engine to "auto".'
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scan:
+    rows: pl.LazyFrame
+
+    @property
+    def columns(self) -> Mapping[str, pl.DataType]:
+        return dict(self.rows.collect_schema())
+
+    def counts(self, by: Sequence[str]) -> Counted:
+        try:
+            return counted(self.rows, by)
+        except pl.exceptions.PolarsError:
+            raise DataError("The table cannot be read to its end: a file is damaged, or the files differ.") from None
+
+
+def _large(data: Any) -> bool:
+    if isinstance(data, pl.LazyFrame):
+        return True
+    files = _files(data)
+    if not files:
+        return False
+    try:
+        scan = pl.scan_parquet(files, glob=False)
+        return int(scan.select(pl.len()).collect().item()) * len(scan.collect_schema()) > LARGE
+    except (pl.exceptions.PolarsError, OSError):
+        return False  # memory says what is wrong with it
+
+
+@engine("stream", "Parquet larger than memory on one machine, a batch of rows at a time.", suits=_large)
+def open_stream(data: Any) -> _Scan:
+    """A Parquet file, a folder of them, or a lazy frame."""
+    if isinstance(data, pl.LazyFrame):
+        return _Scan(data)
+    files = _files(data)
+    if not files:
+        raise InputError(_PARQUET)
+    try:
+        scan = pl.scan_parquet(files, glob=False)
+        scan.collect_schema()
+    except (pl.exceptions.PolarsError, OSError):
+        raise DataError("The table cannot be read: it is not whole Parquet with the same columns everywhere.") from None
+    return _Scan(scan)
+
+
+def _files(data: Any) -> list[Path]:
+    """The Parquet files of a path, a list of one, or a folder; none where it is anything else."""
+    if isinstance(data, list | tuple) and len(data) == 1:
+        data = data[0]
+    if not isinstance(data, str | Path):
+        return []
+    path = Path(data)
+    if path.is_dir():
+        inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        return inside if all(one.suffix == ".parquet" for one in inside) else []
+    return [path] if path.suffix == ".parquet" and path.is_file() else []

@@ -1,0 +1,52 @@
+"""What every engine must keep: columns as they are, counts that are right, and the outcome of a check."""
+
+import json
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from reissue.engines.base import Counted
+from reissue.engines.registry import MEMORY, choose
+from reissue.schema import Schema
+from reissue.testing.contract import expect
+from reissue.verify.check import check
+
+__all__ = ["check_engine"]
+
+
+def check_engine(name: str, give: Callable[[pl.DataFrame], Any]) -> None:
+    """Check a registered engine; `give` makes of a small table what the engine opens, such as a file of it."""
+    for table in _tables():
+        source = choose(name, None).open(give(table))
+        expect(dict(source.columns) == dict(table.schema), "columns have the names, order and types of the table")
+        for by in (by for length in (1, 2, 3) for by in combinations(table.columns, length)):
+            found, right = source.counts(by), choose(MEMORY, None).open(table).counts(by)
+            expect(found.values.columns == list(by), "counts have the columns that were asked for")
+            expect(_counts(found) == _counts(right), "every combination is counted, once, with its number of rows")
+    plan = Schema.of_columns(quasi=["age", "times"], sensitive=["value"])
+    for asked in ("k=2 & l=2", "k=5"):
+        one, other = check(give(table), plan, asked, engine=name), check(table, plan, asked, engine=MEMORY)
+        expect(_rounded(one.as_dict()) == _rounded(other.as_dict()), "a check has the same outcome as in memory")
+
+
+def _tables() -> list[pl.DataFrame]:
+    """Small tables with missing values, repeated rows, and columns whose names an engine might use itself."""
+    kinds = {"age": pl.Int32, "times": pl.String, "value": pl.Float64}
+    ages, texts = [1, 1, 2, None, 2, 1, None], ["x", "x", "", None, "y", "x", None]
+    more = pl.DataFrame({"age": ages, "times": texts, "value": [0.5, 0.5, 1.0, 0.5, 1.0, 2.0, 2.0]}, kinds)
+    return [more.head(1), more]
+
+
+def _counts(counted: Counted) -> dict[tuple[Any, ...], list[int]]:
+    """Combination to its numbers: one, if it is right."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for row, times in zip(counted.values.rows(), counted.times.to_list(), strict=True):
+        found.setdefault(row, []).append(times)
+    return found
+
+
+def _rounded(outcome: dict[str, Any]) -> Any:
+    """Sums may be added up in another order."""
+    return json.loads(json.dumps(outcome), parse_float=lambda text: round(float(text), 12))
