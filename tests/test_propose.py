@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reissue import synth
 from reissue.data.table import Table
 from reissue.errors import DataError
-from reissue.proposing.propose import Guess, as_toml, describe, propose, propose_file
+from reissue.proposing.propose import Guess, as_toml, describe, propose, read_proposed
 from reissue.schema import Role, Schema
 from tests.effort import examples
 
@@ -25,7 +25,8 @@ def guess_of(column: pl.Series) -> Guess:
 def test_the_synthetic_hospital_is_understood(tmp_path: Path) -> None:
     path = tmp_path / "patients.csv"
     PATIENTS.write_csv(path)
-    frame, guesses = propose_file(path)
+    frame = read_proposed(path)
+    guesses = propose(frame)
     assert {guess.column: str(guess.role) for guess in guesses} == {
         "patient": "identifier",
         "hospital": "provider",
@@ -45,7 +46,7 @@ def test_the_synthetic_hospital_is_understood(tmp_path: Path) -> None:
 def test_the_written_schema_loads_and_reads_the_table(tmp_path: Path) -> None:
     path = tmp_path / "patients.csv"
     PATIENTS.write_csv(path)
-    text = as_toml(propose_file(path)[1], "Schema for patients.csv")
+    text = as_toml(propose(read_proposed(path)), "Schema for patients.csv")
     schema = Schema.loads(text)
     assert schema.quasi == ("age", "zip", "sex", "job")
     assert schema.sensitive == ()

@@ -243,7 +243,7 @@ def test_columns_that_the_data_lacks(tmp_path: Path) -> None:
     frame = pl.DataFrame({"Age": [31], "zip": ["01234"]})
     message = refused(SchemaError, lambda: Table.read(frame, schema), ["01234"])
     assert "Did you mean 'Age'?" in message
-    for text, expected in (("age;zip\n31;01234\n", "';'"), ("zebra,01234\nyak,99999\n", "2 columns")):
+    for text, expected in (("age^zip\n31^01234\n", "'^'"), ("zebra,01234\nyak,99999\n", "2 columns")):
         (tmp_path / "in.csv").write_text(text)
         message = refused(SchemaError, lambda: Table.read(tmp_path / "in.csv", schema), ["zebra", "01234", "yak"])
         assert expected in message

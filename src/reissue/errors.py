@@ -118,9 +118,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def nearest_column(name: str, columns: Sequence[str]) -> str:
     """The same about a column of the data; its names are not listed: without a header they are somebody's values."""
-    marks = [mark for mark in ";\t|," if mark in columns[0]] if len(columns) == 1 else []
+    marks = [mark for mark in columns[0] if mark.isascii() and not mark.isalnum() and mark not in " _-.'"]
+    marks = marks if len(columns) == 1 else []
     if marks:
-        return f" The header is one single column: is the delimiter {marks[0]!r}? Try --delimiter."
+        return f" The header is one single column: is the delimiter {marks[0]!r}? Try --read delimiter=X."
     close = get_close_matches(name, columns, n=1, cutoff=0.6)
     if close:
         return f" Did you mean '{close[0]}'?"

@@ -102,7 +102,7 @@ BAD = {
     "unlisted value": (_rewrite(pl.lit("Xanthippe").alias("job")), [], "Column 'job' has 600 records"),
     "not a number": (_rewrite(pl.lit("Xanthippe").alias("age")), [], "Column 'age'"),
     "unknown column": (PATIENTS.rename({"zip": "zap"}).write_csv(), [], "Did you mean 'zap'?"),
-    "wrong delimiter": (PATIENTS.write_csv(separator=";"), [], "--delimiter"),
+    "wrong delimiter": (PATIENTS.write_csv(separator="^"), [], "Try --read delimiter=X"),
     "ragged": ("patient,hospital,age,zip,sex,job,disease\n1,2,3,4,5,6,7,8\n", [], "more cells than the header"),
     "header twice": ("age,age\n1,2\n", [], "column names that occur"),
     "k above the rows": (PATIENTS.write_csv(), ["-r", "k=601"], "k=601"),
@@ -113,7 +113,7 @@ BAD = {
     "no such option": (PATIENTS.write_csv(), ["--option", "strikt=1"], "no option 'strikt'"),
     "option without a value": (PATIENTS.write_csv(), ["--option", "strict"], "name=value"),
     "suppress above 1": (PATIENTS.write_csv(), ["--suppress", "5"], "share of the rows"),
-    "long delimiter": (PATIENTS.write_csv(), ["--delimiter", "::"], "one character"),
+    "long delimiter": (PATIENTS.write_csv(), ["--read", "delimiter=::"], "one character"),
     "output is a folder": (PATIENTS.write_csv(), ["-o", "."], ".csv"),
     "output nowhere": (PATIENTS.write_csv(), ["-o", "nowhere/out.csv"], "folder 'nowhere' does not exist"),
     "output is the data": (PATIENTS.write_csv(), ["-o", "bad.csv", "--force"], "replace the data itself"),
@@ -121,7 +121,7 @@ BAD = {
     "no schema": (PATIENTS.write_csv(), ["-s", "none.toml"], "`reissue init` writes one"),
     "broken schema": (PATIENTS.write_csv(), ["-s", "patients.csv"], "not valid TOML"),
     "no data": (None, [], "no file"),
-    "not UTF-8": (b"patient,hospital,age,zip,sex,job,disease\n1,\xf6,3,4,5,6,7\n", [], "UTF-8"),
+    "not UTF-8": (b"patient,hospital,age,zip,sex,job,disease\n1,\x81,3,4,5,6,7\n", [], "UTF-8"),
 }
 
 

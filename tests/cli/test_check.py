@@ -82,7 +82,7 @@ def test_anyones_file_will_do(reissue: Reissue, tmp_path: Path) -> None:
     (tmp_path / "plain.toml").write_text(
         '[columns]\nage = "quasi"\nzip = "quasi"\nsex = "quasi"\njob = "quasi"\ndisease = "sensitive"\n'
     )
-    answer = reissue("check", "theirs.csv", "-s", "plain.toml", "--delimiter", ";", "--json").json
+    answer = reissue("check", "theirs.csv", "-s", "plain.toml", "--read", "delimiter=;", "--json").json
     values = {measure["name"]: measure["value"] for measure in answer["measures"]}
     assert values["k"] == 3
     assert values["l"] == 2

@@ -39,7 +39,7 @@ def test_init_as_json(reissue: Reissue) -> None:
 
 def test_init_with_another_delimiter(reissue: Reissue, tmp_path: Path) -> None:
     pl.DataFrame({"age": [1, 2], "job": ["a", "b"]}).write_csv(tmp_path / "d.csv", separator="\t")
-    assert reissue("init", "d.csv", "--delimiter", "tab").code == 0
+    assert reissue("init", "d.csv", "--read", "delimiter=tab").code == 0
     assert Schema.load(tmp_path / "schema.toml").quasi == ("age", "job")
 
 
@@ -49,9 +49,10 @@ def test_init_with_another_delimiter(reissue: Reissue, tmp_path: Path) -> None:
         ("none.csv", None, "no file"),
         ("empty.csv", b"", "empty"),
         ("header.csv", b"age,zip\n", "no rows"),
-        ("latin.csv", "age,name\n1,J\xf6rg\n".encode("latin1"), "UTF-8"),
+        ("dos.csv", b"age,name\n1,J\x81rg\n", "UTF-8"),
         ("ragged.csv", b"age,zip\n1,2\n1,2,3\n", "more cells"),
-        ("table.xlsx", b"", ".csv"),
+        ("table.xlsx", b"", "not a whole workbook"),
+        ("table.doc", b"", ".csv"),
         ("broken.parquet", b"PAR1", "Parquet"),
         ("broken.csv.gz", b"not gzipped", "cannot be read"),
     ],

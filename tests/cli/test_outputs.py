@@ -118,7 +118,7 @@ def test_init_and_export_never_replace_what_they_read(reissue: Reissue, tmp_path
         ("1.csv", *BEGIN, "--date", "tomorrow"),
         ("1.csv", *BEGIN, "--out", "1.csv/out.csv"),
         ("1.csv", *BEGIN, "--out", "/dev/full", "--force"),
-        ("1.csv", *BEGIN, "--out", "out.txt"),
+        ("1.csv", *BEGIN, "--out", "out.doc"),
         ("1.csv", *BEGIN, "--report", "1.csv/report.html"),
         ("1.csv", *BEGIN, "--report", "/dev/full", "--force"),
     ],

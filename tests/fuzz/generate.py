@@ -188,7 +188,7 @@ def _file(columns: Sequence[Column], rng: random.Random, hostile: float) -> tupl
         pl.DataFrame({c.name: pl.Series(c.cells, dtype=pl.String) for c in columns}).write_parquet(buffer)
         return "data.parquet", buffer.getvalue(), []
     delimiter = rng.choice([*"," * 8, ";", "\t"])
-    options = [] if delimiter == "," else ["--delimiter", "tab" if delimiter == "\t" else delimiter]
+    options = [] if delimiter == "," else ["--read", "delimiter=" + ("tab" if delimiter == "\t" else delimiter)]
     text = _csv(columns, delimiter, rng.choice(["\n", "\n", "\r\n"]))
     if rng.random() < hostile * 0.3:
         return "data.csv", _spoiled(text, rng), options

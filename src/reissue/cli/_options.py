@@ -3,28 +3,74 @@
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reissue.errors import InputError
+from reissue.words import plural
+
+if TYPE_CHECKING:
+    from reissue.files.dialect import Dialect
+
+TABLES = "CSV, Parquet, Arrow, Excel (book.xlsx#Sheet), SPSS, Stata, SAS, or a database's URL with ?table=NAME."
+"""What may be read, in an option's help."""
 
 __all__ = [
-    "DelimiterOption",
+    "TABLES",
     "EngineOption",
     "ForceOption",
     "JsonOption",
     "NewcomersOption",
+    "OutOption",
+    "ReadOption",
     "SchemaOption",
-    "delimiter_of",
+    "WriteOption",
+    "dialect_of",
     "options_of",
+    "released_dialect",
+    "say_reading",
+    "source_of",
+    "target_beside",
 ]
+
+
+def source_of(text: str) -> Any:
+    """A table's place: a path, or the table of a database whose URL it is."""
+    from reissue.files.databases import database_table, is_database_url
+
+    return database_table(text) if is_database_url(text) else Path(text)
+
 
 SchemaOption = Annotated[
     Path, typer.Option("--schema", "-s", metavar="FILE.toml", help="The schema file; `reissue init` proposes one.")
 ]
-DelimiterOption = Annotated[
-    str, typer.Option("--delimiter", metavar="CHARACTER", help="What separates the cells of CSV files; `tab` for tabs.")
+ReadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--read",
+        metavar="NAME=VALUE",
+        help="How files are read, where what is found is wrong: delimiter=; encoding=cp1252 decimal=, "
+        "dates=dd.mm.yyyy sheet=NAME header=3. May be repeated.",
+    ),
+]
+OutOption = Annotated[
+    Any,
+    typer.Option(
+        "--out",
+        "-o",
+        parser=source_of,
+        metavar="FILE",
+        help="Where the release goes, also a database's URL. Default: DATA.release.csv beside DATA, in DATA's format.",
+    ),
+]
+WriteOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--write",
+        metavar="NAME=VALUE",
+        help="How CSV is written, if not as DATA was: delimiter, encoding, decimal, dates. May be repeated.",
+    ),
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", metavar="", help="Print one JSON object on standard output, nothing else.")
@@ -49,12 +95,54 @@ EngineOption = Annotated[
 ]
 
 
-def delimiter_of(text: str) -> str:
-    """One character; the word tab means a tab."""
-    character = "\t" if text in {"tab", "\\t"} else text
-    if len(character) != 1 or not character.isascii() or character in '"\r\n':
-        raise InputError("The delimiter must be one character, such as ',' or ';', or the word tab.")
-    return character
+def dialect_of(texts: Sequence[str] | None) -> "Dialect":
+    """What --read says, or --write."""
+    from reissue.files.dialect import dialect_from
+
+    options = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError("Give a name and a value, joined by an equals sign: --read delimiter=;")
+        options[name.strip()] = int(value) if name.strip() == "header" and value.isdecimal() else value
+    return dialect_from(options)
+
+
+def say_reading(tables: Sequence[Any], given: "Dialect", *, quiet: bool) -> None:
+    """One line for each way in which files are read, where it is not the usual one."""
+    from reissue.cli import _render
+    from reissue.files.tables import settle
+
+    files: dict[str, list[str]] = {}
+    for table in tables:
+        if isinstance(table, Path) and not quiet:
+            files.setdefault(settle(table, given).sentence, []).append(table.name)
+    for sentence, names in files.items():
+        if sentence:
+            _render.say(f"{names[0] if len(names) == 1 else plural(len(names), 'file')}: read with {sentence}.")
+
+
+def released_dialect(data: Any, reading: Sequence[str] | None, writing: Sequence[str] | None) -> "Dialect":
+    """How a release of a table goes out: as the table is written, but for what --write says."""
+    from dataclasses import replace
+
+    from reissue.files.dialect import PLAIN
+    from reissue.files.tables import settle
+
+    own = settle(data, dialect_of(reading)) if isinstance(data, Path) else PLAIN
+    own = own if own.delimiter else PLAIN
+    asked = dialect_of(writing)
+    named = {name: getattr(asked, name) for name in ("delimiter", "encoding", "decimal", "dates")}
+    return replace(own, **{name: value for name, value in named.items() if value is not None})
+
+
+def target_beside(data: Any) -> Path:
+    """Where a release goes if nobody says so: beside its table, in the same format."""
+    from reissue.files.places import DATABASES, part_of, written_like
+
+    if not isinstance(data, Path) or part_of(data)[0].suffix.lower() in DATABASES:
+        raise InputError("Where shall the release go? The data is in a database: name a file or a table with --out.")
+    return data.with_name(f"{data.name}.release.csv") if data.is_dir() else written_like(data, "release")
 
 
 def options_of(texts: Sequence[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import narwhals as nw
 import polars as pl
 
 from reissue.errors import DataError
+from reissue.files.databases import DatabaseTable
 
 __all__ = ["Back", "from_frame"]
 
@@ -19,6 +20,8 @@ _REFUSED = (TypeError, ValueError, ArithmeticError, NotImplementedError, pl.exce
 
 def from_frame(data: Any, only: Sequence[str] = ()) -> tuple[pl.DataFrame, Back]:
     """A dataframe as a Polars frame, and the way back. If all columns of `only` are there, just these."""
+    if isinstance(data, DatabaseTable):
+        return data.frame, lambda frame: frame
     try:
         native = nw.from_native(data, pass_through=True)
         if native is data and not isinstance(data, nw.DataFrame | nw.LazyFrame):

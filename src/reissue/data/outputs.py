@@ -5,10 +5,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reissue.errors import InputError
-from reissue.files.places import FORMATS, SECOND_TABLES, refuse_existing, refuse_folder, second_path
+from reissue.files.places import FORMATS, SECOND_TABLES, in_folder, part_of, refuse_existing, refuse_folder, second_path
 
 if TYPE_CHECKING:
     from reissue.schema import Schema
@@ -92,10 +92,11 @@ class Outputs:
                     )
 
 
-def table_inputs(what: str, paths: Iterable[Path | None]) -> Iterator[Input]:
+def table_inputs(what: str, paths: Iterable[Any]) -> Iterator[Input]:
     """Tables that are read, with the second tables beside them."""
     for path in paths:
-        if path is not None:
+        if isinstance(path, Path):
+            path, _ = part_of(path)  # noqa: PLW2901
             yield Input(what, path)
             if path.name.lower().endswith(FORMATS):
                 yield from (Input(what, Path(second_path(path, name))) for name in SECOND_TABLES)
@@ -137,7 +138,7 @@ def _within(path: Path) -> Iterator[Path]:
 
 def _lies_among(place: Path, folder: Path) -> bool:
     """Whether a new table would be one more of those that are read from a folder."""
-    return place.name.lower().endswith(FORMATS) and folder.is_dir() and bool(_marks(place.parent) & _marks(folder))
+    return in_folder(place) and folder.is_dir() and bool(_marks(place.parent) & _marks(folder))
 
 
 def _marks(path: Path) -> set[object]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from reissue.errors import DataError, SchemaError
-from reissue.files.places import FORMATS
+from reissue.files.dialect import FOUND, Dialect
+from reissue.files.places import FORMATS, format_of, in_folder
 from reissue.files.tables import read_file, refuse_nested
 from reissue.schema import Schema
 
@@ -14,12 +15,18 @@ __all__ = ["read_together"]
 
 
 def read_together(
-    path: str | Path, schema: Schema | None, *, text: Sequence[str] = (), delimiter: str = ",", only: Sequence[str] = ()
+    path: str | Path,
+    schema: Schema | None,
+    *,
+    text: Sequence[str] = (),
+    as_text: Sequence[str] = (),
+    dialect: Dialect = FOUND,
+    only: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Read a file; or the files of a folder, one under the other, with a column that names the provider of each row."""
     path = Path(path)
     if not path.is_dir():
-        frame = read_file(path, text=text, delimiter=delimiter, only=only)
+        frame = read_file(path, text=text, as_text=as_text, dialect=dialect, only=only)
         refuse_nested(frame, () if schema is None else schema.used)
         return frame
     name = None if schema is None else schema.provider
@@ -29,8 +36,8 @@ def read_together(
             'file names in the schema, as  x = "provider".'
         )
     frames = []
-    for file in sorted(place for place in path.iterdir() if place.name.endswith(FORMATS)):
-        frame = read_file(file, text=text, delimiter=delimiter, only=only)
+    for file in sorted(place for place in path.iterdir() if in_folder(place)):
+        frame = read_file(file, text=text, as_text=as_text, dialect=dialect, only=only)
         refuse_nested(frame, schema.used if schema else ())
         if name in frame.columns:
             raise DataError(
@@ -47,5 +54,4 @@ def read_together(
 
 
 def _provider(file: Path) -> str:
-    ending = next(kind for kind in sorted(FORMATS, key=len, reverse=True) if file.name.endswith(kind))
-    return file.name[: -len(ending)]
+    return file.name[: -len(format_of(file))]

@@ -16,7 +16,9 @@ from reissue.data.frames import Back, from_frame
 from reissue.data.identifiers import identifier_texts
 from reissue.data.provider_folder import read_together
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
-from reissue.files.tables import refuse_nested
+from reissue.files.databases import database_table, is_database_url
+from reissue.files.dialect import FOUND, PLAIN, Dialect
+from reissue.files.tables import refuse_nested, settle
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
@@ -45,6 +47,8 @@ class Table:
     back: Back
     people: Ints | None = None
     """Row to its person's number 0, 1, ..., where the schema says that people have several rows."""
+    dialect: Dialect = PLAIN
+    """How the file was written that it was read from: releases go out the same way."""
 
     @property
     def rows(self) -> int:
@@ -111,14 +115,14 @@ class Table:
         data: Any,
         schema: Schema,
         *,
-        delimiter: str = ",",
+        dialect: Dialect = FOUND,
         codings: Sequence[Coding] = (),
         secrets: Sequence[Coding] = (),
     ) -> "Table":
         """Code a dataframe (pandas, Polars, Arrow) or a file; codings of an earlier table keep its codes."""
         if not schema.quasi:
             raise SchemaError("The schema names no quasi-identifier: there is nothing to generalize.")
-        frame, back = to_polars(data, schema, delimiter=delimiter, only=schema.used)
+        frame, back = to_polars(data, schema, dialect=dialect, only=schema.used)
         _check_columns(frame, schema)
         if not frame.height:
             raise DataError("The table has no rows.")
@@ -132,16 +136,20 @@ class Table:
         secrets = tuple(secrets) or tuple(code_column(frame[name], schema) for name in schema.sensitive)
         sensitive, domain, joint = _sensitive(frame, schema, secrets)
         used = frame.select([name for name in frame.columns if name in schema.used])
-        return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back, people)
+        manner = settle(data, dialect) if isinstance(data, str | Path) else PLAIN
+        return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back, people, manner)
 
 
 def to_polars(
-    data: Any, schema: Schema | None = None, *, delimiter: str = ",", only: Sequence[str] = ()
+    data: Any, schema: Schema | None = None, *, dialect: Dialect = FOUND, only: Sequence[str] = ()
 ) -> tuple[pl.DataFrame, Back]:
     """Any dataframe or path as a Polars frame, and the way back to the user's kind; `only` is all that is needed."""
     if isinstance(data, str | Path):
         text = () if schema is None else tuple(n for n, h in schema.hierarchies.items() if h.kind == "prefix")
-        return read_together(data, schema, text=text, delimiter=delimiter, only=only), lambda frame: frame
+        if is_database_url(data):
+            data = database_table(str(data))
+        else:
+            return read_together(data, schema, text=text, dialect=dialect, only=only), lambda frame: frame
     frame, back = from_frame(data, only)
     refuse_nested(frame, () if schema is None else schema.used)
     return frame, back
@@ -172,9 +180,9 @@ def _encode(column: pl.Series, coding: Coding) -> Codes:
     return codes
 
 
-def unlisted_values(data: Any, schema: Schema, *, delimiter: str = ",") -> dict[str, list[str]]:
+def unlisted_values(data: Any, schema: Schema, *, dialect: Dialect = FOUND) -> dict[str, list[str]]:
     """The values that the taxonomies lack, by column: for the holder's own eyes, on request only."""
-    frame, _ = to_polars(data, schema, delimiter=delimiter)
+    frame, _ = to_polars(data, schema, dialect=dialect)
     lacking = {}
     for name in (*schema.quasi, *schema.sensitive):
         if name in frame.columns and schema.hierarchy(name).kind in {"file", "tree"}:

@@ -3,20 +3,25 @@
 A column is whole numbers only if every cell is printed the way that number is (so `007` and `+1` stay text), numbers if
 every cell is one and none is a code with leading zeros or too long to be exact, else text. Two streamed passes: one to
 learn that, one to read. A row with fewer cells than the header is refused; Polars would fill it up silently.
+Encodings, decimal commas and dates as people write them: see `dialect.py` and `values.py`.
 """
 
 import csv
 import gzip
+import io
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self, cast
 
 import polars as pl
 
 from reissue.errors import DataError
+from reissue.files.dialect import Dialect
+from reissue.files.values import with_standard_values
 
-__all__ = ["disarm", "read_csv"]
+__all__ = ["disarm", "read_csv", "rearm"]
 
 _UNSEEN = r"\p{Cc}\p{Cf}\p{Z}\u{34F}\u{115F}\u{1160}\u{180B}-\u{180F}\u{2800}\u{3164}\u{FE00}-\u{FE0F}\u{FFA0}"
 """Characters that a reader does not see, and that some spreadsheet may skip: control, zero-width, blank."""
@@ -28,55 +33,97 @@ _CHUNK = 2**22
 
 
 def read_csv(
-    path: Path, delimiter: str, *, packed: bool, text: Sequence[str] | None = (), only: Sequence[str] = ()
+    path: Path,
+    dialect: Dialect,
+    *,
+    packed: bool,
+    text: Sequence[str] = (),
+    as_text: Sequence[str] | None = (),
+    only: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """A CSV file; `text` columns (None: all) keep their characters. If all of `only` are there, just they."""
-    if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
-        raise DataError("The delimiter must be one single ASCII character, such as , or ;")
-    header = _header(path, delimiter, packed)
+    """A CSV file in a settled dialect. If all of `only` are there, just they.
+
+    `text` columns keep their characters; those of `as_text` (None: all) are texts too, in standard writing.
+    """
+    file = _File.of(path, dialect, packed)
+    header = file.header()
     names = pl.select(_rearmed(pl.lit(pl.Series(header, dtype=pl.String)))).to_series().to_list()
     if len(set(names)) < len(names):
         raise DataError(f"'{path}' has column names that occur more than once. Every column needs one of its own.")
     wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
-    lazy = _scan(path, delimiter, dict.fromkeys(names, pl.String))
+    lazy = file.scan(dict.fromkeys(names, pl.String))
     facts = _facts(lazy, wanted, names[-1])
-    types = {} if text is None else _types(lazy, facts, [name for name in wanted if name not in text])
-    frame = _scan(path, delimiter, dict.fromkeys(names, pl.String) | types).select(wanted).collect()
+    texts = wanted if as_text is None else {*text, *as_text}
+    types = _types(lazy, facts, [name for name in wanted if name not in texts])
+    late = [name for name, kind in types.items() if kind == pl.Float64 and dialect.decimal == ","]
+    early = {name: kind for name, kind in types.items() if name not in late}
+    frame = file.scan(dict.fromkeys(names, pl.String) | early).select(wanted).collect()
     if len(names) > 1 and facts["last"]:
-        frame = frame.head(frame.height - _blank_end(path, delimiter, packed, len(names), frame.height))
+        frame = frame.head(frame.height - _blank_end(file, len(names), frame.height))
     quoted = [name for name in wanted if facts[f"quoted {name}"]]
-    return frame.with_columns(_rearmed(pl.col(name)) for name in quoted)
+    frame = frame.with_columns(_rearmed(pl.col(name)) for name in quoted)
+    frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
+    # Where commas are decimal marks, points may be between thousands: only what is not is a number with a point.
+    return frame.with_columns(pl.col(name).cast(pl.Float64) for name in late if frame.schema[name] == pl.String)
 
 
-def _scan(path: Path, delimiter: str, types: Mapping[str, Any]) -> pl.LazyFrame:
-    """The file with our names and types; Polars does not undo doubled quotes in a header."""
-    return pl.scan_csv(
-        path,
-        separator=delimiter,
-        infer_schema=False,
-        schema_overrides=list(types.values()),
-        new_columns=list(types),
-        glob=False,
-    )
+@dataclass(frozen=True)
+class _File:
+    """A CSV file and how it is read."""
 
+    path: Path
+    delimiter: str
+    packed: bool
+    content: bytes | None = None
+    """The file in UTF-8, where it is written otherwise."""
 
-def _header(path: Path, delimiter: str, packed: bool) -> list[str]:
-    with _opened(path, packed) as lines:
+    @classmethod
+    def of(cls, path: Path, dialect: Dialect, packed: bool) -> Self:
+        """The file; one in another encoding is turned into UTF-8 at once."""
+        encoding, mark = dialect.encoding or "utf-8", dialect.delimiter or ","
+        if encoding == "utf-8":
+            return cls(path, mark, packed)
         try:
-            header = next((row for row in csv.reader(lines, delimiter=delimiter) if row), [])
+            with gzip.open(path, "rb") if packed else path.open("rb") as file:
+                text = file.read().decode(encoding).removeprefix("\ufeff")
+        except UnicodeError:
+            raise DataError(
+                f"'{path}' is not text in the encoding {encoding}. Say which one it is: --read encoding=..."
+            ) from None
+        return cls(path, mark, packed, text.encode())
+
+    def scan(self, types: Mapping[str, Any]) -> pl.LazyFrame:
+        """The file with our names and types; Polars does not undo doubled quotes in a header."""
+        return pl.scan_csv(
+            self.path if self.content is None else self.content,
+            separator=self.delimiter,
+            infer_schema=False,
+            schema_overrides=list(types.values()),
+            new_columns=list(types),
+            glob=False,
+        )
+
+    def opened(self) -> IO[bytes]:
+        """The bytes, in UTF-8."""
+        if self.content is not None:
+            return io.BytesIO(self.content)
+        return cast("IO[bytes]", gzip.open(self.path, "rb")) if self.packed else self.path.open("rb")
+
+    def rows(self) -> Iterator[list[str]]:
+        """The cells, row by row, from the header on."""
+        with io.TextIOWrapper(self.opened(), encoding="utf-8-sig", newline="") as lines:
+            yield from itertools.dropwhile(lambda row: not row, csv.reader(lines, delimiter=self.delimiter))
+
+    def header(self) -> list[str]:
+        """The names of the columns."""
+        try:
+            return next(self.rows())
+        except StopIteration:
+            raise DataError(f"'{self.path}' is empty.") from None
         except UnicodeDecodeError:
             raise DataError(
-                f"'{path}' is not UTF-8 text. Convert it first, for example with iconv -f latin1 -t utf-8."
+                f"'{self.path}' is not UTF-8 text. Say what it is, for example --read encoding=cp1252."
             ) from None
-    if not header:
-        raise DataError(f"'{path}' is empty.")
-    return header
-
-
-def _opened(path: Path, packed: bool) -> IO[str]:
-    if packed:
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
 
 
 def _facts(lazy: pl.LazyFrame, wanted: Sequence[str], last: str) -> dict[str, Any]:
@@ -113,31 +160,24 @@ def _inexact(cell: pl.Expr) -> pl.Expr:
     return coded | long
 
 
-def _blank_end(path: Path, delimiter: str, packed: bool, width: int, rows: int) -> int:
+def _blank_end(file: _File, width: int, rows: int) -> int:
     """How many blank lines end the file; a short row anywhere else is an error."""
-    with gzip.open(path, "rb") if packed else path.open("rb") as raw:
+    with file.opened() as raw:
         marks = quotes = 0
         for chunk in iter(lambda: raw.read(_CHUNK), b""):
-            marks += chunk.count(delimiter.encode())
+            marks += chunk.count(file.delimiter.encode())
             quotes += chunk.count(b'"')
     if not quotes and marks == (rows + 1) * (width - 1):
         return 0
     blank = 0
-    for number, cells in enumerate(_data_rows(path, delimiter, packed), start=1):
+    for number, cells in enumerate(itertools.islice(file.rows(), 1, None), start=1):
         if cells and (blank or len(cells) != width):
             raise DataError(
-                f"'{path}' has a row with fewer cells than its header has (row {number - blank}; row 1 follows the "
-                "header). Complete it, or check quotes and the delimiter."
+                f"'{file.path}' has a row with fewer cells than its header has (row {number - blank}; row 1 follows "
+                "the header). Complete it, or check quotes and the delimiter."
             )
         blank += not cells
     return blank
-
-
-def _data_rows(path: Path, delimiter: str, packed: bool) -> Iterator[list[str]]:
-    with _opened(path, packed) as lines:
-        rows = itertools.dropwhile(lambda row: not row, csv.reader(lines, delimiter=delimiter))
-        next(rows, None)
-        yield from rows
 
 
 def disarm(frame: pl.DataFrame) -> pl.DataFrame:
@@ -145,6 +185,12 @@ def disarm(frame: pl.DataFrame) -> pl.DataFrame:
     columns = [_disarmed(column) for column in frame.iter_columns()]
     names = _disarmed(pl.Series(frame.columns, dtype=pl.String)).to_list()
     return pl.DataFrame([column.alias(name) for column, name in zip(columns, names, strict=True)])
+
+
+def rearm(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame as it was before `disarm`."""
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    return frame.with_columns(_rearmed(pl.col(name)) for name in texts) if texts else frame
 
 
 def _disarmed(column: pl.Series) -> pl.Series:

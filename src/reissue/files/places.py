@@ -6,18 +6,45 @@ from pathlib import Path
 from reissue.errors import DataError, InputError
 
 __all__ = [
+    "DATABASES",
     "FORMATS",
     "LARGEST",
     "LEDGER_FILE",
     "SECOND_TABLES",
     "format_of",
+    "in_folder",
+    "part_of",
     "read_whole",
     "refuse_existing",
     "refuse_folder",
     "second_path",
+    "written_like",
 ]
 
-FORMATS = (".csv", ".csv.gz", ".parquet")
+FORMATS = (
+    ".csv",
+    ".csv.gz",
+    ".tsv",
+    ".tsv.gz",
+    ".txt",
+    ".txt.gz",
+    ".parquet",
+    ".arrow",
+    ".feather",
+    ".xlsx",
+    ".xls",
+    ".ods",
+    ".sav",
+    ".zsav",
+    ".dta",
+    ".xpt",
+    ".sas7bdat",
+)
+"""Endings of tables that are read."""
+_WRITTEN_AS = {".xls": ".xlsx", ".ods": ".xlsx", ".sas7bdat": ".csv"}
+"""What a release of such a table goes out as: nobody writes these any more, or nobody but SAS."""
+DATABASES = {".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".duckdb": "duckdb"}
+"""Endings of databases that lie in a file; their tables are named by clinic.sqlite#patients."""
 SECOND_TABLES = ("sensitive", "counterfeits")
 """Tables that may lie beside the first one of a release; see `second_path`."""
 LARGEST = 2**28
@@ -28,10 +55,33 @@ LEDGER_FILE = "ledger.sqlite"
 
 def format_of(path: Path) -> str:
     """The ending that says how a table is written."""
-    for known in FORMATS[::-1]:
-        if path.name.lower().endswith(known):
-            return known
-    raise DataError(f"'{path}' must end in one of {', '.join(FORMATS)}.")
+    name = path.name.lower()
+    found = max((known for known in FORMATS if name.endswith(known)), key=len, default=None)
+    if found is None:
+        raise DataError(f"'{path}' must end in one of {', '.join(FORMATS)}.")
+    return found
+
+
+def part_of(path: Path) -> tuple[Path, str | None]:
+    """A file and the name of a table in it: book.xlsx#January, clinic.sqlite#patients."""
+    head, mark, part = path.name.rpartition("#")
+    if not mark or path.exists() or not head.lower().endswith((*FORMATS, *DATABASES)):
+        return path, None
+    return path.with_name(head), part
+
+
+def in_folder(path: Path) -> bool:
+    """Whether a file of a folder is one of its tables; .txt is more often a text for people."""
+    name = path.name.lower()
+    return name.endswith(FORMATS) and not name.endswith((".txt", ".txt.gz"))
+
+
+def written_like(path: Path, name: str) -> Path:
+    """Where a table made of another one goes, beside it and in its format where that can be written."""
+    file, _ = part_of(path)
+    ending = format_of(file)
+    own = file.name[-len(ending) :]
+    return file.with_name(f"{file.name[: -len(ending)]}.{name}{_WRITTEN_AS.get(ending, own)}")
 
 
 def read_whole(path: Path, most: int = LARGEST) -> bytes:
@@ -48,8 +98,9 @@ def read_whole(path: Path, most: int = LARGEST) -> bytes:
 def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> None:
     """Stop before work starts if the output is already there, or cannot be written."""
     path = Path(path)
-    if table:
-        format_of(path)
+    if table and format_of(path) in _WRITTEN_AS:
+        other = _WRITTEN_AS[format_of(path)]
+        raise InputError(f"'{path}' cannot be written: files that end in {format_of(path)} are read only. Try {other}.")
     if path.is_dir():
         raise InputError(f"'{path}' is a folder. Choose another name.")
     if _is_of_a_ledger(path):

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -40,18 +40,26 @@ class _File:
     """Whether it may replace what is in its place."""
 
 
+class _Undone(Exception):  # noqa: N818
+    """Ends a transaction whose files were not placed."""
+
+
 @dataclass(eq=False)
 class Staging:
     """Files on their way: `add` writes them beside their places, `place` moves all of them there, or none."""
 
     _files: list[_File] = field(default_factory=list)
     _folders: list[Path] = field(default_factory=list)
+    _open: ExitStack = field(default_factory=ExitStack)
+    """Transactions of databases that are not finished."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         """Remove what was not placed."""
+        with suppress(_Undone):
+            self._open.__exit__(_Undone, _Undone(), None)
         for file in self._files:
             with suppress(OSError):
                 file.beside.unlink(missing_ok=True)
@@ -65,6 +73,10 @@ class Staging:
             if not folder.is_dir():
                 folder.mkdir()
                 self._folders.append(folder)
+
+    def add_transaction(self, transaction: AbstractContextManager[None]) -> None:
+        """Begin what a database does as a whole; it ends when all files are placed, or is undone."""
+        self._open.enter_context(transaction)
 
     def add(
         self, place: Path, write: Callable[[Path], object], *, replaces: bool = False, private: bool = False
@@ -92,6 +104,7 @@ class Staging:
             for folder in {file.place.parent for file in self._files}:
                 with _explained(folder):
                     _sync_folder(folder)
+            self._open.close()
         except BaseException:
             for place, before in reversed(moved):
                 _restore(place, before)

@@ -1,28 +1,36 @@
-"""Files in and out: CSV (also gzipped) and Parquet.
+"""Tables in and out: CSV in any dialect, Parquet, Arrow, workbooks, files of statistics packages, databases.
 
 Nothing is half-written: a file is written beside its place and moved there when it is whole. CSV cells that a
 spreadsheet would run as formulas get an apostrophe in front, which reading takes off again.
 """
 
+import codecs
 import csv
+import gzip
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
 from reissue.errors import DataError, InputError
 from reissue.files.csv import disarm, read_csv
-from reissue.files.places import format_of, refuse_existing
+from reissue.files.databases import DatabaseTable, writing
+from reissue.files.dialect import DATES, FOUND, PLAIN, Dialect, settle_csv
+from reissue.files.excel import read_excel, settle_excel, write_excel
+from reissue.files.places import DATABASES, FORMATS, format_of, part_of, refuse_existing
 from reissue.files.staging import Staging, reason
+from reissue.files.statistics import read_statistics, write_statistics
 
 __all__ = [
+    "csv_bytes",
     "disarm",
     "nested",
     "read_file",
     "refuse_nested",
+    "settle",
     "stage_tables",
     "write_file",
     "write_files",
@@ -30,23 +38,35 @@ __all__ = [
     "write_text",
 ]
 
+_CSV = tuple(kind for kind in FORMATS if kind.startswith((".csv", ".tsv", ".txt")))
+_ARROW = (".parquet", ".arrow", ".feather")
+_BOOKS = (".xlsx", ".xls", ".ods")
+Place = str | Path | DatabaseTable
+"""Where a table goes."""
+
 
 def read_file(
-    path: str | Path, *, text: Sequence[str] | None = (), delimiter: str = ",", only: Sequence[str] = ()
+    path: str | Path,
+    *,
+    text: Sequence[str] = (),
+    as_text: Sequence[str] | None = (),
+    dialect: Dialect = FOUND,
+    only: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """Read a table; columns named in `text`, or all if it is None, keep their characters (a zip code its leading zero).
+    """Read a table; columns named in `text` keep their characters (a zip code its leading zero).
 
-    If all columns named in `only` are there, the others are left unread.
+    Those of `as_text`, or all if it is None, are texts too, but numbers and dates in local writing are in the standard
+    one. If all columns named in `only` are there, the others are left unread.
     """
-    path = Path(path)
+    path, part = part_of(Path(path))
     if not path.is_file():
         raise DataError(f"There is no file '{path}'.")
+    if path.suffix.lower() in DATABASES:
+        return _of_a_database(path, part).frame
+    dialect = dialect if part is None else replace(dialect, sheet=part)
     kind = format_of(path)
     try:
-        if kind == ".parquet":
-            frame = _read_parquet(path, only)
-        else:
-            frame = read_csv(path, delimiter, packed=kind == ".csv.gz", text=text, only=only)
+        frame = _read(path, kind, settle(path, dialect), text, as_text, only)
     except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, csv.Error) as problem:
         raise DataError(f"'{path}' cannot be read: {_reason(problem, kind)}") from None
     if not frame.width:
@@ -54,11 +74,44 @@ def read_file(
     return frame
 
 
-def _read_parquet(path: Path, only: Sequence[str]) -> pl.DataFrame:
-    lazy = pl.scan_parquet(path, glob=False)
-    names = lazy.collect_schema().names()
-    wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
-    return lazy.select(wanted).collect()
+def _read(
+    path: Path,
+    kind: str,
+    dialect: Dialect,
+    text: Sequence[str],
+    as_text: Sequence[str] | None,
+    only: Sequence[str],
+) -> pl.DataFrame:
+    if kind in _CSV:
+        return read_csv(path, dialect, packed=kind.endswith(".gz"), text=text, as_text=as_text, only=only)
+    if kind in _ARROW:
+        lazy = pl.scan_parquet(path, glob=False) if kind == ".parquet" else pl.scan_ipc(path)
+        names = lazy.collect_schema().names()
+        wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
+        return lazy.select(wanted).collect()
+    if kind in _BOOKS:
+        return read_excel(path, dialect, text=text, as_text=as_text)
+    return read_statistics(path, kind, only, None if as_text is None else (*text, *as_text))
+
+
+def settle(path: str | Path, given: Dialect = FOUND) -> Dialect:
+    """How a file will be read, with all that was not given found; what is no file is left to who reads it."""
+    path, part = part_of(Path(path))
+    if not path.is_file() or path.suffix.lower() in DATABASES:
+        return given
+    kind = format_of(path)
+    try:
+        if kind in _CSV:
+            return settle_csv(path, given, packed=kind.endswith(".gz"))
+        return settle_excel(path, replace(given, sheet=part or given.sheet)) if kind in _BOOKS else given
+    except (OSError, EOFError, zlib.error, csv.Error) as problem:
+        raise DataError(f"'{path}' cannot be read: {_reason(problem, kind)}") from None
+
+
+def _of_a_database(path: Path, part: str | None) -> DatabaseTable:
+    if part is None:
+        raise InputError(f"Which table of '{path}'? Say it after the name, as in {path.name}#patients.")
+    return DatabaseTable(f"{DATABASES[path.suffix.lower()]}:///{path}", part)
 
 
 def nested(dtype: pl.DataType) -> bool:
@@ -81,10 +134,10 @@ def _reason(problem: Exception, kind: str) -> str:
     words = str(problem).lower()
     if isinstance(problem, OSError) and problem.errno is not None:
         return "the system refused it (permissions?)."
-    if kind == ".parquet":
-        return "it is not a whole Parquet file."
-    if "utf-8" in words or "utf8" in words:
-        return "it is not UTF-8 text. Convert it first, for example with iconv -f latin1 -t utf-8."
+    if kind in _ARROW:
+        return "it is not a whole Parquet file." if kind == ".parquet" else "it is not a whole Arrow file."
+    if kind in _BOOKS:
+        return "it is not a whole workbook."
     if "empty" in words or "no data" in words:
         return "it is empty."
     if "more fields" in words or "ragged" in words or "truncate" in words or "found more" in words:
@@ -92,26 +145,34 @@ def _reason(problem: Exception, kind: str) -> str:
     return "it is not a regular CSV file (quotes, delimiter or compression are wrong)."
 
 
-def write_file(frame: pl.DataFrame, path: str | Path, *, force: bool = False) -> None:
+def write_file(frame: pl.DataFrame, path: str | Path, *, force: bool = False, dialect: Dialect = PLAIN) -> None:
     """Write a table whole or not at all."""
-    write_files([(frame, path)], force=force)
+    write_files([(frame, path)], force=force, dialect=dialect)
 
 
-def write_files(tables: Sequence[tuple[pl.DataFrame, str | Path]], *, force: bool = False) -> None:
+def write_files(tables: Sequence[tuple[pl.DataFrame, Place]], *, force: bool = False, dialect: Dialect = PLAIN) -> None:
     """Write several tables, each whole, or none of them."""
     for _, path in tables:
-        refuse_existing(path, force=force)
+        if not isinstance(path, DatabaseTable):
+            refuse_existing(path, force=force)
     with Staging() as staging:
-        stage_tables(staging, tables, force=force)
+        stage_tables(staging, tables, force=force, dialect=dialect)
         staging.place()
 
 
-def stage_tables(staging: Staging, tables: Sequence[tuple[pl.DataFrame, str | Path]], *, force: bool = False) -> None:
-    """Write tables beside their places, to be placed with other files."""
+def stage_tables(
+    staging: Staging, tables: Sequence[tuple[pl.DataFrame, Place]], *, force: bool = False, dialect: Dialect = PLAIN
+) -> None:
+    """Write tables beside their places, to be placed with other files; those of a database in a transaction."""
+    stored = [(frame, place) for frame, place in tables if isinstance(place, DatabaseTable)]
+    if stored:
+        staging.add_transaction(writing(stored, force=force))
     for frame, path in tables:
+        if isinstance(path, DatabaseTable):
+            continue
         place = Path(path)
         try:
-            staging.add(place, partial(_write, frame, kind=format_of(place)), replaces=force)
+            staging.add(place, partial(_write, frame, kind=format_of(place), dialect=dialect), replaces=force)
         except pl.exceptions.PolarsError as problem:
             if "os error" in str(problem):
                 raise InputError(f"'{place}' cannot be written: {reason(problem)}.") from None
@@ -137,9 +198,39 @@ def write_private(content: bytes, path: str | Path, *, force: bool = False) -> N
         staging.place()
 
 
-def _write(frame: pl.DataFrame, path: Path, kind: str) -> None:
+def _write(frame: pl.DataFrame, path: Path, kind: str, dialect: Dialect) -> None:
     if kind == ".parquet":
         frame.write_parquet(path)
+    elif kind in _ARROW:
+        frame.write_ipc(path)
+    elif kind in _BOOKS:
+        write_excel(frame, path)
+    elif kind in _CSV:
+        path.write_bytes(csv_bytes(frame, dialect, tabs=".tsv" in kind, packed=kind.endswith(".gz")))
     else:
-        packing: Literal["gzip", "uncompressed"] = "gzip" if kind == ".csv.gz" else "uncompressed"
-        disarm(frame).write_csv(path, compression=packing, check_extension=False)
+        write_statistics(frame, path, kind)
+
+
+def csv_bytes(frame: pl.DataFrame, dialect: Dialect = PLAIN, *, tabs: bool = False, packed: bool = False) -> bytes:
+    """A table as CSV in a dialect, every cell harmless in a spreadsheet.
+
+    Between commas numbers have a point: with a comma they would stand in quotes, which many readers take for text.
+    """
+    mark = "\t" if tabs else dialect.delimiter or ","
+    way = DATES[dialect.dates or "yyyy-mm-dd"]
+    local = dialect.dates not in {None, "yyyy-mm-dd"}
+    text = disarm(frame).write_csv(
+        separator=mark,
+        decimal_comma=dialect.decimal == "," and mark != ",",
+        date_format=way if local else None,
+        datetime_format=f"{way} %H:%M:%S" if local else None,
+    )
+    try:
+        content = text.encode(dialect.encoding or "utf-8")
+    except UnicodeEncodeError:
+        raise InputError(
+            f"The table has letters that the encoding {dialect.encoding} lacks. Write it in another one: --write "
+            "encoding=utf-8."
+        ) from None
+    content = codecs.BOM_UTF8 + content if dialect.bom and dialect.encoding == "utf-8" else content
+    return gzip.compress(content, mtime=0) if packed else content

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Self
 import polars as pl
 
 from reissue.errors import DataError, InputError, SchemaError
+from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.places import refuse_existing, second_path
 from reissue.files.staging import Staging
+from reissue.files.tables import stage_tables
 from reissue.ledger.chain import LedgerEntry, broken, content_name
 from reissue.ledger.entry import FORMAT, later_format
 from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from reissue.published import PublishedRelease
 
 __all__ = ["Ledger", "Recorded"]
+
+_KEPT = (".csv", ".csv.gz", ".parquet")
+"""Endings of files that are the same bytes whenever they are written."""
 
 
 class Ledger:
@@ -248,14 +253,16 @@ class Ledger:
     # --- what is done with it ----------------------------------------------------------------------------------------
 
     def export(self, number: int, path: str | Path, *, force: bool = False) -> list[str]:
-        """Write a release again, byte for byte as it was; a second table goes beside the first. Returns the paths."""
+        """Write a release again, as CSV or Parquet byte for byte; a second table goes beside the first."""
         with Staging() as staging:
             places = self.stage(number, path, staging, force=force)
             staging.place()
         return places
 
-    def stage(self, number: int, path: str | Path, staging: Staging, *, force: bool = False) -> list[str]:
-        """The same beside their places, to be placed with other files."""
+    def stage(
+        self, number: int, path: str | Path, staging: Staging, *, force: bool = False, dialect: Dialect = PLAIN
+    ) -> list[str]:
+        """The same beside their places, to be placed with other files. Returns their paths."""
         release = self.release(number)
         if release.withdrawn is not None:
             raise InputError(
@@ -266,14 +273,17 @@ class Ledger:
         for place in places:
             refuse_existing(place, force=force)
         for name, place in zip(release.tables, places, strict=True):
-            staging.add_bytes(Path(place), self._bytes(release, name, place), replaces=force)
+            if dialect == PLAIN and place.lower().endswith((*_KEPT, *_original(release, name))):
+                staging.add_bytes(Path(place), self._bytes(release, name, place), replaces=force)
+            else:
+                frame = unpack_frame(self.store.read(release.files[f"table.{name}"]))
+                stage_tables(staging, [(frame, place)], force=force, dialect=dialect)
         return places
 
     def _bytes(self, release: Recorded, table: str, path: str) -> bytes:
         """A table in the format that a path asks for."""
-        original = release.files.get(f"original.{table}", "")
-        if original and path.lower().endswith(original.partition(".")[1] + original.partition(".")[2]):
-            return self.store.read(original)
+        if path.lower().endswith(_original(release, table)):
+            return self.store.read(release.files[f"original.{table}"])
         stored = self.store.read(release.files[f"table.{table}"])
         if path.lower().endswith(".parquet"):
             return stored
@@ -406,3 +416,9 @@ def _key_file(place: str | Path, key: str | Path | None) -> Path | None:
     if key is not None:
         return Path(key)
     return None if is_url(place) else Path(place).with_name(f"{Path(place).name}.key")
+
+
+def _original(release: Recorded, table: str) -> tuple[str, ...]:
+    """The ending of the file that a table was adopted from, if it is kept."""
+    name = release.files.get(f"original.{table}", "")
+    return (name[name.index(".") :],) if name else ()

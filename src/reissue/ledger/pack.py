@@ -5,7 +5,6 @@ what was published: who is in which group is kept apart from the values of the g
 of each slot, it is kept who is in which slot.
 """
 
-import gzip
 import io
 import tomllib
 from collections.abc import Callable
@@ -17,8 +16,11 @@ import tomlkit
 
 from reissue.counting.texts import count_texts, joined_texts
 from reissue.errors import DataError, SchemaError
+from reissue.files.databases import DatabaseTable
+from reissue.files.dialect import Dialect
 from reissue.files.places import read_whole
-from reissue.files.tables import disarm
+from reissue.files.staging import Staging
+from reissue.files.tables import Place, disarm, stage_tables
 from reissue.release.release import Release
 from reissue.release.roster import Labels, Roster
 from reissue.requirements import Requirement
@@ -28,7 +30,7 @@ from reissue.updates import read_updates
 __all__ = [
     "ENDINGS",
     "csv_bytes",
-    "handed_out",
+    "hand_out",
     "pack_frame",
     "pack_places",
     "pack_roster",
@@ -107,12 +109,15 @@ def csv_bytes(frame: pl.DataFrame) -> bytes:
         ) from None
 
 
-def handed_out(frame: pl.DataFrame, path: str | Path) -> bytes:
-    """A table as the file of a release, in the format that a path asks for."""
-    name = str(path).lower()
-    if name.endswith(".parquet"):
-        return pack_frame(frame)
-    return gzip.compress(csv_bytes(frame), mtime=0) if name.endswith(".gz") else csv_bytes(frame)
+def hand_out(release: Release, path: Place, staging: Staging, *, force: bool, dialect: Dialect) -> list[str]:
+    """Write the tables of a release beside their places; as Parquet they are the bytes that a ledger keeps."""
+    places = release.places(path)
+    for frame, place in zip(release.tables.values(), places, strict=True):
+        if not isinstance(place, DatabaseTable) and str(place).lower().endswith(".parquet"):
+            staging.add_bytes(Path(place), pack_frame(frame), replaces=force)
+        else:
+            stage_tables(staging, [(plain(frame), place)], force=force, dialect=dialect)
+    return [str(place) for place in places]
 
 
 # --- who is where ------------------------------------------------------------------------------------------------

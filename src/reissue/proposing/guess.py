@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import DataError, InputError, SchemaError, nearest_column
+from reissue.files.dialect import FOUND, Dialect
 from reissue.files.tables import nested
 from reissue.proposing.column_names import DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE
 from reissue.proposing.published_columns import PublishedColumn
@@ -78,7 +79,7 @@ def guess(
     *,
     members: Sequence[Any] | None = None,
     population: Any = None,
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
 ) -> Guessed:
     """The schema of published tables: paths, dataframes or releases. Our own releases know theirs.
 
@@ -91,9 +92,9 @@ def guess(
     if own:
         return Guessed(own[-1], ("The schema is the one that the releases were made by.",))
     roles = (hints or ColumnHints()).roles
-    given = [_Tables.read(one, f"table {number} of people", delimiter) for number, one in enumerate(members or (), 1)]
-    crowd = [] if population is None else [_Tables.read(population, "the table of people", delimiter)]
-    tables = [_Tables.read(release, f"release {number}", delimiter) for number, release in enumerate(releases, start=1)]
+    given = [_Tables.read(one, f"table {number} of people", dialect) for number, one in enumerate(members or (), 1)]
+    crowd = [] if population is None else [_Tables.read(population, "the table of people", dialect)]
+    tables = [_Tables.read(release, f"release {number}", dialect) for number, release in enumerate(releases, start=1)]
     if not tables:
         raise InputError("Give at least one published table.")
     elsewhere = _identifier(given, tables, roles)
@@ -129,10 +130,10 @@ class _Tables:
     tables: Tables
 
     @classmethod
-    def read(cls, data: Any, name: str, delimiter: str) -> "_Tables":
+    def read(cls, data: Any, name: str, dialect: Dialect) -> "_Tables":
         if isinstance(data, str | Path) and Path(data).is_dir():
             raise SchemaError(f"'{data}' is a folder with a file for each provider: that needs a schema. {_WRITE}")
-        tables = read_tables(data, delimiter=delimiter)
+        tables = read_tables(data, dialect=dialect)
         name = name if tables.path is None else f"'{tables.path}'"
         _filled(tables.main, name)
         return cls(name, tables)

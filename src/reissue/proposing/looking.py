@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue.errors import DataError, SchemaError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.proposing.guess import guess
 from reissue.published import Tables, order_hint, read_tables, releases_among
 from reissue.schema import Role
@@ -39,10 +40,10 @@ class Seen:
         return {**asdict(self), "columns": {name: str(role) for name, role in self.columns.items()}}
 
 
-def look(releases: Sequence[Path], *, delimiter: str = ",") -> Seen:
+def look(releases: Sequence[Path], *, dialect: Dialect = FOUND) -> Seen:
     """Read files and guess the roles of their columns; where that fails, everything is still there to be named."""
     paths = releases_among(releases)
-    tables = [read_tables(path, delimiter=delimiter) for path in paths]
+    tables = [read_tables(path, dialect=dialect) for path in paths]
     files = tuple(
         SeenFile(path.name, table.main.height, tuple(table.public)) for path, table in zip(paths, tables, strict=True)
     )
@@ -50,7 +51,7 @@ def look(releases: Sequence[Path], *, delimiter: str = ",") -> Seen:
     nothing = dict.fromkeys(names, Role.DROP)
     hint = [sentence for sentence in [order_hint(paths)] if sentence]
     try:
-        guessed = guess(tables, delimiter=delimiter)
+        guessed = guess(tables, dialect=dialect)
     except (SchemaError, DataError) as problem:
         _refuse_empty(tables)
         return Seen(files, nothing, tuple(hint), str(problem))

@@ -10,12 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from reissue.data.table import to_polars
 from reissue.errors import DataError
-from reissue.files.tables import read_file
+from reissue.files.dialect import FOUND, Dialect
 from reissue.proposing.column_names import (
     CALLED,
     CODES,
@@ -31,7 +32,7 @@ from reissue.proposing.column_names import (
 from reissue.schema import Role
 from reissue.taxonomy.codings import Hierarchy, automatic_widths
 
-__all__ = ["Guess", "as_toml", "describe", "propose", "propose_file"]
+__all__ = ["Guess", "as_toml", "describe", "propose", "read_proposed"]
 
 _MANY = 20
 """Fewer rows than this say nothing about how unique a column is."""
@@ -141,17 +142,11 @@ def _dated(values: pl.Series) -> bool:
     return bool(values.str.contains(r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?$").all())
 
 
-def propose_file(path: str | Path, *, delimiter: str = ",") -> tuple[pl.DataFrame, tuple[Guess, ...]]:
-    """The table of a file and a guess for each of its columns; numbers with leading zeros are read as codes."""
-    frame = read_file(path, delimiter=delimiter)
-    whole = tuple(name for name, dtype in frame.schema.items() if dtype.is_integer())
-    if whole and Path(path).suffix.lower() != ".parquet":
-        raw = read_file(path, text=whole, delimiter=delimiter)
-        coded = [
-            raw[name] for name in whole if raw[name].str.contains(r"^0\d").any() or _Facts(raw[name]).words & CODES
-        ]
-        frame = frame.with_columns(coded)
-    return frame, propose(frame)
+def read_proposed(data: Any, *, dialect: Dialect = FOUND) -> pl.DataFrame:
+    """A table that is to be guessed about; whole numbers that are codes by their name are texts."""
+    frame, _ = to_polars(data, dialect=dialect)
+    codes = [name for name, dtype in frame.schema.items() if dtype.is_integer() and words_of(name) & CODES]
+    return frame.with_columns(pl.col(name).cast(pl.String) for name in codes)
 
 
 def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from reissue.files.places import SECOND_TABLES, second_path
+from reissue.files.places import SECOND_TABLES, part_of, second_path
 
 __all__ = ["order_hint", "releases_among"]
 
@@ -15,13 +16,14 @@ _NAME = re.compile(rf"(?<![a-z])({'|'.join(_MONTHS)})[a-z]*")
 _NUMBER = re.compile(r"\d+")
 
 
-def releases_among(paths: Sequence[Path]) -> list[Path]:
+def releases_among(paths: Sequence[Any]) -> list[Any]:
     """The paths without those of second tables, which are read with the first one: a pattern names them too."""
-    beside = {Path(second_path(path, name)) for path in paths if not path.is_dir() for name in SECOND_TABLES}
+    files = [path for path in paths if isinstance(path, Path) and not path.is_dir() and part_of(path)[1] is None]
+    beside = {Path(second_path(path, name)) for path in files for name in SECOND_TABLES}
     return [path for path in paths if path not in beside]
 
 
-def order_hint(paths: Sequence[Path]) -> str:
+def order_hint(paths: Sequence[Any]) -> str:
     """A sentence if the dates, months or numbers in the names of the files go another way than the files do."""
     keys = _keys([path.name.lower() for path in paths])
     if all(before <= after for before, after in pairwise(keys)):

@@ -20,6 +20,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.counting.texts import TextCounts, count_texts, joined_texts
 from reissue.errors import DataError, SchemaError, nearest_column
+from reissue.files.dialect import FOUND, Dialect
 from reissue.published.tables import Tables, read_tables, whole_numbers
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Form, Release
 from reissue.release.roster import Roster, roster_of
@@ -248,11 +249,11 @@ class PublishedRelease:
         return places.to_numpy()
 
 
-def read_published(data: Any, schema: Schema, *, delimiter: str = ",", as_text: bool = True) -> PublishedRelease:
+def read_published(data: Any, schema: Schema, *, dialect: Dialect = FOUND, as_text: bool = True) -> PublishedRelease:
     """Read a release: what `read_tables` takes, or tables that were read before."""
     if isinstance(data, PublishedRelease):
         return data
-    tables = read_tables(data, schema, delimiter=delimiter, as_text=as_text)
+    tables = read_tables(data, schema, dialect=dialect, as_text=as_text)
     return PublishedRelease(tables, schema, _form(tables, schema))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue.errors import InputError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, read_published
 from reissue.published.groups import SeriesCounts, read_counts
 from reissue.requirements import parse
@@ -40,12 +41,12 @@ class Series:
         *,
         exact: bool = False,
         limits: Mapping[str, float] | None = None,
-        delimiter: str = ",",
+        dialect: Dialect = FOUND,
     ) -> "Series":
         """Read whatever was published."""
         if isinstance(releases, str | Path | Mapping) or not isinstance(releases, Sequence):
             raise InputError("The releases must be a list of paths, dataframes or releases, in the order published.")
-        read = tuple(read_published(data, schema, delimiter=delimiter) for data in releases)
+        read = tuple(read_published(data, schema, dialect=dialect) for data in releases)
         return cls(read, schema, exact, dict(limits or {}))
 
     def __len__(self) -> int:

@@ -14,6 +14,8 @@ import polars as pl
 from reissue.data.provider_folder import read_together
 from reissue.data.table import to_polars
 from reissue.errors import DataError
+from reissue.files.databases import database_table, is_database_url
+from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import second_path
 from reissue.files.tables import read_file
 from reissue.published.input_files import releases_among
@@ -95,7 +97,7 @@ class Tables:
         return self.frames.get(COUNTERFEITS)
 
 
-def read_tables(data: Any, schema: Schema | None = None, *, delimiter: str = ",", as_text: bool = True) -> Tables:
+def read_tables(data: Any, schema: Schema | None = None, *, dialect: Dialect = FOUND, as_text: bool = True) -> Tables:
     """The tables of a release: a path, a dataframe, a Release, a mapping of tables by name, or a list of them in order.
 
     Beside a file, the further tables of the same release are read too. With `as_text` published columns keep their
@@ -105,7 +107,8 @@ def read_tables(data: Any, schema: Schema | None = None, *, delimiter: str = ","
         return data
     if isinstance(data, Release):
         return Tables(data.tables, source=data)
-    reader = _Reader(schema, delimiter, as_text)
+    data = database_table(data) if isinstance(data, str) and is_database_url(data) else data
+    reader = _Reader(schema, dialect, as_text)
     if isinstance(data, str | Path):
         return reader.with_beside(Path(data))
     if isinstance(data, tuple | list):
@@ -117,17 +120,18 @@ def read_tables(data: Any, schema: Schema | None = None, *, delimiter: str = ","
 @dataclass(frozen=True)
 class _Reader:
     schema: Schema | None
-    delimiter: str
+    dialect: Dialect
     as_text: bool
 
     def frame(self, data: Any) -> pl.DataFrame:
         """One table."""
         if not isinstance(data, str | Path) or not self.as_text:
-            return to_polars(data, self.schema, delimiter=self.delimiter)[0]
+            return to_polars(data, self.schema, dialect=self.dialect)[0]
         if self.schema is None:
-            return read_file(data, text=None, delimiter=self.delimiter)
+            return read_file(data, as_text=None, dialect=self.dialect)
+        codes = tuple(name for name, one in self.schema.hierarchies.items() if one.kind == "prefix")
         public = (*self.schema.quasi, *self.schema.sensitive)
-        return read_together(data, self.schema, text=public, delimiter=self.delimiter)
+        return read_together(data, self.schema, text=codes, as_text=public, dialect=self.dialect)
 
     def in_order(self, data: Sequence[Any]) -> Tables:
         """One table or two; files that lie beside the first one may be named too."""

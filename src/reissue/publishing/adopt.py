@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import InputError
-from reissue.files.places import FORMATS
+from reissue.files.dialect import FOUND, Dialect
+from reissue.files.places import format_of
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.pack import ENDINGS, csv_bytes, pack_frame, pack_places
 from reissue.ledger.recorded import ReleaseRecord, releases_of, sent_of
@@ -32,7 +33,7 @@ def adopt(
     releases: Sequence[Any],
     *,
     recipients: Sequence[str] = (),
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
     schema: Schema | None = None,
 ) -> int:
     """Take releases (paths, dataframes, mappings of tables) into a ledger, in the order published; how many it has now.
@@ -49,7 +50,7 @@ def adopt(
             )
         if schema is not None and not before:
             ledger.amend_by(writer, schema)
-        records = [_taken(data, ledger, writer, sorted(set(recipients)), delimiter) for data in releases]
+        records = [_taken(data, ledger, writer, sorted(set(recipients)), dialect) for data in releases]
         if schema is not None and before:
             if [_mark(one.record) for one in before] == list(map(_mark, records)):
                 return len(before)
@@ -66,12 +67,12 @@ def _mark(record: ReleaseRecord) -> tuple[Any, ...]:
     return record.csv, record.tables, record.recipients
 
 
-def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], delimiter: str) -> ReleaseRecord:
+def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], dialect: Dialect) -> ReleaseRecord:
     """What a release's entry says, its files kept."""
     from reissue.published import read_published
 
     schema = ledger.schema_of(writer.entries)
-    release = read_published(data, schema, delimiter=delimiter)
+    release = read_published(data, schema, dialect=dialect)
     tables = dict(release.tables.frames)
     _check(tables, schema)
     files = {}
@@ -108,8 +109,7 @@ def _originals(data: Any, tables: dict[str, pl.DataFrame], writer: "Writer") -> 
     """The file itself, where there is one: it is exported as it was."""
     if len(tables) != 1 or not isinstance(data, str | Path) or not Path(data).is_file():
         return {}
-    ending = next(kind for kind in sorted(FORMATS, key=len, reverse=True) if str(data).lower().endswith(kind))
-    return {f"original.{next(iter(tables))}": writer.keep(Path(data).read_bytes(), ending)}
+    return {f"original.{next(iter(tables))}": writer.keep(Path(data).read_bytes(), format_of(Path(data)))}
 
 
 def _record(

@@ -8,6 +8,7 @@ from reissue.attacks import find, registered
 from reissue.attacks.findings import Findings, Point
 from reissue.attacks.run import run
 from reissue.errors import SchemaError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.guess import Guessed, guess
 from reissue.published.series import Series
@@ -26,7 +27,7 @@ def attack(
     exact: bool = False,
     knowledge: Knowledge | None = None,
     limits: Mapping[str, float] | None = None,
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
     timeline: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Findings:
@@ -44,12 +45,12 @@ def attack(
     for name in limits or {}:
         find(name)
     known = knowledge or Knowledge()
-    guessed = Guessed(schema) if schema is not None else _guess(releases, known, delimiter)
+    guessed = Guessed(schema) if schema is not None else _guess(releases, known, dialect)
     if not guessed.schema.quasi:
         raise SchemaError(
             "An attack needs a quasi-identifier: a column that others may know, and the schema names none."
         )
-    series = Series.read(guessed.tables or releases, guessed.schema, exact=exact, limits=limits, delimiter=delimiter)
+    series = Series.read(guessed.tables or releases, guessed.schema, exact=exact, limits=limits, dialect=dialect)
     check_registers(known, series)
     findings, grown = [], {}
     for number, one in enumerate(chosen):
@@ -66,8 +67,8 @@ def attack(
     return Findings(tuple(findings), attacked(series), grown, guessed.assumed)
 
 
-def _guess(releases: Sequence[Any], known: Knowledge, delimiter: str) -> Guessed:
-    return guess(releases, members=known.members, population=known.population, delimiter=delimiter)
+def _guess(releases: Sequence[Any], known: Knowledge, dialect: Dialect) -> Guessed:
+    return guess(releases, members=known.members, population=known.population, dialect=dialect)
 
 
 def tested(findings: Findings) -> bool:

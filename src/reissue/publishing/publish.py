@@ -16,6 +16,7 @@ from reissue.attacks.findings import Findings
 from reissue.data.identifiers import identifier_kind
 from reissue.data.table import Table
 from reissue.errors import InputError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.publishing.candidate import Candidate, Request, made
 from reissue.release.release import Release
 from reissue.schema import Schema
@@ -55,7 +56,7 @@ def publish(
     recipients: Sequence[str] = (),
     dated: date | str | None = None,
     newcomers: bool = False,
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
 ) -> Release:
     """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
 
@@ -78,7 +79,7 @@ def publish(
             recipients=recipients,
             dated=dated,
             newcomers=newcomers,
-            delimiter=delimiter,
+            dialect=dialect,
         ).release
 
 
@@ -91,7 +92,7 @@ def publish_next(
     recipients: Sequence[str] = (),
     dated: date | str | None = None,
     newcomers: bool = False,
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
     schema: Schema | None = None,
     before_record: Callable[[Publication], object] = lambda _: None,
     progress: Callable[[float], None] = lambda _: None,
@@ -112,7 +113,7 @@ def publish_next(
             "the change first: reissue ledger amend."
         )
     with _turn(ledger, first, dry_run=dry_run) as (entries, writer):
-        candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, delimiter), request)
+        candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, dialect), request)
         candidate.check()
         candidate, release, together = made(candidate, progress)
         if candidate.again is not None:
@@ -156,10 +157,10 @@ def _turn(
         yield list(writer.entries), writer
 
 
-def _read(data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", delimiter: str) -> tuple[Table, str | None]:
+def _read(data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", dialect: Dialect) -> tuple[Table, str | None]:
     """The table, with pseudonyms instead of identifiers, and the form that identifiers had."""
     schema = ledger.schema_of(entries)
-    table = data if isinstance(data, Table) else Table.read(data, schema, delimiter=delimiter)
+    table = data if isinstance(data, Table) else Table.read(data, schema, dialect=dialect)
     table.schema.refuse_several_rows("A ledger")
     table = replace(table, schema=schema)
     if table.ids is None:

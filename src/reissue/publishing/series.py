@@ -8,7 +8,8 @@ from typing import Any
 from reissue.data.outputs import Input, Output, Outputs, table_inputs
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError
-from reissue.files.places import FORMATS, second_path
+from reissue.files.dialect import FOUND, Dialect
+from reissue.files.places import FORMATS, in_folder, written_like
 from reissue.files.staging import Staging
 from reissue.publishing.anonymize import anonymize
 from reissue.release.memory import Memory, load_memory, pack_memory
@@ -22,7 +23,7 @@ __all__ = ["Written", "anonymize_series", "snapshots", "write_series"]
 def snapshots(folder: str | Path) -> list[Path]:
     """The tables in a folder, in the order of their names."""
     folder = Path(folder)
-    found = sorted(path for path in folder.iterdir() if path.is_file() and path.name.lower().endswith(FORMATS))
+    found = sorted(path for path in folder.iterdir() if path.is_file() and in_folder(path))
     if not found:
         raise DataError(f"The folder '{folder}' has no file that ends in one of {', '.join(FORMATS)}.")
     return found
@@ -80,7 +81,7 @@ def write_series(
     out: Path | None = None,
     memory: Path | None = None,
     inputs: Iterable[Input] = (),
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
     force: bool = False,
     options: Options | None = None,
     **more: Any,
@@ -96,7 +97,7 @@ def write_series(
         raise InputError(f"The method '{method}' follows people from release to release: give --memory FILE to keep.")
     outputs = _outputs(files, data, out, memory, force=force, inputs=inputs)
     earlier = load_memory(memory) if memory is not None and memory.exists() else None
-    tables = [Table.read(file, schema, delimiter=delimiter) for file in files]
+    tables = [Table.read(file, schema, dialect=dialect) for file in files]
     more |= dict(options or {})
     releases = anonymize_series(tables, schema, requirement, method=method, memory=earlier, **more)
     with Staging() as staging:
@@ -118,7 +119,7 @@ def _outputs(
     kept = [] if memory is None else [Output("--memory", memory, continues=True)]
     read = (*table_inputs("the data", [data]), *inputs)
     if not data.is_dir():
-        target = out or Path(second_path(data, "release"))
+        target = out or written_like(data, "release")
         return Outputs((Output("--out", target, table=True), *kept), read, force=force)
     folder = out or data.with_name(f"{data.name}.release")
     if folder.exists() and (not folder.is_dir() or folder.samefile(data)):

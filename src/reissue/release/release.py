@@ -12,9 +12,11 @@ from reissue._arrays import Codes, Ints
 from reissue._notebook import card
 from reissue.data.table import Table
 from reissue.errors import InputError
-from reissue.files.places import second_path
+from reissue.files.databases import DatabaseTable, database_table, is_database_url
+from reissue.files.dialect import Dialect
+from reissue.files.places import refuse_existing, second_path
 from reissue.files.staging import Staging
-from reissue.files.tables import stage_tables, write_files
+from reissue.files.tables import Place, stage_tables
 from reissue.release.memory import Memory
 from reissue.requirements import Requirement
 from reissue.schema import Schema
@@ -238,17 +240,25 @@ class Release:
             str(self), frame.columns, [["" if cell is None else str(cell) for cell in row] for row in frame.rows()]
         )
 
-    def write(self, path: str, *, force: bool = False) -> list[str]:
-        """Write the published tables; a second table goes beside the first. Returns the paths."""
-        places = self.places(path)
-        write_files(list(zip(self.tables.values(), places, strict=True)), force=force)
-        return places
+    def write(self, path: Place, *, force: bool = False, dialect: Dialect | None = None) -> list[str]:
+        """Write the published tables; a second table goes beside the first. Returns the paths.
 
-    def stage(self, staging: Staging, path: str, *, force: bool = False) -> list[str]:
+        CSV goes out in the dialect that the table was read in, or the one given; a path may be a database's URL.
+        """
+        with Staging() as staging:
+            written = self.stage(staging, path, force=force, dialect=dialect)
+            staging.place()
+        return written
+
+    def stage(self, staging: Staging, path: Place, *, force: bool = False, dialect: Dialect | None = None) -> list[str]:
         """The same beside their places, to be placed with other files."""
         places = self.places(path)
-        stage_tables(staging, list(zip(self.tables.values(), places, strict=True)), force=force)
-        return places
+        for place in places:
+            if not isinstance(place, DatabaseTable):
+                refuse_existing(place, force=force)
+        tables = list(zip(self.tables.values(), places, strict=True))
+        stage_tables(staging, tables, force=force, dialect=dialect or self.table.dialect)
+        return [str(place) for place in places]
 
     @property
     def private_copy(self) -> pl.DataFrame:
@@ -260,6 +270,9 @@ class Release:
             )
         return pl.DataFrame([self.table.frame[name].gather(self.order), *self.tables["release"]])
 
-    def places(self, path: str) -> list[str]:
+    def places(self, path: Place) -> list[Place]:
         """Where each table goes."""
-        return [path, *(second_path(path, name) for name in list(self.tables)[1:])]
+        first = database_table(path) if isinstance(path, str) and is_database_url(path) else path
+        if isinstance(first, DatabaseTable):
+            return [first, *(first.beside(name) for name in list(self.tables)[1:])]
+        return [str(first), *(second_path(first, name) for name in list(self.tables)[1:])]

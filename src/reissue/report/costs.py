@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue.errors import InputError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.publishing.series import snapshots
 from reissue.schema import Schema
 from reissue.utility import Utility, compare
@@ -17,7 +18,7 @@ SEED = 1
 
 
 def costs_of(
-    originals: Sequence[Any] | str | Path, published: Sequence[Any], schema: Schema, *, delimiter: str = ","
+    originals: Sequence[Any] | str | Path, published: Sequence[Any], schema: Schema, *, dialect: Dialect = FOUND
 ) -> list[Utility]:
     """The utility of each release; `originals` are tables in the same order, or a folder with one file for each."""
     tables = snapshots(originals) if isinstance(originals, str | Path) else list(originals)
@@ -30,7 +31,7 @@ def costs_of(
             schema,
             queries=QUERIES,
             seed=SEED,
-            delimiter=delimiter,
+            dialect=dialect,
         )
         for original, one in zip(tables, published, strict=True)
     ]

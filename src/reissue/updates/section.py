@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import SchemaError, nearest
+from reissue.files.dialect import Dialect
 from reissue.files.tables import read_file
 from reissue.schema import Schema, Section
 from reissue.taxonomy.codings import Coding, prepare
@@ -74,7 +75,7 @@ def _none(section: Section, _: Schema, names: Sequence[Name]) -> UpdateModel:
 
 def _file(section: Section, schema: Schema, _: Sequence[Name]) -> UpdateModel:
     path = schema.folder / str(section["file"])
-    frame = read_file(path, text=("from", "to"), delimiter=str(section.get("delimiter", ",")))
+    frame = read_file(path, text=("from", "to"), dialect=Dialect(section.get("delimiter")))
     absent = [name for name in ("from", "to") if name not in frame.columns]
     if absent or not frame.height:
         raise SchemaError(

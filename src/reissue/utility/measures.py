@@ -6,6 +6,7 @@ from typing import Any
 
 from reissue._notebook import card
 from reissue.data.table import Table
+from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, read_published
 from reissue.release.release import Release
 from reissue.schema import Schema
@@ -159,7 +160,7 @@ def compare(
     seed: int | None = None,
     models: Sequence[str] = (),
     means: Sequence[str] = (),
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
 ) -> Utility:
     """What anybody's published table lost against the original: dataframes or files.
 
@@ -169,8 +170,8 @@ def compare(
     group such as "wage ~ south"; both are computed from both tables.
     """
     plan = None if queries == 0 else settle(workload, queries, seed)
-    table = original if isinstance(original, Table) else Table.read(original, schema, delimiter=delimiter)
-    release = read_published(published, table.schema, delimiter=delimiter, as_text=False)
+    table = original if isinstance(original, Table) else Table.read(original, schema, dialect=dialect)
+    release = read_published(published, table.schema, dialect=dialect, as_text=False)
     view, declared = from_tables(table, release), int(release.counterfeits.sum())
     real = view.total - declared
     added = declared + max(real - table.rows, 0)

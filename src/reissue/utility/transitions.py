@@ -22,6 +22,7 @@ from reissue._arrays import Floats, Ints
 from reissue.counting.texts import MISSING, SEPARATOR
 from reissue.data.table import Table
 from reissue.errors import InputError, SchemaError, nearest_column
+from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, joined_texts, read_published
 from reissue.release.release import SLOT, Form
 from reissue.schema import Schema
@@ -76,7 +77,12 @@ class Transitions:
 
 
 def transitions(
-    before: tuple[Any, Any], after: tuple[Any, Any], schema: Schema, *, link: str | None = None, delimiter: str = ","
+    before: tuple[Any, Any],
+    after: tuple[Any, Any],
+    schema: Schema,
+    *,
+    link: str | None = None,
+    dialect: Dialect = FOUND,
 ) -> Transitions:
     """Compare the transitions between two tables with what their releases say; each pair is original and published.
 
@@ -85,7 +91,7 @@ def transitions(
     if schema.identifier is None or not schema.sensitive:
         raise SchemaError("Transitions are of people: the schema must name an identifier and a sensitive column.")
     schema.refuse_several_rows("A table of transitions")
-    sides = [_Side.of(original, published, schema, delimiter) for original, published in (before, after)]
+    sides = [_Side.of(original, published, schema, dialect) for original, published in (before, after)]
     names = sorted(set().union(*(set(side.true.to_list()) | set(side.shown.to_list()) for side in sides)))
     both = sides[0].people.join(sides[1].people, on="person", suffix="_after")
     if not both.height:
@@ -117,9 +123,9 @@ class _Side:
     """The same of the published rows."""
 
     @classmethod
-    def of(cls, original: Any, published: Any, schema: Schema, delimiter: str) -> "_Side":
-        table = original if isinstance(original, Table) else Table.read(original, schema, delimiter=delimiter)
-        release = read_published(published, table.schema, delimiter=delimiter, as_text=False)
+    def of(cls, original: Any, published: Any, schema: Schema, dialect: Dialect) -> "_Side":
+        table = original if isinstance(original, Table) else Table.read(original, schema, dialect=dialect)
+        release = read_published(published, table.schema, dialect=dialect, as_text=False)
         release.require(*schema.sensitive)
         true, shown = (joined_texts(frame, schema.sensitive) for frame in (table.frame, release.values))
         return cls(table, release, true, shown)

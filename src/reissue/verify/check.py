@@ -17,6 +17,7 @@ import polars as pl
 from reissue._notebook import card
 from reissue.engines.registry import AUTO
 from reissue.errors import DataError, NotMetError, SchemaError, nearest, nearest_column
+from reissue.files.dialect import FOUND, Dialect
 from reissue.published import Form, PublishedRelease, read_published
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
@@ -161,7 +162,7 @@ def check(
     requirement: Requirement | str | None = None,
     *,
     by: str | None = None,
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
     engine: str = AUTO,
     population: Any = None,
     sampling: float | None = None,
@@ -191,11 +192,11 @@ def check(
     """
     asked = None if preset is None else find_preset(preset)
     largest = threshold if threshold is not None or asked is None else asked.largest
-    inputs = RiskInputs(population, sampling, weights, household, largest, known, delimiter)
+    inputs = RiskInputs(population, sampling, weights, household, largest, known, dialect)
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     if not schema.quasi:
         raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
-    release = read_for_check(published, schema, by=by, delimiter=delimiter, engine=engine)
+    release = read_for_check(published, schema, by=by, dialect=dialect, engine=engine)
     _refuse(release, by)
     refuse_records(release, inputs)
     if requirement is not None and requirement.sensitive and not schema.sensitive:

@@ -4,6 +4,7 @@ from typing import Any
 
 from reissue.engines.registry import AUTO, MEMORY, choose
 from reissue.errors import DataError, InputError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.files.tables import refuse_nested
 from reissue.published import PublishedRelease, read_published
 from reissue.published.tables import WHOLE, Tables
@@ -15,13 +16,13 @@ __all__ = ["read_for_check", "refuse_records"]
 
 
 def read_for_check(
-    published: Any, schema: Schema, *, by: str | None = None, delimiter: str = ",", engine: str = AUTO
+    published: Any, schema: Schema, *, by: str | None = None, dialect: Dialect = FOUND, engine: str = AUTO
 ) -> PublishedRelease:
     """A release as `check` reads it; `by` is a column that numbers groups."""
     known = isinstance(published, PublishedRelease | Release)
     chosen = choose(MEMORY if known and engine == AUTO else engine, published)
     if chosen.name == MEMORY:
-        return read_published(published, schema, delimiter=delimiter, as_text=False)
+        return read_published(published, schema, dialect=dialect, as_text=False)
     if schema.several_rows:
         raise InputError(f"The engine '{chosen.name}' counts rows, not people who have several: use engine memory.")
     source = chosen.open(published)

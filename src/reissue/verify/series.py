@@ -14,6 +14,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.attacks.updates.attack import risks
 from reissue.errors import CannotRunError, InputError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.people.histories import PersonHistories, histories_of_members
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership, membership
@@ -74,11 +75,11 @@ class SeriesCheck:
 
 
 def check_series(
-    releases: Sequence[Any], schema: Schema, *, knowledge: Knowledge | None = None, delimiter: str = ","
+    releases: Sequence[Any], schema: Schema, *, knowledge: Knowledge | None = None, dialect: Dialect = FOUND
 ) -> SeriesCheck:
     """What a series satisfies, from who was in which group: our own releases, or files that kept the identifier."""
     schema.refuse_several_rows("The check of a series")
-    series = Series.read(releases, schema, delimiter=delimiter)
+    series = Series.read(releases, schema, dialect=dialect)
     try:
         members = membership(series, knowledge or Knowledge())
     except CannotRunError as obstacle:

@@ -21,6 +21,7 @@ from reissue.attacks.correspondence.finding import NAME
 from reissue.attacks.correspondence.state import FOLD, readable
 from reissue.attacks.registry import Heading, attack
 from reissue.errors import CannotRunError, InputError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.published.recodings import refuse_other_recodings
 from reissue.published.series import Series
 from reissue.schema import Schema
@@ -51,11 +52,11 @@ attack(
 )(FOLD)
 
 
-def crack_sizes(releases: Sequence[Any], schema: Schema, *, delimiter: str = ",") -> pl.DataFrame:
+def crack_sizes(releases: Sequence[Any], schema: Schema, *, dialect: Dialect = FOUND) -> pl.DataFrame:
     """How many records of which group two releases rule out for which target, by F-, C- and B-attack."""
     if len(releases) != 2:
         raise InputError("Crack sizes are about two releases; give exactly two.")
-    series = Series.read(releases, schema, delimiter=delimiter)
+    series = Series.read(releases, schema, dialect=dialect)
     try:
         views = readable(series)
         refuse_other_recodings(views, series.numbers)

@@ -8,13 +8,20 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import app
 from reissue.cli._options import (
-    DelimiterOption,
+    TABLES,
     ForceOption,
     JsonOption,
     NewcomersOption,
+    OutOption,
+    ReadOption,
     SchemaOption,
-    delimiter_of,
+    WriteOption,
+    dialect_of,
     options_of,
+    released_dialect,
+    say_reading,
+    source_of,
+    target_beside,
 )
 from reissue.data.outputs import Input, Output, Outputs, schema_inputs, table_inputs
 from reissue.errors import InputError, TaxonomyError
@@ -22,6 +29,7 @@ from reissue.words import plural
 
 if TYPE_CHECKING:
     from reissue.data.table import Table
+    from reissue.files.dialect import Dialect
     from reissue.release.release import Release
     from reissue.requirements import Requirement
     from reissue.schema import Schema
@@ -31,11 +39,12 @@ if TYPE_CHECKING:
 @app.command()
 def anonymize(
     data: Annotated[
-        Path,
+        Any,
         typer.Argument(
+            parser=source_of,
             metavar="DATA",
-            help="The table: CSV, gzipped CSV or Parquet. A folder of them for methods that follow people, or with one "
-            "file for each provider.",
+            help=f"The table: {TABLES} A folder of files for methods that follow people, or with one file for each "
+            "provider.",
         ),
     ],
     schema: SchemaOption,
@@ -110,12 +119,7 @@ def anonymize(
             help="For the same release again. Keep it to yourself: it tells the order of rows. Default: a secret.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Where the release goes. Default: DATA.release.csv beside DATA."
-        ),
-    ] = None,
+    out: OutOption = None,
     private: Annotated[
         Path | None,
         typer.Option(
@@ -125,7 +129,8 @@ def anonymize(
         ),
     ] = None,
     force: ForceOption = False,
-    delimiter: DelimiterOption = ",",
+    reading: ReadOption = None,
+    writing: WriteOption = None,
     show_values: Annotated[
         bool, typer.Option("--show-values", metavar="", help="Show values that a taxonomy lacks, on screen only.")
     ] = False,
@@ -146,29 +151,31 @@ def anonymize(
     requirement = _requirement(require, m, method)
     find(method).settle(options)
     asked: dict[str, Any] = {"method": method, "seed": seed, "boxes": boxes}
+    say_reading([data], dialect_of(reading), quiet=as_json)
     if find(method).stateful:
         if private is not None:
             raise InputError("--private is for methods that make releases one at a time.")
         asked |= {"options": options, "newcomers": newcomers, "memory": memory, "out": out, "force": force}
-        _make_series(data, plan, requirement, schema, delimiter_of(delimiter), asked, as_json=as_json)
+        _make_series(data, plan, requirement, schema, dialect_of(reading), asked, as_json=as_json)
         return
-    if memory is not None or (data.is_dir() and plan.provider is None):
+    if memory is not None or (isinstance(data, Path) and data.is_dir() and plan.provider is None):
         raise InputError(f"The method '{method}' makes releases one at a time: give one file, and no --memory.")
     if private is not None and plan.identifier is None:
         raise InputError("--private needs an identifier in the schema, which says whose each row is.")
     read = [*schema_inputs(schema, plan), *table_inputs("--after", after or [])]
     target = _target(data, out, private, read, force=force)
-    table = _read(data, plan, delimiter_of(delimiter), show_values=show_values)
+    table = _read(data, plan, dialect_of(reading), show_values=show_values)
     release, utility = _make(table, plan, requirement, {**asked, "suppress": suppress, **options})
-    _show(release, utility, _write(release, target, private, force=force), as_json=as_json)
+    dialect = released_dialect(data, reading, writing)
+    _show(release, utility, _write(release, target, private, force=force, dialect=dialect), as_json=as_json)
 
 
 def _make_series(
-    data: Path,
+    data: Any,
     plan: "Schema",
     requirement: "Requirement",
     schema: Path,
-    delimiter: str,
+    dialect: "Dialect",
     asked: dict[str, Any],
     *,
     as_json: bool,
@@ -176,32 +183,35 @@ def _make_series(
     from reissue.cli._series import show_series
     from reissue.publishing.series import write_series
 
+    if not isinstance(data, Path):
+        raise InputError("Methods that follow people read files, or a folder of them. Use `reissue publish`.")
     inputs = schema_inputs(schema, plan)
     with _render.watching("Anonymizing") as progress:
-        written = write_series(data, plan, requirement, inputs=inputs, delimiter=delimiter, progress=progress, **asked)
+        written = write_series(data, plan, requirement, inputs=inputs, dialect=dialect, progress=progress, **asked)
     show_series(written, asked["memory"], as_json=as_json)
 
 
-def _target(data: Path, out: Path | None, private: Path | None, inputs: list[Input], *, force: bool) -> Path:
+def _target(data: Any, out: Any, private: Path | None, inputs: list[Input], *, force: bool) -> Any:
     """Where the release goes, if it can be written there."""
-    from reissue.files.places import second_path
-
-    target = out or Path(second_path(data.with_name(f"{data.name}.csv") if data.is_dir() else data, "release"))
-    own = () if private is None else (Output("--private", private, table=True),)
-    files = (Output("--out", target, table=True), *own)
-    Outputs(files, (*table_inputs("the data", [data]), *inputs), force=force)
+    target = out or target_beside(data)
+    files = [Output("--out", target, table=True)] if isinstance(target, Path) else []
+    files += [] if private is None else [Output("--private", private, table=True)]
+    Outputs(tuple(files), (*table_inputs("the data", [data]), *inputs), force=force)
     return target
 
 
-def _write(release: "Release", target: Path, private: Path | None, *, force: bool) -> list[str]:
+def _write(release: "Release", target: Any, private: Path | None, *, force: bool, dialect: "Dialect") -> list[str]:
     """The release, and the private copy with it: both or none."""
-    from reissue.files.tables import write_files
+    from reissue.files.staging import Staging
+    from reissue.files.tables import stage_tables
 
-    if private is None:
-        return release.write(str(target), force=force)
-    places = [*release.places(str(target)), str(private)]
-    write_files(list(zip([*release.tables.values(), release.private_copy], places, strict=True)), force=force)
-    return places
+    with Staging() as staging:
+        written = release.stage(staging, target, force=force, dialect=dialect)
+        if private is not None:
+            stage_tables(staging, [(release.private_copy, private)], force=force, dialect=dialect)
+            written.append(str(private))
+        staging.place()
+    return written
 
 
 def _make(
@@ -235,14 +245,14 @@ def _requirement(require: str | None, m: int | None, method: str) -> "Requiremen
     return parse(f"{name}={m}")
 
 
-def _read(data: Path, schema: "Schema", delimiter: str, *, show_values: bool) -> "Table":
+def _read(data: Any, schema: "Schema", dialect: "Dialect", *, show_values: bool) -> "Table":
     from reissue.data.table import Table, unlisted_values
 
     try:
-        return Table.read(data, schema, delimiter=delimiter)
+        return Table.read(data, schema, dialect=dialect)
     except TaxonomyError:
         if show_values:
-            _render.show_values(unlisted_values(data, schema, delimiter=delimiter))
+            _render.show_values(unlisted_values(data, schema, dialect=dialect))
         raise
 
 

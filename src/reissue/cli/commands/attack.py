@@ -8,12 +8,13 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, UNTESTED, app
-from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of, options_of
+from reissue.cli._options import ForceOption, JsonOption, ReadOption, dialect_of, options_of, say_reading, source_of
 from reissue.cli._record import RecordOption, record_outputs
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
     from reissue.attacks.findings import Findings
+    from reissue.files.dialect import Dialect
     from reissue.people.knowledge import Knowledge
     from reissue.proposing.guess import Guessed
     from reissue.report import Costs
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 @app.command()
 def attack(
     published: Annotated[
-        list[Path],
+        list[Any],
         typer.Argument(
+            parser=source_of,
             metavar="PUBLISHED",
             help="Published tables, in the order of their publication; anyone's. A folder is one table, with a file "
             "for each provider.",
@@ -108,7 +110,7 @@ def attack(
     strict: Annotated[
         bool, typer.Option("--strict", metavar="", help="End with code 1 also if an attack could not be run.")
     ] = False,
-    delimiter: DelimiterOption = ",",
+    reading: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what published tables give away together, attacking them the way someone who holds them would."""
@@ -121,19 +123,20 @@ def attack(
     from reissue.publishing.attack import attack as run
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
-    separator, tables = delimiter_of(delimiter), releases_among(published)
+    dialect, tables = dialect_of(reading), releases_among(published)
+    say_reading(tables, dialect, quiet=as_json)
     knowledge = insiders(knowledge_of(knows or [], people, members), m, coalition)
     _plan_outputs(report, save_schema, record, [*published, originals], schema, knowledge, force=force)
     columns = ColumnHints(sensitive, _names(quasi), identifier, None if schema is not None else providers)
     known = {"members": knowledge.members, "population": knowledge.population}
-    guessed = given_or_guessed(schema, columns, tables, **known, delimiter=separator)
+    guessed = given_or_guessed(schema, columns, tables, **known, dialect=dialect)
     plan = guessed.schema if providers is None else guessed.schema.with_roles({providers: "provider"})
     if save_schema is not None and not guessed.assumed:
         raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
     hints = [*guessed.assumed, *filter(None, [order_hint(tables)])]
     if not as_json:
         _show_hints(hints)
-    costs = {} if originals is None else _costs(originals, tables, plan, separator)
+    costs = {} if originals is None else _costs(originals, tables, plan, dialect)
     with _render.watching("Attacking", only or list(registered())) as progress:
         findings = run(
             guessed.tables or tables,
@@ -142,22 +145,22 @@ def attack(
             exact=exact,
             knowledge=knowledge,
             limits=limits,
-            delimiter=separator,
+            dialect=dialect,
             timeline=report is not None,
             progress=progress,
         )
     findings = replace(findings, assumptions=tuple(hints))
-    kept = None if record is None else _record(findings, guessed.tables or tables, plan, originals, separator)
+    kept = None if record is None else _record(findings, guessed.tables or tables, plan, originals, dialect)
     _write(findings, costs, guessed, report, save_schema, (record, kept), force=force)
     _end(findings, report, strict=strict, as_json=as_json)
 
 
 def _record(
-    findings: "Findings", tables: Sequence[Any], schema: "Schema", originals: Path | None, delimiter: str
+    findings: "Findings", tables: Sequence[Any], schema: "Schema", originals: Path | None, dialect: "Dialect"
 ) -> "Record":
     from reissue.report.evidence import attack_record
 
-    return attack_record(findings, tables, schema, originals, delimiter)
+    return attack_record(findings, tables, schema, originals, dialect)
 
 
 def _write(
@@ -240,13 +243,13 @@ def _show_hints(hints: list[str]) -> None:
         _render.say("Nobody said it, so this is assumed:", *(f"- {hint}" for hint in hints), "", error=True)
 
 
-def _costs(originals: Path, published: list[Path], schema: "Schema", delimiter: str) -> "Costs":
+def _costs(originals: Path, published: list[Any], schema: "Schema", dialect: "Dialect") -> "Costs":
     """What was lost against the originals."""
     from reissue.report import costs_of
 
     if not originals.is_dir():
         raise InputError("--originals must be a folder with the original tables, one for each release.")
-    return {"these releases": costs_of(originals, published, schema, delimiter=delimiter)}
+    return {"these releases": costs_of(originals, published, schema, dialect=dialect)}
 
 
 def _number(value: object) -> float:

@@ -7,11 +7,21 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
-from reissue.cli._options import DelimiterOption, EngineOption, ForceOption, JsonOption, SchemaOption, delimiter_of
+from reissue.cli._options import (
+    EngineOption,
+    ForceOption,
+    JsonOption,
+    ReadOption,
+    SchemaOption,
+    dialect_of,
+    say_reading,
+    source_of,
+)
 from reissue.cli._record import RecordOption, record_outputs
 from reissue.errors import InputError
 
 if TYPE_CHECKING:
+    from reissue.files.dialect import Dialect
     from reissue.report.evidence import Record
     from reissue.schema import Schema
 
@@ -19,9 +29,11 @@ if TYPE_CHECKING:
 @app.command()
 def check(
     published: Annotated[
-        list[Path],
+        list[Any],
         typer.Argument(
-            metavar="PUBLISHED", help="A published table, or the two tables of a release with groups and counts."
+            parser=source_of,
+            metavar="PUBLISHED",
+            help="A published table, or the two tables of a release with groups and counts.",
         ),
     ],
     schema: SchemaOption,
@@ -64,14 +76,14 @@ def check(
     ] = None,
     record: RecordOption = None,
     original: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The original table: the record tells its risk too.")
+        Any, typer.Option(parser=source_of, metavar="FILE", help="The original table: the record tells its risk too.")
     ] = None,
     force: ForceOption = False,
     everything: Annotated[
         bool, typer.Option("--all", metavar="", help="Show every measure in words, also beside what was asked for.")
     ] = False,
     engine: EngineOption = "auto",
-    delimiter: DelimiterOption = ",",
+    reading: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what a published table satisfies: k, l of every kind, t, risk of re-identification. Anyone's file will do."""
@@ -86,21 +98,22 @@ def check(
     if series:
         if any(value is not None for value in (*risk.values(), record)):
             raise InputError("Risk is measured one release at a time: leave out --series.")
-        _check_series(published, Schema.load(schema), require, delimiter_of(delimiter), as_json=as_json)
+        _check_series(published, Schema.load(schema), require, dialect_of(reading), as_json=as_json)
         return
-    plan, comma = Schema.load(schema), delimiter_of(delimiter)
+    plan, dialect = Schema.load(schema), dialect_of(reading)
+    say_reading(published, dialect, quiet=as_json)
     _plan_outputs(record, [*published, original, population], schema, plan, force=force)
-    release = read_for_check(published, plan, delimiter=comma, engine=engine)
+    release = read_for_check(published, plan, dialect=dialect, engine=engine)
     if record is not None and release.tables.times is not None:
         raise InputError("--record looks at every row: use --engine memory.")
     outcome = judge(release, plan, require, **risk)
-    exact = (read_published(published, plan, delimiter=comma) if release.tables.times is None else release).exact
+    exact = (read_published(published, plan, dialect=dialect) if release.tables.times is None else release).exact
     warnings = [EXACT] if exact else []
     if record is not None:
         asked = {"requirement": require, **risk}
         from reissue.report.evidence import check_record
 
-        _write_record(record, check_record(published, plan, outcome, original, asked, comma), force, quiet=as_json)
+        _write_record(record, check_record(published, plan, outcome, original, asked, dialect), force, quiet=as_json)
     if as_json:
         _render.show_json({**outcome.as_dict(), "warnings": warnings})
     else:
@@ -110,7 +123,7 @@ def check(
         raise typer.Exit(NOT_MET)
 
 
-def _plan_outputs(record: Path | None, tables: list[Path | None], schema: Path, plan: "Schema", *, force: bool) -> None:
+def _plan_outputs(record: Path | None, tables: list[Any], schema: Path, plan: "Schema", *, force: bool) -> None:
     """Refuse, before anything is counted, what could not be written at the end."""
     from reissue.data.outputs import Outputs, schema_inputs, table_inputs
 
@@ -133,13 +146,13 @@ def _write_record(path: Path, record: "Record", force: bool, *, quiet: bool) -> 
 
 
 def _check_series(
-    published: list[Path], schema: "Schema", require: str | None, delimiter: str, *, as_json: bool
+    published: list[Any], schema: "Schema", require: str | None, dialect: "Dialect", *, as_json: bool
 ) -> None:
     from reissue.verify.series import check_series
 
     if require is not None:
         raise InputError("Check the releases of a series one by one against a requirement: --require without --series.")
-    outcome = check_series(published, schema, delimiter=delimiter)
+    outcome = check_series(published, schema, dialect=dialect)
     if as_json:
         _render.show_json(outcome.as_dict())
     else:

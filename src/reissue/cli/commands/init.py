@@ -2,23 +2,25 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reissue.cli import _render
 from reissue.cli._app import app
-from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, delimiter_of
+from reissue.cli._options import TABLES, ForceOption, JsonOption, ReadOption, dialect_of, say_reading, source_of
 
 if TYPE_CHECKING:
     from reissue.publishing.plan.beginning import Beginning
+
+WAVES = "The table, or the waves of a series in order of time."
 
 
 @app.command()
 def init(
     data: Annotated[
-        list[Path],
-        typer.Argument(metavar="DATA...", help="The table, or the waves of a series in order of time."),
+        list[Any],
+        typer.Argument(parser=source_of, metavar="DATA...", help=f"{WAVES} {TABLES}"),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE.toml", help="Where the schema goes.")] = Path(
         "schema.toml"
@@ -39,7 +41,7 @@ def init(
     ] = None,
     budget: Annotated[str, typer.Option(metavar="TIME", help="How long a plan may take, such as 60s or 5m.")] = "2m",
     force: ForceOption = False,
-    delimiter: DelimiterOption = ",",
+    reading: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Look at tables and write a commented schema for you to correct; with several waves plan their policy, too."""
@@ -50,13 +52,14 @@ def init(
 
     Outputs((Output("--out", out),), tuple(table_inputs("the data", data)), force=force)
     named = data[0].name if len(data) == 1 else f"{data[0].name} to {data[-1].name}"
+    say_reading(data, dialect_of(reading), quiet=as_json)
     with watching() as progress:
         made = begin_series(
             data,
             title=f"Schema for {named}, proposed by `reissue init`.",
             sensitive=sensitive or (),
             folder=out.parent,
-            delimiter=delimiter_of(delimiter),
+            dialect=dialect_of(reading),
             budget=seconds_of(budget),
             progress=progress,
         )

@@ -7,7 +7,7 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import FINE, NOT_MET, app
-from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, SchemaOption, delimiter_of
+from reissue.cli._options import ForceOption, JsonOption, ReadOption, SchemaOption, dialect_of
 from reissue.words import plural
 
 books = typer.Typer(
@@ -145,7 +145,7 @@ def adopt(
         list[str] | None, typer.Option(metavar="NAME", help="Who got them; may be repeated. Default: everyone.")
     ] = None,
     key: KeyOption = None,
-    delimiter: DelimiterOption = ",",
+    reading: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take in releases that were published before, so that the next one is safe with them."""
@@ -155,7 +155,7 @@ def adopt(
 
     plan = None if schema is None else Schema.load(schema)
     with ledger_at(ledger, plan, key=key) as book:
-        total = take(book, published, recipients=recipient or (), delimiter=delimiter_of(delimiter), schema=plan)
+        total = take(book, published, recipients=recipient or (), dialect=dialect_of(reading), schema=plan)
     if as_json:
         _render.show_json({"adopted": len(published), "releases": total})
     else:

@@ -5,19 +5,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import (
-    DelimiterOption,
     ForceOption,
     JsonOption,
     NewcomersOption,
+    ReadOption,
     SchemaOption,
-    delimiter_of,
+    dialect_of,
+    say_reading,
+    source_of,
 )
 from reissue.errors import InputError
 from reissue.words import number
@@ -33,7 +35,10 @@ _SHARE = {"min": 0.0, "max": 1.0}
 @app.command()
 def plan(
     waves: Annotated[
-        list[Path], typer.Argument(metavar="WAVE...", help="The tables of the series, in order of time; one will do.")
+        list[Any],
+        typer.Argument(
+            parser=source_of, metavar="WAVE...", help="The tables of the series, in order of time; one will do."
+        ),
     ],
     schema: SchemaOption,
     limit: Annotated[float, typer.Option(min=0.0, max=1.0, help="How surely anybody may be linked to a value.")] = 0.75,
@@ -69,7 +74,7 @@ def plan(
     ] = None,
     newcomers: NewcomersOption = False,
     force: ForceOption = False,
-    delimiter: DelimiterOption = ",",
+    reading: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Try every sensible method and setting on the waves of a series; recommend the cheapest that withstands."""
@@ -85,6 +90,7 @@ def plan(
     Outputs(outputs, (*table_inputs("a wave", waves), *schema_inputs(schema, read)), force=force)
     if write:
         with_policy(schema.read_text(encoding="utf-8"), "", force=force, updates=False)
+    say_reading(waves, dialect_of(reading), quiet=as_json)
     with watching() as progress:
         made = planned(
             waves,
@@ -93,7 +99,7 @@ def plan(
             dynamics=_dynamics(come, go, change),
             budget=seconds,
             newcomers=newcomers,
-            delimiter=delimiter_of(delimiter),
+            dialect=dialect_of(reading),
             progress=progress,
         )
     written = _write(made, policy, schema if write else None, report, force=force)

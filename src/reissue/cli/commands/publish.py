@@ -6,19 +6,33 @@ from itertools import count
 from os.path import lexists
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 
 import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
-from reissue.cli._options import DelimiterOption, ForceOption, JsonOption, NewcomersOption, delimiter_of
+from reissue.cli._options import (
+    TABLES,
+    ForceOption,
+    JsonOption,
+    NewcomersOption,
+    OutOption,
+    ReadOption,
+    WriteOption,
+    dialect_of,
+    released_dialect,
+    say_reading,
+    source_of,
+    target_beside,
+)
 from reissue.cli._record import RecordOption, record_outputs
 from reissue.data.outputs import Input, Output, Outputs, ledger_inputs, schema_inputs, table_inputs
 from reissue.errors import InputError, NotWrittenError
 from reissue.words import plural, visible
 
 if TYPE_CHECKING:
+    from reissue.files.dialect import Dialect
     from reissue.files.staging import Staging
     from reissue.ledger import Ledger
     from reissue.publishing.publish import Publication
@@ -35,7 +49,7 @@ KeyOption = Annotated[
 
 @app.command()
 def publish(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Today's table: CSV, gzipped CSV or Parquet.")],
+    data: Annotated[Any, typer.Argument(parser=source_of, metavar="DATA", help=f"Today's table: {TABLES}")],
     ledger: LedgerOption,
     schema: Annotated[
         Path | None,
@@ -57,12 +71,7 @@ def publish(
             min=0, help="Only to replay; keep it to yourself. Default: from the key, the ledger and the table."
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Where the release goes. Default: DATA.release.csv beside DATA."
-        ),
-    ] = None,
+    out: OutOption = None,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -74,7 +83,8 @@ def publish(
     record: RecordOption = None,
     key: KeyOption = None,
     force: ForceOption = False,
-    delimiter: DelimiterOption = ",",
+    reading: ReadOption = None,
+    writing: WriteOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make the next release, attack it together with all earlier ones, and record it; or refuse it and say why."""
@@ -84,10 +94,12 @@ def publish(
     from reissue.publishing.refusal import RefusedError
     from reissue.schema import Schema
 
-    target, plan = out or _beside(data, "release"), None if schema is None else Schema.load(schema)
+    target, plan = out or target_beside(data), None if schema is None else Schema.load(schema)
     inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
     _plan_outputs(None if dry_run else target, report, record, inputs, force=force)
+    say_reading([data], dialect_of(reading), quiet=as_json)
     paths: list[str] = []
+    places, released = (None if dry_run else target, report, record), released_dialect(data, reading, writing)
     with (
         ledger_at(ledger, plan, key=key, dry_run=dry_run) as book,
         Staging() as staging,
@@ -102,11 +114,9 @@ def publish(
                 recipients=recipient or (),
                 dated=dated,
                 newcomers=newcomers,
-                delimiter=delimiter_of(delimiter),
+                dialect=dialect_of(reading),
                 schema=plan,
-                before_record=partial(
-                    _stage, staging, book, None if dry_run else target, (report, record), paths, force=force
-                ),
+                before_record=partial(_stage, staging, book, places, paths, force=force, dialect=released),
                 progress=progress,
             )
         except RefusedError as refused:
@@ -118,34 +128,28 @@ def publish(
 
 
 def _plan_outputs(
-    target: Path | None, report: Path | None, record: Path | None, inputs: Iterable[Input], *, force: bool
+    target: Any, report: Path | None, record: Path | None, inputs: Iterable[Input], *, force: bool
 ) -> None:
     """Refuse, before anything is made, what could not be written at the end."""
-    tables = [] if target is None else [Output("--out", target, table=True)]
+    tables = [Output("--out", target, table=True)] if isinstance(target, Path) else []
     pages = [] if report is None else [Output("--report", report)]
     Outputs((*tables, *pages, *record_outputs(record)), tuple(inputs), force=force)
-
-
-def _beside(data: Path, name: str) -> Path:
-    from reissue.files.places import second_path
-
-    return data.with_name(f"{data.name}.{name}.csv") if data.is_dir() else Path(second_path(data, name))
 
 
 def _stage(
     staging: "Staging",
     book: "Ledger",
-    target: Path | None,
-    beside: tuple[Path | None, Path | None],
+    places: tuple[Any, Path | None, Path | None],
     paths: list[str],
     made: "Publication",
     *,
     force: bool,
+    dialect: "Dialect",
 ) -> None:
     """Write tables, page and record beside their places, before the release is recorded; `paths` gets the tables'."""
-    report, record = beside
+    target, report, record = places
     if target is not None:
-        paths.extend(_stage_tables(made, book, target, staging, force=force))
+        paths.extend(_stage_tables(made, book, target, staging, force=force, dialect=dialect))
     if _is_page(report):
         from reissue.report import publication_html
 
@@ -156,16 +160,15 @@ def _stage(
         stage_record(publish_record(made, book.policy), record, staging, force=force)
 
 
-def _stage_tables(made: "Publication", book: "Ledger", target: Path, staging: "Staging", *, force: bool) -> list[str]:
+def _stage_tables(
+    made: "Publication", book: "Ledger", target: Any, staging: "Staging", *, force: bool, dialect: "Dialect"
+) -> list[str]:
     """Write the tables beside their places, before the release is recorded."""
-    from reissue.ledger.pack import handed_out
+    from reissue.ledger.pack import hand_out
 
-    if made.again:
-        return book.stage(made.number, target, staging, force=force)
-    places = made.release.places(str(target))
-    for frame, place in zip(made.release.tables.values(), places, strict=True):
-        staging.add_bytes(Path(place), handed_out(frame, place), replaces=force)
-    return places
+    if made.again and isinstance(target, Path):
+        return book.stage(made.number, target, staging, force=force, dialect=dialect)
+    return hand_out(made.release, target, staging, force=force, dialect=dialect)
 
 
 def _place(staging: "Staging", made: "Publication", ledger: str, target: Path) -> None:
@@ -182,7 +185,7 @@ def _place(staging: "Staging", made: "Publication", ledger: str, target: Path) -
         ) from None
 
 
-def _show_refusal(refused: "RefusedError", report: Path | None, data: Path, *, force: bool, as_json: bool) -> None:
+def _show_refusal(refused: "RefusedError", report: Path | None, data: Any, *, force: bool, as_json: bool) -> None:
     """Explain a refusal, on the screen and in a file; that nothing goes out does not depend on the file."""
     from reissue.files.tables import write_text
     from reissue.report import report_html
@@ -194,7 +197,8 @@ def _show_refusal(refused: "RefusedError", report: Path | None, data: Path, *, f
         else "\n".join(map(visible, said.text.splitlines())) + "\n"
     )
     try:
-        path = report or _free(data.with_name(f"{data.name}.refused.txt"))
+        place = data if isinstance(data, Path) else Path(data.name)
+        path = report or _free(place.with_name(f"{data.name}.refused.txt"))
         write_text(text, path, force=force and report is not None)
         written = f"Written: {path}"
     except InputError as problem:

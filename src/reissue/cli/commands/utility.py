@@ -1,19 +1,21 @@
 """`reissue utility`: how much a published table still says."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reissue.cli import _render
 from reissue.cli._app import app
 from reissue.cli._options import (
-    DelimiterOption,
     ForceOption,
     JsonOption,
+    ReadOption,
     SchemaOption,
-    delimiter_of,
+    dialect_of,
     options_of,
+    say_reading,
+    source_of,
 )
 from reissue.errors import InputError
 
@@ -27,10 +29,14 @@ _MOST = 15
 
 @app.command()
 def utility(
-    original: Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The table as it was.")],
+    original: Annotated[Any, typer.Argument(parser=source_of, metavar="ORIGINAL", help="The table as it was.")],
     published: Annotated[
-        list[Path],
-        typer.Argument(metavar="PUBLISHED", help="What was published of it: one table, or two with groups and counts."),
+        list[Any],
+        typer.Argument(
+            parser=source_of,
+            metavar="PUBLISHED",
+            help="What was published of it: one table, or two with groups and counts.",
+        ),
     ],
     schema: SchemaOption,
     model: Annotated[
@@ -77,7 +83,7 @@ def utility(
         typer.Option(metavar="FILE.html", help="Where a page goes: all of it, true beside published, with charts."),
     ] = None,
     force: ForceOption = False,
-    delimiter: DelimiterOption = ",",
+    reading: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a published table with the original: loss, group sizes, count queries, and what an analyst computes."""
@@ -90,6 +96,7 @@ def utility(
         raise InputError("`--link` says how two releases belong together: give the earlier one with `--before`.")
     plan = Schema.load(schema)
     _refuse_report(report, [original, *published, *(before or ())], schema, plan, force=force)
+    say_reading([original, *published], dialect_of(reading), quiet=as_json)
     outcome = compare(
         original,
         published,
@@ -101,12 +108,12 @@ def utility(
         seed=seed,
         models=model or (),
         means=means or (),
-        delimiter=delimiter_of(delimiter),
+        dialect=dialect_of(reading),
     )
     moves = None
     if before is not None:
         pairs = (before, (original, published))
-        moves = transitions(*pairs, plan, link=link, delimiter=delimiter_of(delimiter))
+        moves = transitions(*pairs, plan, link=link, dialect=dialect_of(reading))
     if report is not None:
         write_text(utility_html(outcome, moves), report, force=force)
     if as_json:
@@ -122,7 +129,7 @@ def utility(
         _render.say(f"Written: {report}")
 
 
-def _refuse_report(report: Path | None, tables: list[Path], schema: Path, read: "Schema", *, force: bool) -> None:
+def _refuse_report(report: Path | None, tables: list[Any], schema: Path, read: "Schema", *, force: bool) -> None:
     """Stop before anything is computed if the page cannot go there."""
     from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
 

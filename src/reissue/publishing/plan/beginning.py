@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from reissue.errors import InputError, nearest_column
-from reissue.proposing.propose import Guess, as_toml, propose, propose_file
+from reissue.files.dialect import FOUND, Dialect
+from reissue.proposing.propose import Guess, as_toml, propose, read_proposed
 from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
 from reissue.publishing.plan.outcome import Plan
 from reissue.publishing.plan.plan import Progress, plan
@@ -46,12 +48,12 @@ class Beginning:
 
 
 def begin_series(
-    waves: Sequence[Path],
+    waves: Sequence[Any],
     *,
     title: str,
     sensitive: Sequence[str] = (),
     folder: Path = Path(),
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
     budget: float | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Beginning:
@@ -59,7 +61,7 @@ def begin_series(
 
     With several waves the plan is made on them; with a single one only if `sensitive` is named, and as a guess.
     """
-    frames = [propose_file(path, delimiter=delimiter)[0] for path in waves]
+    frames = [read_proposed(wave, dialect=dialect) for wave in waves]
     guesses = _confirmed(empty_somewhere(frames, propose(frames[0])), sensitive, several=len(waves) > 1)
     guesses = without_copies(frames[0], guesses)
     several = any(guess.several for guess in guesses)
@@ -72,7 +74,7 @@ def begin_series(
         return Beginning(frames[0].height, guesses, text, None, (_FIRST,))
     if unready:
         return Beginning(frames[0].height, guesses, text, None, (unready,))
-    made = plan(list(waves), Schema.loads(text, folder), budget=budget, delimiter=delimiter, progress=progress)
+    made = plan(list(waves), Schema.loads(text, folder), budget=budget, dialect=dialect, progress=progress)
     policy = policy_toml(made)
     advice = (*made.sentences, *([_ONE_WAVE] if made.guess and policy else []))
     return Beginning(frames[0].height, guesses, text + ("\n" + policy if policy else ""), made, advice)

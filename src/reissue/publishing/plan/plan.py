@@ -15,6 +15,7 @@ import numpy as np
 
 from reissue.data.table import Table
 from reissue.errors import InputError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.publishing.plan.continuation import Dynamics, continued
 from reissue.publishing.plan.outcome import Outcome, Plan, Verdict, ordered
 from reissue.publishing.plan.rehearsal import Rehearsal, first_loss, rehearse
@@ -198,7 +199,7 @@ def plan(
     further: int | None = None,
     seed: int = 0,
     newcomers: bool = False,
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Plan:
     """Try every sensible method and setting on the waves of a series, and recommend the cheapest that withstands.
@@ -212,7 +213,7 @@ def plan(
     limits = limits or Limits()
     if budget is not None and budget <= 0:
         raise InputError("The budget must be a number of seconds above 0.")
-    given = read_waves(waves, schema, delimiter=delimiter, newcomers=newcomers)
+    given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
     rng, guess = np.random.default_rng(seed), len(given.tables) == 1
     if guess:
         given = continued(given, _SIMULATED, rng, dynamics or Dynamics())

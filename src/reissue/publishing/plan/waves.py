@@ -13,6 +13,7 @@ from reissue._arrays import Floats, Ints
 from reissue.data.identifiers import identifier_texts, refuse_strangers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.schema import Schema
 from reissue.words import plural
 
@@ -174,7 +175,7 @@ class Waves:
         return replace(self, schema=schema, tables=tuple(replace(one, schema=schema) for one in self.tables))
 
 
-def read_waves(data: Sequence[Any], schema: Schema, *, delimiter: str = ",", newcomers: bool = False) -> Waves:
+def read_waves(data: Sequence[Any], schema: Schema, *, dialect: Dialect = FOUND, newcomers: bool = False) -> Waves:
     """Read tables in order of time: dataframes, files or Tables."""
     if isinstance(data, str | pl.DataFrame) or not isinstance(data, Sequence) or not data:
         raise InputError("The waves must be a list of tables, in order of time: dataframes or files.")
@@ -185,7 +186,7 @@ def read_waves(data: Sequence[Any], schema: Schema, *, delimiter: str = ",", new
         )
     for its in (schema, *(table.schema for table in data if isinstance(table, Table))):
         its.refuse_several_rows("A plan")
-    tables = [one if isinstance(one, Table) else Table.read(one, schema, delimiter=delimiter) for one in data]
+    tables = [one if isinstance(one, Table) else Table.read(one, schema, dialect=dialect) for one in data]
     _refuse_kinds(tables)
     waves = Waves(schema, tuple(_numbered(tables)), len(tables))
     if not newcomers:

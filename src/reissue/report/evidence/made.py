@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue.attacks.findings import Findings
+from reissue.files.dialect import Dialect
 from reissue.policy import Policy
 from reissue.published import read_published
 from reissue.publishing.publish import Publication
@@ -23,23 +24,23 @@ def check_record(
     outcome: Check,
     original: Path | None,
     asked: Mapping[str, Any],
-    comma: str,
+    dialect: Dialect,
 ) -> Record:
     """The record of one release that was checked."""
-    before = {} if original is None else {original.name: check(original, schema, delimiter=comma)}
+    before = {} if original is None else {original.name: check(original, schema, dialect=dialect)}
     criteria = {name: str(value) for name, value in asked.items() if value is not None}
     if asked.get("preset") is not None:
         criteria["where the preset comes from"] = find_preset(asked["preset"]).source
     name = ", ".join(path.name for path in published)
-    return record_of("check", {name: published}, schema, [outcome], before=before, criteria=criteria, delimiter=comma)
+    return record_of("check", {name: published}, schema, [outcome], before=before, criteria=criteria, dialect=dialect)
 
 
 def attack_record(
-    findings: Findings, tables: Sequence[Any], schema: Schema, originals: Path | None, comma: str
+    findings: Findings, tables: Sequence[Any], schema: Schema, originals: Path | None, dialect: Dialect
 ) -> Record:
     """The record of releases that were attacked together, each measured by itself too."""
     names = [f"{one.number}: {one.name}" for one in findings.releases]
-    shown = [read_published(one, schema, delimiter=comma, as_text=False).of_its_columns() for one in tables]
+    shown = [read_published(one, schema, dialect=dialect, as_text=False).of_its_columns() for one in tables]
     checks = [check(one, one.schema) for one in shown]
     before = [] if originals is None else snapshots(originals)
     return record_of(
@@ -47,10 +48,10 @@ def attack_record(
         dict(zip(names, tables, strict=True)),
         schema,
         checks,
-        before={f"original {place}": check(one, schema, delimiter=comma) for place, one in enumerate(before, start=1)},
+        before={f"original {place}": check(one, schema, dialect=dialect) for place, one in enumerate(before, start=1)},
         findings=findings,
         criteria={f"limit of {one.attack}": f"{one.limit:g}" for one in findings if one.limit is not None},
-        delimiter=comma,
+        dialect=dialect,
     )
 
 

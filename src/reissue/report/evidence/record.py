@@ -20,6 +20,7 @@ from reissue._version import __version__
 from reissue.attacks import registered
 from reissue.attacks.findings import Finding, Findings
 from reissue.attacks.registry import Heading
+from reissue.files.dialect import FOUND, Dialect
 from reissue.published import read_published
 from reissue.report.evidence.columns import ColumnRecord, columns_of
 from reissue.schema import Schema
@@ -140,11 +141,11 @@ def record_of(
     before: Mapping[str, Check] | None = None,
     findings: Findings | None = None,
     criteria: Mapping[str, str] | None = None,
-    delimiter: str = ",",
+    dialect: Dialect = FOUND,
     when: datetime | None = None,
 ) -> Record:
     """The record of releases by name, each with what `check` says of it; `before`: of original tables by name."""
-    last = read_published(list(releases.values())[-1], schema, delimiter=delimiter).of_its_columns()
+    last = read_published(list(releases.values())[-1], schema, dialect=dialect).of_its_columns()
     found = findings or Findings()
     return Record(
         command,

@@ -10,6 +10,7 @@ import polars as pl
 from reissue._arrays import Floats, Ints
 from reissue.counting.keys import pack
 from reissue.errors import DataError, InputError, SchemaError, nearest_column
+from reissue.files.dialect import FOUND, Dialect
 from reissue.published import Form, PublishedRelease
 from reissue.verify.groups import number_column
 from reissue.verify.risk.attackers import Attacker, journalist, marketer, of_records, prosecutor
@@ -51,7 +52,7 @@ class RiskInputs:
     """The risk above which records are counted."""
     known: int | None = None
     """How many quasi-identifiers someone knows, any of them."""
-    delimiter: str = ","
+    dialect: Dialect = FOUND
 
     def __post_init__(self) -> None:
         for name in ("sampling", "threshold"):
@@ -179,7 +180,7 @@ def _register(release: PublishedRelease, inputs: RiskInputs, by: str | None) -> 
         return None, None
     if by is not None or not release.form.boxes:
         raise InputError("A register can be matched only with a release whose groups show their quasi-identifiers.")
-    return match_register(release, inputs.population, inputs.delimiter)
+    return match_register(release, inputs.population, inputs.dialect)
 
 
 def _estimated(release: PublishedRelease, group: Ints | None, sizes: Ints, inputs: RiskInputs) -> Floats | None:

@@ -13,6 +13,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.data.table import to_polars
 from reissue.errors import DataError
+from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease
 from reissue.words import plural
 
@@ -34,11 +35,11 @@ class Register:
     """
 
 
-def match_register(release: PublishedRelease, population: Any, delimiter: str = ",") -> tuple[Register, Ints]:
+def match_register(release: PublishedRelease, population: Any, dialect: Dialect = FOUND) -> tuple[Register, Ints]:
     """The register's numbers, and how many of its people fit each group."""
     from reissue.people.candidates import by_register
 
-    frame, _ = to_polars(population, release.schema, delimiter=delimiter)
+    frame, _ = to_polars(population, release.schema, dialect=dialect)
     seen = by_register(release, frame, presence=False)
     fitting = np.bincount(seen.group, minlength=release.groups)
     records = release.sizes - release.counterfeits

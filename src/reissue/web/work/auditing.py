@@ -9,6 +9,7 @@ from reissue import algorithms
 from reissue.attacks import registered
 from reissue.attacks.findings import HINT, Finding, Findings, gravity, outcome, people, verdict
 from reissue.errors import Why
+from reissue.files.dialect import Dialect
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.guess import ColumnHints, Guessed, given_or_guessed
 from reissue.published import order_hint, releases_among
@@ -30,7 +31,7 @@ def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, An
     """Attack the files; the report, the record and its page lie in the folder."""
     tell(0.01, "reading")
     tables = releases_among([Path(one) for one in given["published"]])
-    known, comma = _knowledge(given), given["delimiter"]
+    known, dialect = _knowledge(given), Dialect(given["delimiter"])
     guessed = _schema(given, tables, known)
     names = given["only"] or list(registered())
     findings = attack(
@@ -38,14 +39,14 @@ def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, An
         guessed.schema,
         only=names,
         knowledge=known,
-        delimiter=comma,
+        dialect=dialect,
         timeline=True,
         progress=lambda share: tell(0.02 + 0.93 * share, names[min(int(share * len(names) + 1e-6), len(names) - 1)]),
     )
     hints = [*guessed.assumed, *filter(None, [order_hint(tables)])]
     findings = replace(findings, assumptions=tuple(hints))
     tell(0.96, "writing the record")
-    record = attack_record(findings, guessed.tables or tables, guessed.schema, None, comma)
+    record = attack_record(findings, guessed.tables or tables, guessed.schema, None, dialect)
     (folder / "report.html").write_text(report_html(findings), encoding="utf-8")
     (folder / "record.json").write_text(record.to_json(), encoding="utf-8")
     (folder / "evidence.html").write_text(evidence_html(record), encoding="utf-8")
@@ -61,7 +62,7 @@ def _schema(given: Mapping[str, Any], tables: Sequence[Path], known: Knowledge) 
         single[Role.SENSITIVE], tuple(named[Role.QUASI]), single[Role.IDENTIFIER], single[Role.PROVIDER]
     )
     path = Path(given["schema"]) if given["schema"] else None
-    more = {"members": known.members, "population": known.population, "delimiter": given["delimiter"]}
+    more = {"members": known.members, "population": known.population, "dialect": Dialect(given["delimiter"])}
     return given_or_guessed(path, hints if path is None else ColumnHints(), tables, **more)
 
 

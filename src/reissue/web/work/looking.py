@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reissue.files.dialect import Dialect
 from reissue.proposing import looking
 from reissue.web.work import Tell
 
@@ -13,4 +14,4 @@ __all__ = ["look"]
 def look(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """What the files hold and what their columns seem to be."""
     tell(0.1, "reading")
-    return looking.look([Path(one) for one in given["published"]], delimiter=given["delimiter"]).as_dict()
+    return looking.look([Path(one) for one in given["published"]], dialect=Dialect(given["delimiter"])).as_dict()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue.attacks.findings import verdict
+from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
 from reissue.publishing.begin import ledger_at
 from reissue.publishing.publish import Publication, publish_next
@@ -44,7 +45,7 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
                 recipients=given["recipients"],
                 dated=given["dated"] or None,
                 newcomers=given["newcomers"],
-                delimiter=given["delimiter"],
+                dialect=Dialect(given["delimiter"]),
                 before_record=lambda one: _leave(one, book, folder),
                 progress=lambda share: tell(0.02 + 0.95 * share, "making the release and attacking it"),
             )

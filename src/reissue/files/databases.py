@@ -1,0 +1,219 @@
+"""Tables of databases, in and out, by URL: postgresql://..., sqlite:///clinic.db, duckdb:///clinic.duckdb; ?table=name.
+
+A table is read as it is and written in one transaction, which is undone if anything else of the same output fails. No
+message shows a URL: it may hold a password.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import polars as pl
+
+from reissue.errors import DataError, InputError
+from reissue.files.extras import needed
+
+__all__ = ["DatabaseTable", "database_table", "is_database_url", "writing"]
+
+_URL = "The database's URL cannot be read. It looks like this: postgresql://user@host/name?table=patients."
+_KINDS = ("postgresql", "postgres", "sqlite", "duckdb")
+
+
+def is_database_url(text: object) -> bool:
+    """Whether a text names a database."""
+    return isinstance(text, str) and "://" in text and text.partition("://")[0].partition("+")[0].lower() in _KINDS
+
+
+@dataclass(frozen=True)
+class DatabaseTable:
+    """One table of a database; whatever takes a dataframe takes it too."""
+
+    url: str = field(repr=False)
+    """Where the database is; perhaps with a password."""
+    table: str
+    """The table's name, perhaps after a schema's and a point."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.table
+
+    @property
+    def kind(self) -> str:
+        """Which database."""
+        return self.url.partition("://")[0].partition("+")[0].lower().replace("postgresql", "postgres")
+
+    def __str__(self) -> str:
+        return f"table {self.table}"
+
+    def beside(self, name: str) -> "DatabaseTable":
+        """Where a further table of the same release goes."""
+        return DatabaseTable(self.url, f"{self.table}_{name}")
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The rows."""
+        return _from_duckdb(self) if self.kind == "duckdb" else _from_sql(self)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """For everybody who reads dataframes."""
+        return self.frame.__arrow_c_stream__(requested_schema)
+
+
+def database_table(url: str) -> DatabaseTable:
+    """The table that a URL names by `?table=`."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise InputError(_URL) from None
+    asked = dict(parse_qsl(parts.query))
+    table = asked.pop("table", "")
+    if not table:
+        raise InputError("Which table of the database? Say it at the URL's end, as in ?table=patients.")
+    bare = urlunsplit(parts._replace(query=urlencode(asked)))
+    if parts.scheme in {"sqlite", "duckdb"} and not parts.netloc:  # urlunsplit leaves out the empty host
+        bare = f"{parts.scheme}://{parts.path}" + (f"?{urlencode(asked)}" if asked else "")
+    return DatabaseTable(bare, table)
+
+
+# --- SQLite and PostgreSQL, through SQLAlchemy -----------------------------------------------------------------------
+
+
+@contextmanager
+def _engine(place: DatabaseTable) -> Iterator[Any]:
+    """A connection's engine; what a database says of itself is not passed on, for it may quote values."""
+    import sqlalchemy as sa
+
+    url = place.url
+    if place.kind == "postgres":
+        needed("psycopg", "postgres", "A PostgreSQL database is asked for")
+        url = "postgresql+psycopg://" + url.partition("://")[2]
+    try:
+        # SQLite's driver would commit each new table by itself, unless transactions are left to us.
+        engine = sa.create_engine(url, connect_args={"isolation_level": None} if place.kind == "sqlite" else {})
+        try:
+            yield engine
+        finally:
+            engine.dispose()
+    except (sa.exc.ArgumentError, ValueError):
+        raise InputError(_URL) from None
+    except sa.exc.NoSuchTableError:
+        raise DataError(f"The database refused the {place}: there is none of this name.") from None
+    except sa.exc.SQLAlchemyError as problem:
+        raise DataError(f"The database refused the {place}: {_reason(problem)}") from None
+
+
+def _reason(problem: Exception) -> str:
+    words = str(problem).lower()
+    if "no such table" in words or "does not exist" in words or "undefinedtable" in words:
+        return "there is none of this name, or the database is not there."
+    if "already exists" in words:
+        return "it exists already. Choose another name, or --force to replace it (force=True)."
+    if "password" in words or "permission" in words or "readonly" in words:
+        return "it may not be used with this name and password."
+    return "it cannot be reached, or is not such a database."
+
+
+def _split(place: DatabaseTable) -> tuple[str | None, str]:
+    schema, point, name = place.table.rpartition(".")
+    return (schema if point else None), name
+
+
+def _from_sql(place: DatabaseTable) -> pl.DataFrame:
+    import sqlalchemy as sa
+
+    _refuse_absent_file(place)
+    schema, name = _split(place)
+    with _engine(place) as engine, engine.connect() as connection:
+        table = sa.Table(name, sa.MetaData(), schema=schema, autoload_with=connection)
+        rows = connection.execute(sa.select(table))
+        names, cells = list(rows.keys()), [tuple(row) for row in rows]
+    try:
+        return pl.DataFrame(cells, schema=names, orient="row", infer_schema_length=None)
+    except (pl.exceptions.PolarsError, TypeError):
+        raise DataError(
+            f"The {place} has columns whose cells are of several types: make each of them one type."
+        ) from None
+
+
+def _refuse_absent_file(place: DatabaseTable) -> None:
+    """SQLite and DuckDB make a new database where there is none: not while reading."""
+    file = place.url.partition(":///")[2].partition("?")[0]
+    if place.kind != "postgres" and not Path(file).is_file():
+        raise DataError("There is no such database file. Three slashes lead to a file here, four to one from the root.")
+
+
+@contextmanager
+def writing(tables: Sequence[tuple[pl.DataFrame, DatabaseTable]], *, force: bool) -> Iterator[None]:
+    """A transaction that creates and fills tables of one database; it is undone if its block fails."""
+    write = _into_duckdb if tables[0][1].kind == "duckdb" else _into_sql
+    with write(tables, force=force):
+        yield
+
+
+@contextmanager
+def _into_sql(tables: Sequence[tuple[pl.DataFrame, DatabaseTable]], *, force: bool) -> Iterator[None]:
+    import sqlalchemy as sa
+
+    with _engine(tables[0][1]) as engine, engine.begin() as connection:
+        if tables[0][1].kind == "sqlite":
+            connection.exec_driver_sql("BEGIN")
+        for frame, place in tables:
+            schema, name = _split(place)
+            columns = [sa.Column(column, _sql_type(sa, dtype)) for column, dtype in frame.schema.items()]
+            table = sa.Table(name, sa.MetaData(), *columns, schema=schema)
+            if force:
+                table.drop(connection, checkfirst=True)
+            table.create(connection, checkfirst=False)
+            for part in frame.iter_slices(10_000):
+                connection.execute(table.insert(), part.to_dicts())
+        yield
+
+
+def _sql_type(sa: Any, dtype: pl.DataType) -> Any:
+    if dtype.is_integer():
+        return sa.BigInteger()
+    if dtype.is_float():
+        return sa.Double()
+    kinds = {pl.Date: sa.Date(), pl.Datetime: sa.DateTime(), pl.Boolean: sa.Boolean()}
+    return kinds.get(dtype.base_type(), sa.Text())
+
+
+# --- DuckDB ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _duckdb(place: DatabaseTable, *, read_only: bool) -> Iterator[Any]:
+    duckdb = needed("duckdb", "duckdb", "A DuckDB database is asked for")
+    try:
+        with duckdb.connect(place.url.partition(":///")[2], read_only=read_only) as connection:
+            yield connection
+    except duckdb.Error as problem:
+        raise DataError(f"The database refused the {place}: {_reason(problem)}") from None
+
+
+def _quoted(place: DatabaseTable) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in _split(place) if part)
+
+
+def _from_duckdb(place: DatabaseTable) -> pl.DataFrame:
+    _refuse_absent_file(place)
+    with _duckdb(place, read_only=True) as connection:
+        return pl.DataFrame(connection.sql(f"select * from {_quoted(place)}"))  # noqa: S608
+
+
+@contextmanager
+def _into_duckdb(tables: Sequence[tuple[pl.DataFrame, DatabaseTable]], *, force: bool) -> Iterator[None]:
+    verb = "create or replace table" if force else "create table"
+    with _duckdb(tables[0][1], read_only=False) as connection:
+        connection.begin()
+        for frame, place in tables:
+            plain = frame.with_columns(pl.col(n).cast(pl.String) for n, d in frame.schema.items() if d == pl.Enum)
+            connection.register("given", plain)
+            connection.execute(f"{verb} {_quoted(place)} as select * from given")  # noqa: S608
+        yield
+        connection.commit()

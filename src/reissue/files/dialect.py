@@ -1,0 +1,249 @@
+"""How a file writes its cells: what separates them, which letters, decimal marks and dates; found, said, overridable.
+
+Everything that is not given is found from the file's beginning: the encoding by its first bytes and by whether all of
+it is UTF-8, the delimiter by which character divides the first rows alike, decimal mark and dates by columns that can
+be read in one way only. What a column holds is decided by all of its cells when it is read (`values.py`); what is
+found here decides where they leave two ways open, and how a release is written that goes out as its table was read.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import IO, Any, cast
+
+from reissue.errors import DataError, InputError, nearest
+
+__all__ = ["DATES", "FOUND", "PLAIN", "Dialect", "dialect_from", "settle_csv"]
+
+DATES: Mapping[str, str] = {
+    "dd.mm.yyyy": "%d.%m.%Y",
+    "dd/mm/yyyy": "%d/%m/%Y",
+    "mm/dd/yyyy": "%m/%d/%Y",
+    "dd-mm-yyyy": "%d-%m-%Y",
+    "yyyy/mm/dd": "%Y/%m/%d",
+    "yyyy-mm-dd": "%Y-%m-%d",
+}
+"""How days are written, and the same for Polars."""
+_MARKS = ",;\t|"
+"""What separates cells, if nobody says so."""
+_BEGINNING = 2**18
+_SAMPLE = 200
+_BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_WINDOWS = "cp1252"
+_NAMES = {"utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
+_COMMA = re.compile(r"^[+-]?(?:\d+|[1-9]\d{0,2}(?:[.'’ \u00a0\u202f]\d{3})+)(?:,\d+)?$")
+_POINT = re.compile(r"^[+-]?(?:\d+|[1-9]\d{0,2}(?:[,'’ \u00a0\u202f]\d{3})+)(?:\.\d+)?$")
+_SURE_COMMA = re.compile(r",(?:\d{1,2}|\d{4,})$|\.\d{3},|^[+-]?0,")
+_SURE_POINT = re.compile(r"\.(?:\d{1,2}|\d{4,})$|,\d{3}\.|^[+-]?0\.")
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        codecs.lookup(name)
+        "a".encode(name).decode(name)
+    except (LookupError, ValueError, TypeError, AssertionError):
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How cells are written. None: as it is found."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    """The decimal mark: a point or a comma."""
+    dates: str | None = None
+    """One of DATES."""
+    sheet: str | None = None
+    """Of a workbook: the sheet's name. The first one, if it is not given."""
+    header: int | None = None
+    """Of a workbook: the row with the columns' names, counted from 1."""
+    bom: bool = False
+    """Whether a mark of UTF-8 stands at the beginning, as some spreadsheets want it."""
+
+    def __post_init__(self) -> None:
+        mark = self.delimiter
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n'):
+            raise DataError("The delimiter must be one character, such as ',' or ';', or the word tab.")
+        if self.decimal not in {None, ".", ","}:
+            raise DataError("The decimal mark must be a point or a comma.")
+        if self.dates is not None and self.dates not in DATES:
+            raise DataError(f"Dates are written in one of these ways: {', '.join(DATES)}.")
+        if self.encoding is not None and not _is_encoding(self.encoding):
+            raise DataError("This encoding is not known. Some that are: utf-8, cp1252 (Windows), latin-1, cp850 (DOS).")
+        if self.header is not None and (not isinstance(self.header, int) or self.header < 1):
+            raise DataError("The header's row is a number from 1.")
+
+    @property
+    def sentence(self) -> str:
+        """How a file was read, in one line; nothing where it is as everybody expects."""
+        mark, letters = self.delimiter or ",", self.encoding or "utf-8"
+        shown = "tabs" if mark == "\t" else mark
+        said = [f"{shown} between cells"] if mark != "," else []
+        said += [_NAMES.get(letters, letters)] if letters != "utf-8" else []
+        said += ["decimal commas"] if self.decimal == "," else []
+        said += [f"dates as {self.dates}"] if self.dates not in {None, "yyyy-mm-dd"} else []
+        said += [f"the sheet '{self.sheet}'"] if self.sheet is not None else []
+        said += [f"column names in row {self.header}"] if (self.header or 1) > 1 else []
+        return ", ".join(said)
+
+
+FOUND = Dialect()
+"""Everything as it is found."""
+PLAIN = Dialect(",", "utf-8", ".", "yyyy-mm-dd")
+"""What Reissue writes unless its table was read otherwise."""
+
+
+def dialect_from(options: Mapping[str, Any]) -> Dialect:
+    """A dialect from names and values, as a command line gives them."""
+    known = [field.name for field in fields(Dialect)]
+    for name in options:
+        if name not in known:
+            raise InputError(f"A file has no '{name}' to be read by." + nearest(name, known))
+    given: dict[str, Any] = {
+        name: value if name in {"header", "bom"} else str(value) for name, value in options.items()
+    }
+    if given.get("delimiter") in {"tab", "\\t"}:
+        given["delimiter"] = "\t"
+    return Dialect(**given)
+
+
+# --- CSV -------------------------------------------------------------------------------------------------------------
+
+
+def settle_csv(path: Path, given: Dialect, *, packed: bool) -> Dialect:
+    """The dialect of a CSV file with all that was not given found."""
+    with _opened(path, packed) as file:
+        start = file.read(_BEGINNING)
+    if start.startswith((b"\x1f\x8b", b"PK\x03\x04")):
+        raise DataError(f"'{path}' is packed, no text: is its ending wrong? It may be .csv.gz, or .xlsx of a workbook.")
+    bom = next((mark for mark in _BOMS if start.startswith(mark)), b"")
+    encoding = given.encoding or _BOMS.get(bom) or _encoding(path, start, packed)
+    text = _beginning(start, encoding)
+    delimiter = _delimiter(text, given.delimiter)
+    columns = _columns(text, delimiter)
+    return replace(
+        given,
+        encoding=codecs.lookup(encoding).name.removesuffix("-sig"),
+        delimiter=delimiter,
+        decimal=given.decimal or _decimal(columns, "," if delimiter == ";" else "."),
+        dates=given.dates or _dates(columns),
+        bom=bom == codecs.BOM_UTF8,
+    )
+
+
+def _opened(path: Path, packed: bool) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "rb")) if packed else path.open("rb")
+
+
+def _encoding(path: Path, start: bytes, packed: bool) -> str:
+    """UTF-8 where all of it is; else Windows-1252 where all of it can be."""
+    if start.count(0) > len(start) / 5:
+        raise DataError(
+            f"'{path}' is text neither in UTF-8 nor in a Windows encoding. If it is UTF-16, say so: --read "
+            "encoding=utf-16 (Dialect(encoding='utf-16'))."
+        )
+    for name in ("utf-8", _WINDOWS):
+        with _opened(path, packed) as file:
+            if _is_all(file, name):
+                return name
+    raise DataError(
+        f"'{path}' is text neither in UTF-8 nor in Windows-1252. Say what it is, for example --read encoding=cp850 "
+        "(Dialect(encoding='cp850')), or save it as UTF-8."
+    )
+
+
+def _is_all(file: IO[bytes], encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        for chunk in iter(lambda: file.read(2**22), b""):
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _beginning(start: bytes, encoding: str) -> str:
+    """The first lines as text; a letter that is cut in two at the end is left out."""
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(start)
+    except UnicodeDecodeError:
+        raise DataError(f"The file is not text in the encoding {encoding}.") from None
+    text = text.removeprefix("\ufeff")
+    return text if len(start) < _BEGINNING else text[: text.rfind("\n") + 1] or text
+
+
+def _delimiter(text: str, given: str | None) -> str:
+    """The character that divides all of the first rows alike, the header into the most cells.
+
+    One that was given counts where the header has it, or nothing else divides the header: an original and its release
+    may differ.
+    """
+    header = text.lstrip("\r\n").split("\n", 1)[0]
+    found = [mark for mark in _MARKS if mark in header]
+    if given is not None and (given in header or not found):
+        return given
+    best = max(found, key=lambda mark: _division(text, mark), default=given or ",")
+    return best if not found or _division(text, best)[1] > 1 else ","
+
+
+def _division(text: str, mark: str) -> tuple[bool, int]:
+    """Whether the first rows have as many cells as the header, and how many that are."""
+    rows = _rows(text, mark)
+    width = len(rows[0]) if rows else 0
+    return all(len(row) == width for row in rows[:-1]), width
+
+
+def _rows(text: str, mark: str) -> list[list[str]]:
+    try:
+        rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark) if row)
+        return [row for row, _ in zip(rows, range(_SAMPLE), strict=False)]
+    except csv.Error:
+        return []
+
+
+def _columns(text: str, mark: str) -> list[list[str]]:
+    """The filled cells of each column in the first rows."""
+    rows = _rows(text, mark)[1:]
+    width = max(map(len, rows), default=0)
+    return [[row[place].strip() for row in rows if len(row) > place and row[place].strip()] for place in range(width)]
+
+
+def _decimal(columns: Sequence[Sequence[str]], otherwise: str) -> str:
+    """A comma where some column has sure decimal commas and none has sure points."""
+    comma = any(_is_sure(cells, _COMMA, _SURE_COMMA) for cells in columns)
+    point = any(_is_sure(cells, _POINT, _SURE_POINT) for cells in columns)
+    return otherwise if comma == point else "," if comma else "."
+
+
+def _is_sure(cells: Sequence[str], numbers: re.Pattern[str], sure: re.Pattern[str]) -> bool:
+    return bool(cells) and all(map(numbers.match, cells)) and any(map(sure.search, cells))
+
+
+def _dates(columns: Sequence[Sequence[str]]) -> str:
+    """The first way in which a column's cells can be days; of two ways, that in which all can be."""
+    for cells in columns:
+        for name in DATES:
+            if cells and name != "yyyy-mm-dd" and all(_is_day(cell, name) for cell in cells):
+                other = {"dd/mm/yyyy": "mm/dd/yyyy", "mm/dd/yyyy": "dd/mm/yyyy"}.get(name)
+                if other is None or not all(_is_day(cell, other) for cell in cells):
+                    return name
+    return "yyyy-mm-dd"
+
+
+def _is_day(cell: str, name: str) -> bool:
+    day, _, _ = cell.replace("T", " ").partition(" ")
+    mark = next(sign for sign in name if not sign.isalpha())
+    parts = day.split(mark)
+    if len(parts) != 3 or not all(part.isdecimal() for part in parts):
+        return False
+    found = dict(zip(name.split(mark), parts, strict=True))
+    return len(found["yyyy"]) == 4 and 1 <= int(found["mm"]) <= 12 and 1 <= int(found["dd"]) <= 31

@@ -1,0 +1,125 @@
+"""Workbooks in and out: .xlsx, .xls and .ods are read, .xlsx is written.
+
+The sheet is the first one with columns and rows unless it is named. Its header is the first row that has as many cells
+as the widest of the first rows, so that a title above a table does no harm. Numbers and dates typed as text are read as
+in CSV.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reissue.errors import DataError, InputError, nearest
+from reissue.files.csv import disarm, rearm
+from reissue.files.dialect import Dialect
+from reissue.files.extras import needed
+from reissue.files.values import whole_if_all_are, with_standard_values
+
+__all__ = ["read_excel", "settle_excel", "write_excel"]
+
+_FIRST = 40
+"""Rows among which the header is looked for."""
+_MOST_ROWS = 1_048_575
+"""A sheet has no more rows below its header."""
+
+
+def settle_excel(path: Path, given: Dialect) -> Dialect:
+    """The sheet and the row of its header; the sheet is only named where there are several."""
+    book = _book(path)
+    if given.sheet is not None and given.sheet not in book.sheet_names:
+        raise DataError(f"'{path}' has no sheet '{given.sheet}'." + nearest(given.sheet, book.sheet_names))
+    sheet = given.sheet or next((name for name in book.sheet_names if _is_table(book, name)), book.sheet_names[0])
+    header = given.header or _header(_first_rows(book, sheet))
+    several = len(book.sheet_names) > 1 or given.sheet is not None
+    return replace(given, sheet=sheet if several else None, header=header)
+
+
+def read_excel(
+    path: Path, dialect: Dialect, *, text: Sequence[str] = (), as_text: Sequence[str] | None = ()
+) -> pl.DataFrame:
+    """One sheet in a settled dialect; columns with cells of several kinds are text."""
+    book = _book(path)
+    sheet = dialect.sheet or book.sheet_names[0]
+    row = (dialect.header or 1) - 1
+    frame = _sheet(book, sheet, header_row=row, schema_sample_rows=None)
+    names = _sheet(book, sheet, header_row=None, skip_rows=row, n_rows=1, dtypes="string").row(0) if frame.width else ()
+    if len(set(names)) < len(names):
+        raise DataError(f"'{path}' has column names that occur more than once. Every column needs one of its own.")
+    frame = _filled(frame.select(_plain(column) for column in frame.iter_columns()))
+    frame = with_standard_values(rearm(frame), dialect, text=text, as_text=as_text)
+    texts = frame.columns if as_text is None else [name for name in frame.columns if name in {*text, *as_text}]
+    return frame.with_columns(pl.col(name).cast(pl.String) for name in texts)
+
+
+def _book(path: Path) -> Any:
+    fastexcel = needed("fastexcel", "excel", f"'{path}' is a workbook")
+    try:
+        book = fastexcel.read_excel(path)
+    except fastexcel.FastExcelError:
+        raise DataError(f"'{path}' is not a whole workbook, or it is protected by a password.") from None
+    if not book.sheet_names:
+        raise DataError(f"'{path}' has no sheets.")
+    return book
+
+
+def _sheet(book: Any, name: str, **options: Any) -> pl.DataFrame:
+    import fastexcel
+
+    try:
+        found: pl.DataFrame = book.load_sheet(name, **options).to_polars()
+    except fastexcel.FastExcelError:
+        raise DataError("The sheet has no table, or its header lies below its last row.") from None
+    return found
+
+
+def _first_rows(book: Any, name: str) -> pl.DataFrame:
+    return _sheet(book, name, header_row=None, n_rows=_FIRST, dtypes="string")
+
+
+def _is_table(book: Any, name: str) -> bool:
+    """Whether a sheet has columns and rows; a title page has not."""
+    try:
+        first = _first_rows(book, name)
+    except DataError:
+        return False
+    return first.width > 1 and first.height > 1
+
+
+def _header(first: pl.DataFrame) -> int:
+    """The first row with as many filled cells as the fullest of the first rows, counted from 1."""
+    filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in first.rows()]
+    if not filled:
+        raise DataError("The sheet is empty.")
+    return filled.index(max(filled)) + 1
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Whole numbers as such, as a sheet shows them; days without a time as days; blank texts as missing."""
+    if column.dtype.is_float():
+        return whole_if_all_are(column)
+    if column.dtype == pl.Datetime:
+        days = column.dt.date()
+        return days if (days.cast(column.dtype) == column).fill_null(value=True).all() else column
+    if column.dtype == pl.String:
+        return pl.select(pl.when(column.str.strip_chars() != "").then(column)).to_series().alias(column.name)
+    return column
+
+
+def _filled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without empty rows, and without columns that have neither a name nor a cell."""
+    nameless = [name for name in frame.columns if name.startswith("__UNNAMED__")]
+    frame = frame.drop([name for name in nameless if frame[name].null_count() == frame.height])
+    return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
+
+
+def write_excel(frame: pl.DataFrame, path: Path, sheet: str = "release") -> None:
+    """One sheet; no cell is a formula, and text that a spreadsheet would run gets an apostrophe as in CSV."""
+    xlsxwriter = needed("xlsxwriter", "excel", "A workbook is asked for")
+    if frame.height > _MOST_ROWS:
+        raise InputError(f"A sheet has at most {_MOST_ROWS:,} rows. Choose another ending, such as .csv or .parquet.")
+    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
+    with xlsxwriter.Workbook(str(path), options) as book:
+        disarm(frame).write_excel(book, worksheet=sheet[:31], autofit=False, table_style=None)

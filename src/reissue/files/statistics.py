@@ -1,0 +1,77 @@
+"""Files of statistics packages: SPSS (.sav, .zsav), Stata (.dta), SAS (.sas7bdat, .xpt). Labels become the values.
+
+A column whose values all have labels is text, in the labels' words: 1 and 2 say nothing, "male" and "female" do. Where
+only some values have one (-9 "refused"), the numbers stay. Labels go out as text; nothing is lost but the codes.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reissue.errors import DataError, InputError
+from reissue.files.extras import needed
+from reissue.files.values import whole_if_all_are
+
+__all__ = ["read_statistics", "write_statistics"]
+
+_READERS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+_WRITERS = {".sav": "write_sav", ".zsav": "write_sav", ".dta": "write_dta", ".xpt": "write_xport"}
+
+
+def read_statistics(path: Path, kind: str, only: Sequence[str] = (), texts: Sequence[str] | None = ()) -> pl.DataFrame:
+    """The table of a file; those of `texts` (None: all) as text."""
+    pyreadstat = needed("pyreadstat", "stats", f"'{path}' is a file of a statistics package")
+    try:
+        frame, about = getattr(pyreadstat, _READERS[kind])(str(path), output_format="polars")
+    except (pyreadstat.ReadstatError, ValueError, OSError, UnicodeDecodeError):
+        raise DataError(f"'{path}' is not a whole {kind} file.") from None
+    labels: dict[str, dict[Any, str]] = about.variable_value_labels
+    columns = [_plain(_labelled(column, labels.get(column.name, {}))) for column in frame.iter_columns()]
+    frame = pl.DataFrame(columns)
+    frame = (
+        frame.select(n for n in frame.columns if n in set(only)) if only and set(only) <= set(frame.columns) else frame
+    )
+    return frame.with_columns(pl.col(n).cast(pl.String) for n in frame.columns if texts is None or n in texts)
+
+
+def _labelled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:
+    """The labels of the values, where every value has one and no two share it."""
+    values = column.drop_nulls().unique().to_list()
+    if not values or not set(values) <= set(labels) or len({labels[value] for value in values}) < len(values):
+        return column
+    return column.replace_strict({value: labels[value] for value in values}, default=None, return_dtype=pl.String)
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Whole numbers as such: these files hold all numbers as floats. Empty texts are missing."""
+    if column.dtype.is_float():
+        return whole_if_all_are(column.fill_nan(None))
+    if column.dtype == pl.String:
+        return pl.select(pl.when(column != "").then(column)).to_series().alias(column.name)
+    return column.cast(pl.String) if column.dtype == pl.Object else column
+
+
+def write_statistics(frame: pl.DataFrame, path: Path, kind: str) -> None:
+    """The table as a file of the same package; SAS's own format cannot be written by anyone else."""
+    pyreadstat = needed("pyreadstat", "stats", "A file of a statistics package is asked for")
+    plain = frame.with_columns(
+        pl.col(name).cast(pl.String)
+        for name, dtype in frame.schema.items()
+        if isinstance(dtype, pl.Enum | pl.Categorical)
+    )
+    options = {"row_compress": True} if kind == ".sav" else {"compress": True} if kind == ".zsav" else {}
+    try:
+        getattr(pyreadstat, _WRITERS[kind])(plain, str(path), **options)
+    except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError):
+        raise InputError(
+            f"The table cannot be written as {kind}: its column names are not allowed there, or a type is lacking. "
+            "Choose another ending, such as .csv or .parquet."
+        ) from None

@@ -1,0 +1,117 @@
+"""Numbers and dates as people write them: 1.234,50 and 03.02.2024, told from texts by all cells of a column.
+
+A column is numbers if every cell is one in the same way of writing and some cell leaves no other way open; where all
+cells leave two ways open (1.234), the file's dialect decides. Codes with leading zeros stay text. A column of days is
+dates if every cell is one. Nothing is guessed for single cells: a column that is not all numbers stays text.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from reissue.files.dialect import DATES, Dialect
+
+__all__ = ["whole_if_all_are", "with_standard_values"]
+
+_GROUPS = {",": r".'’ \u{a0}\u{202f}", ".": r",'’ \u{a0}\u{202f}"}
+"""Decimal mark to the marks between thousands that go with it."""
+_SURE = {
+    ",": r",(?:\d{1,2}|\d{4,})$|\.\d{3},|^[+-]?0,",
+    ".": r"\.(?:\d{1,2}|\d{4,})$|,\d{3}\.|^[+-]?0\.",
+}
+_DAY = r"^(?:\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{4}/\d{1,2}/\d{1,2})(?: |$)"
+_CLOCK = (" %H:%M", " %H:%M:%S")
+"""Times that may follow a day."""
+
+
+def with_standard_values(
+    frame: pl.DataFrame, dialect: Dialect, *, text: Sequence[str] = (), as_text: Sequence[str] | None = ()
+) -> pl.DataFrame:
+    """Columns of numbers and dates in local writing as numbers and dates; those of `text` keep their characters.
+
+    Columns of `as_text` (None: all) stay text, in the standard writing: 1234.5 and 2024-02-03.
+    """
+    done = []
+    for column in frame.iter_columns():
+        if column.dtype == pl.String and column.name not in text:
+            found = _standard(column, dialect)
+            stays = as_text is None or column.name in as_text
+            done.append(found if stays or found is column else _typed(found))
+        else:
+            done.append(column)
+    return pl.DataFrame(done)
+
+
+def _standard(column: pl.Series, dialect: Dialect) -> pl.Series:
+    """The column in standard writing, still as text; the column itself where it is in no local one."""
+    cells = column.drop_nulls()
+    if not len(cells) or not cells.str.contains(r"^\s*[+-]?\d").all():
+        return column
+    mark = _decimal_mark(cells.str.strip_chars(), dialect.decimal or ".")
+    if mark is not None:
+        bare = column.str.strip_chars().str.replace_all(f"[{_GROUPS[mark]}]", "")
+        return bare.str.replace(",", ".", literal=True) if mark == "," else bare
+    return _days(column, cells, dialect.dates)
+
+
+def _decimal_mark(cells: pl.Series, otherwise: str) -> str | None:
+    """The decimal mark of a column of numbers, some of which are not in standard writing; None for other columns."""
+    if not cells.str.contains(r"[.,'’ \u{a0}\u{202f}]").any() or cells.str.contains(r"^[+-]?0\d").any():
+        return None
+    fits = {mark: _are_numbers(cells, mark) for mark in ",."}
+    if not any(fits.values()):
+        return None
+    sure = [mark for mark in ",." if fits[mark] and cells.str.contains(_SURE[mark]).any()]
+    mark = sure[0] if sure else otherwise if fits[otherwise] else next(mark for mark in ",." if fits[mark])
+    plain = mark == "." and not cells.str.contains(f"[{_GROUPS[mark]}]").any()
+    return None if plain else mark
+
+
+def _are_numbers(cells: pl.Series, mark: str) -> bool:
+    groups = f"[{_GROUPS[mark]}]"
+    number = rf"^[+-]?(?:\d+|[1-9]\d{{0,2}}(?:{groups}\d{{3}})+)(?:{'[.]' if mark == '.' else ','}\d+)?$"
+    return bool(cells.str.contains(number).all())
+
+
+def _days(column: pl.Series, cells: pl.Series, dates: str | None) -> pl.Series:
+    """The column as days, perhaps with a time, in the first way of writing in which all cells are; else itself."""
+    ways = [name for name in DATES if name != "yyyy-mm-dd"]
+    fits = [name for name in ways if _parsed(cells, DATES[name]) is not None]
+    if len(fits) > 1 and dates not in fits:
+        return column  # 01/02/2024 may be January or February: nobody said so
+    way = dates if dates in fits else next(iter(fits), None)
+    parsed = None if way is None else _parsed(column, DATES[way])
+    return column if parsed is None else parsed.cast(pl.String)
+
+
+def _parsed(column: pl.Series, way: str) -> pl.Series | None:
+    """The column as dates or times, if every cell is one."""
+    known = column.len() - column.null_count()
+    bare = column.str.strip_chars()
+    if not bare.str.contains(_DAY).all():
+        return None
+    if bare.str.len_chars().max() <= 10:  # type: ignore[operator]
+        days = bare.str.to_date(way, strict=False)
+        return days if days.len() - days.null_count() == known else None
+    for clock in _CLOCK:
+        times = bare.str.to_datetime(way + clock, strict=False, time_unit="us")
+        if times.len() - times.null_count() == known:
+            return times
+    return None
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    """Standard writing as what it means."""
+    first = column.drop_nulls()[0]
+    if first[4:5] == "-" and first[7:8] == "-":
+        return column.str.to_date() if len(first) == 10 else column.str.to_datetime(time_unit="us")
+    whole = column.drop_nulls().str.contains(r"^[+-]?\d{1,15}$").all()
+    return column.cast(pl.Int64 if whole else pl.Float64)
+
+
+def whole_if_all_are(column: pl.Series) -> pl.Series:
+    """Floats as whole numbers, where all of them are: some files hold no other kind of number."""
+    whole = column.cast(pl.Int64, strict=False)
+    if column.null_count() == len(column) or whole.null_count() != column.null_count():
+        return column
+    return whole if (whole.cast(pl.Float64) == column).fill_null(value=True).all() else column
