@@ -20,7 +20,7 @@ from reissue.attacks.minimality.attack import Linkage, credibility, limit_of, li
 from reissue.attacks.minimality.rules import judged
 from reissue.counting.cells import Counts
 from reissue.data.table import Table
-from reissue.people.containment import containment
+from reissue.people.containment import _matches, containment
 from reissue.published import read_published
 from reissue.publishing.attack import attack
 from reissue.requirements import parse
@@ -245,6 +245,15 @@ def test_containment_equals_the_definition(attributes: int, points: int, boxes: 
         if ((codes[:, point] >= ends[0][:, box]) & (codes[:, point] <= ends[1][:, box])).all()
     )
     assert pairs == expected
+
+
+def test_few_pairs_are_looked_at_where_boxes_are_narrow() -> None:
+    """Points that agree with a box where it is one value are many; a range leaves few of them."""
+    points = np.stack([np.zeros(2_000, np.int32), np.arange(2_000, dtype=np.int32), np.zeros(2_000, np.int32)])
+    lo, hi = points.copy(), points + np.array([[0], [4], [3]], np.int32)
+    looked_at = sum(len(point) for point, _ in _matches(points, lo, hi, np.array([True, False, False])))
+    assert looked_at <= 5 * 2_000
+    assert len(containment(points, lo, hi)[0]) == looked_at
 
 
 def test_limits_that_requirements_name() -> None:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Floats
-from reissue.kernels.everyone.iterative_scaling import Chains
+from reissue.kernels.everyone.elimination import narrow
+from reissue.kernels.everyone.iterative_scaling import Chains, scale
 from reissue.kernels.everyone.learned_steps import expected_transitions, learn_steps, smoothed, staying
 from reissue.kernels.everyone.observations import Layer, Observation, layer_of
+from reissue.kernels.everyone.settled import unsettled
 from reissue.kernels.everyone.transitions import Model
 from tests.kernels.series import tiny
 from tests.kernels.worlds import observed
@@ -93,3 +95,12 @@ def test_how_many_values_stay_is_learned_in_small_groups_and_in_large_ones(
     layers = [layer_of(seen, 6) for seen in simulated(rng, steps, people, 5, size)]
     learned = learn_steps(layers, np.full(6, 1 / 6))
     assert np.diag(learned).mean() == pytest.approx(np.diag(steps).mean(), abs=0.03 if size == 4 else 0.05)
+
+
+def test_multipliers_that_go_on_go_further() -> None:
+    """Where counts can only be had in the limit, scaling creeps; without going further this took twenty sweeps."""
+    steps = staying(np.full(6, 1 / 6), 0.05)
+    model, series = Model(6, steps), simulated(np.random.default_rng(5), steps, 400, 6, 4)
+    scaled = scale(unsettled(narrow(series, model).layers, model).chains)
+    assert scaled.converged
+    assert scaled.sweeps <= 16

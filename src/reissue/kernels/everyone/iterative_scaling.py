@@ -38,6 +38,8 @@ __all__ = [
 
 _STEP = 1e6
 """How much a multiplier changes at most in one round."""
+_QUICKER = 0.1
+"""How much further a multiplier goes for each sweep in the same direction."""
 _MOST = 1e60
 """No multiplier grows beyond it: where counts cannot be reached it would go on for ever."""
 
@@ -154,14 +156,39 @@ def scale(
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
     tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
     worst, off, sweep = np.inf, np.inf, 0
+    paces = [_Pace(np.zeros(len(one)), np.zeros(len(one))) for one in lambdas]
     while sweep < how.sweeps and worst > how.tolerance and off > how.elsewhere:
         messages = [layer.said(one) for layer, one in zip(chains.layers, lambdas, strict=True)]
         later = _backward(chains, beginnings, messages)
+        before = [*lambdas]
         worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how)
+        for place, pace in enumerate(paces):
+            lambdas[place], paces[place] = pace.further(before[place], lambdas[place])
         sweep += 1
         progress(sweep / how.sweeps)
     reached = bool(worst <= how.tolerance or off <= how.elsewhere)
     return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pace:
+    """Multipliers that go on in one direction go further than fits: at most twice as far, for more overshoots.
+
+    Where counts can only be had in the limit, steps shrink and would take for ever.
+    """
+
+    moved: Floats
+    """The last change of each multiplier's logarithm."""
+    more: Floats
+    """How much further it goes."""
+
+    def further(self, before: Floats, after: Floats) -> "tuple[Floats, _Pace]":
+        """The multipliers after a sweep, moved on, and the pace for the next one."""
+        open_slots = (before > 0) & (after > 0)
+        moved = np.log(np.where(open_slots, after, 1.0)) - np.log(np.where(open_slots, before, 1.0))
+        more = np.where(np.sign(moved) == np.sign(self.moved), np.minimum(self.more + _QUICKER, 1.0), 0.0)
+        beyond = np.exp(np.clip(more * moved, -np.log(_STEP), np.log(_STEP)))
+        return np.minimum(after * beyond, _MOST), _Pace(moved, more)
 
 
 def posterior(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
