@@ -202,8 +202,8 @@ def test_options_are_checked(options: dict[str, Any]) -> None:
 def slots(cohort: Sequence[int], value: Sequence[int], row: Sequence[int], before: Sequence[int]) -> Slots:
     home, history = np.array(cohort), nothing_shown(len(cohort))
     history[:, 0] = before
-    rested = np.zeros(len(cohort), np.int64)
-    return Slots(np.arange(len(cohort)), home, np.array(value, np.int32), np.array(row), history, home, rested)
+    zero = np.zeros(len(cohort), np.int64)
+    return Slots(np.arange(len(cohort)), home, np.array(value, np.int32), np.array(row), history, home, zero, zero)
 
 
 BOUNDS = Bounds(Domain(np.ones(4, np.int64)), LastingShare(0.5), LastingShare(0.5))

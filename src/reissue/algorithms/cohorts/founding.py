@@ -1,6 +1,6 @@
 """New cohorts, of people who enter together: near each other, and no value more than its share."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,10 +11,19 @@ from reissue.algorithms.partition.pool import pool
 from reissue.algorithms.registry import Job
 from reissue.requirements import KAnonymity, Requirement
 
-__all__ = ["founded"]
+__all__ = ["Newcomers", "founded_apart"]
 
 
-def founded(
+@dataclass(frozen=True, eq=False)
+class Newcomers:
+    """People who found cohorts: their rows, the names that their slots get (-1: a new one), and their providers."""
+
+    rows: Ints
+    names: Ints
+    owner: Ints
+
+
+def _founded(
     job: Job, rows: Ints, names: Ints, size: int, bound: LastingShare, requirement: Requirement | None = None
 ) -> Slots:
     """Cohorts of some rows, whose slots get these names first; counterfeits where one value has too many of them.
@@ -42,7 +51,24 @@ def founded(
     row = np.concatenate([rows, np.full(len(mates), -1)])
     name, none = np.append(names, np.full(len(mates), -1)), np.full(len(row), -1)
     cohort = draft.groups.astype(np.int64)
-    return Slots(name, cohort, sensitive, row, nothing_shown(len(row)), none, np.zeros(len(row), np.int64))
+    zero = np.zeros(len(row), np.int64)
+    return Slots(name, cohort, sensitive, row, nothing_shown(len(row)), none, zero, zero)
+
+
+def founded_apart(
+    job: Job,
+    newcomers: Newcomers,
+    size: int,
+    bound: LastingShare,
+    requirement: Requirement | None = None,
+) -> Slots:
+    """The same for the people of each provider by themselves."""
+    slots = Slots.none()
+    for owner in np.unique(newcomers.owner).tolist():
+        own = newcomers.owner == owner
+        some = _founded(job, newcomers.rows[own], newcomers.names[own], size, bound, requirement)
+        slots = slots.beside(replace(some, owner=np.full(len(some.name), owner)))
+    return slots
 
 
 def _counterfeits(job: Job, rows: Ints, share: float) -> tuple[Ints, Codes]:

@@ -22,8 +22,9 @@ from reissue._arrays import Codes, Ints
 from reissue.algorithms.cohorts.carrying import Arrival, arrive
 from reissue.algorithms.cohorts.collisions import met_by, without_collided
 from reissue.algorithms.cohorts.companions import companions
-from reissue.algorithms.cohorts.founding import founded
+from reissue.algorithms.cohorts.founding import Newcomers, founded_apart
 from reissue.algorithms.cohorts.letting_go import without_empty
+from reissue.algorithms.cohorts.owners import owners_of, without_movers
 from reissue.algorithms.cohorts.parts import Bounds
 from reissue.algorithms.cohorts.refilling import refilled
 from reissue.algorithms.cohorts.slots import CohortState, Departed, Slots
@@ -88,6 +89,11 @@ class _Asked:
         "grow": Option(default=0.4, help="What a newcomer may cost a cohort: its own loss and what others lose more."),
         "e": Option(default=1, help="So many slots of a cohort are refilled at once, or none."),
         "counterfeits": Option(default=0.1, help="How many counterfeits there may be, as a share of the records."),
+        "apart": Option(
+            default=False,
+            help="Cohorts and groups of one provider's people each: no coalition of providers sees more than a reader.",
+            choices=(False, True),
+        ),
         "form": replace(
             FORM,
             choices=(*FORM.choices, "panel"),
@@ -98,7 +104,10 @@ class _Asked:
     left_out_with=companions,
     state=CohortState,
     random=True,
-    remedies=dict.fromkeys(("joint", "updates"), "people who enter together stay together through the series"),
+    remedies={
+        **dict.fromkeys(("joint", "updates"), "people who enter together stay together through the series"),
+        "coalition": "with the option `apart` each group holds one provider's people, also while values change",
+    },
     suggestion=Suggestion(
         suits=lambda answers: answers["changes"],
         rank=0,
@@ -111,7 +120,13 @@ class _Asked:
 )
 def cohorts(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring."""
-    asked, memory = _Asked.of(job), job.state or CohortState.none()
+    memory = job.state or CohortState.none()
+    return without_movers(job, memory, lambda some: _next(some, memory)) if job.options["apart"] else _next(job, memory)
+
+
+def _next(job: Job, memory: CohortState) -> Draft:
+    """The next release of a series."""
+    asked = _Asked.of(job)
     if asked.form == "panel" and job.table.schema.kept:
         raise SchemaError(
             "A panel shows each slot through the series, and a kept column would show when someone else is in it. Drop "
@@ -134,13 +149,14 @@ def cohorts(job: Job) -> Draft:
 def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked, bounds: Bounds) -> Slots:
     """Everyone in a slot; refills may cost more where there would be too many counterfeits."""
     most = asked.counterfeits * (job.table.rows - len(arrival.refused))
-    own = job.requirement if asked.form == "panel" else None
+    own, owner = job.requirement if asked.form == "panel" else None, owners_of(job)
     grow, slots, left = asked.grow, arrival.slots.inhabited(), arrival.new
     for _ in range(_PATIENCE):
-        slots, left = refilled(job.table, slots, left, grow, asked.e)
+        slots, left = refilled(job.table, slots, left, owner, grow, asked.e)
         rows, names = np.concatenate([arrival.apart, left]), _names(arrival, left)
-        fewer = without_empty(slots, bounds, own)
-        new = founded(job, rows, names, asked.size if not memory.release else asked.later, bounds.future, own)
+        fewer, newcomers = without_empty(slots, bounds, own), Newcomers(rows, names, owner[rows])
+        size = asked.size if not memory.release else asked.later
+        new = founded_apart(job, newcomers, size, bounds.future, own)
         if (~fewer.filled).sum() + (~new.filled).sum() <= most:
             break
         grow = _MORE * grow
@@ -170,7 +186,16 @@ def _groups(job: Job, slots: Slots, bounds: Bounds) -> Ints:
 
 
 def _joined(job: Job, slots: Slots, requirement: Requirement) -> Ints:
-    """Slot to its group, of cohorts that join until all groups meet a requirement."""
+    """Slot to its group, of cohorts of one provider that join until all groups meet a requirement."""
+    groups, total = np.empty(len(slots.name), np.int64), 0
+    for owner in np.unique(slots.owner).tolist():
+        own = slots.owner == owner
+        groups[own] = total + _joined_of(job, slots.some(own), requirement)
+        total = int(groups[own].max()) + 1
+    return groups
+
+
+def _joined_of(job: Job, slots: Slots, requirement: Requirement) -> Ints:
     table, filled = job.table, slots.filled
     people = extent_of(table.taxonomies, table.codes).pick(slots.row[filled])
     extent = people.merged(slots.cohort[filled], slots.cohorts)
@@ -249,9 +274,10 @@ def _departed(memory: CohortState, here: Ints) -> Departed:
     slot = np.concatenate([before.slot, memory.slots.name[held][order]])
     release = np.concatenate([before.release, np.full(len(memory.people), memory.release)])
     family = np.concatenate([before.family, memory.slots.family[held][order]])
+    owner = np.concatenate([before.owner, memory.slots.owner[held][order]])
     away = ~np.isin(people, here)
     sort = np.argsort(people[away])
-    return Departed(*(one[away][sort] for one in (people, slot, release, family)))
+    return Departed(*(one[away][sort] for one in (people, slot, release, family, owner)))
 
 
 def _people(number: int) -> str:

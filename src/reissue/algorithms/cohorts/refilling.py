@@ -24,15 +24,15 @@ _PIECE = 250
 _NEVER = 1e6
 
 
-def refilled(table: Table, slots: Slots, new: Ints, grow: float, together: int) -> tuple[Slots, Ints]:
-    """Slots with newcomers in them, and the newcomers who are left.
+def refilled(table: Table, slots: Slots, new: Ints, owner: Ints, grow: float, together: int) -> tuple[Slots, Ints]:
+    """Slots with newcomers in them, and the newcomers who are left; `owner` is the provider of each row of the table.
 
     `grow` bounds what a newcomer may cost: its own loss, and what the others of the cohort lose more. `together` slots
     of a cohort are refilled at once, or none.
     """
     made, left = slots, new
     for _ in range(_ROUNDS):
-        found = _round(table, made, left, grow)
+        found = _round(table, made, left, owner[left], grow)
         if not len(found.place):
             break
         made = made.filling(found.place, found.row)
@@ -63,25 +63,28 @@ class _Found:
         return _Found(self.place[chosen], self.row[chosen], self.cost[chosen])
 
 
-def _round(table: Table, slots: Slots, new: Ints, grow: float) -> _Found:
+def _round(table: Table, slots: Slots, new: Ints, owner: Ints, grow: float) -> _Found:
     """One newcomer at most for each cohort."""
     filled = np.flatnonzero(slots.filled)
     people = extent_of(table.taxonomies, table.codes)
     homes = people.pick(slots.row[filled]).merged(slots.cohort[filled], slots.cohorts)
     parts = [_Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    for empty, rows in _pieces(table, slots, new, homes):
+    for empty, rows in _pieces(table, slots, new, owner, homes):
         parts.append(_assigned(homes, slots.cohort, empty, people, rows, grow))
     found = _Found(*(np.concatenate([getattr(one, name) for one in parts]) for name in ("place", "row", "cost")))
     return found.first_of_each(slots.cohort)
 
 
-def _pieces(table: Table, slots: Slots, new: Ints, homes: Extent) -> Iterator[tuple[Ints, Ints]]:
-    """Empty slots and newcomers of the same value, few enough at a time, near each other."""
+def _pieces(table: Table, slots: Slots, new: Ints, owner: Ints, homes: Extent) -> Iterator[tuple[Ints, Ints]]:
+    """Empty slots and newcomers of the same value and provider, few enough at a time, near each other."""
     empty = np.flatnonzero(~slots.filled)
-    value = table.sensitive[new]
+    value = np.concatenate([slots.value[empty], table.sensitive[new]]).astype(np.int64)
+    both = np.stack([np.concatenate([slots.owner[empty], owner]), value])
+    kind = np.unique(both, axis=1, return_inverse=True)[1].reshape(-1)
+    of_slot, of_row = np.split(kind, [len(empty)])
     middle = (homes.lo // 2 + homes.hi // 2)[:, slots.cohort]
-    for one in np.intersect1d(slots.value[empty], value).tolist():
-        places, rows = empty[slots.value[empty] == one], new[value == one]
+    for one in np.intersect1d(of_slot, of_row).tolist():
+        places, rows = empty[of_slot == one], new[of_row == one]
         pieces = -(-max(len(places), len(rows)) // _PIECE)
         if pieces > 1:
             places = places[np.lexsort(middle[:, places])]

@@ -37,12 +37,14 @@ class Slots:
     """The number of the cohort that it was founded in, which may have been split since."""
     rested: Ints
     """For how many releases its cohort was not published, because nobody of it was there."""
+    owner: Ints
+    """The provider whose people may be in it, by a number that lasts; 0 where nobody asks."""
 
     @classmethod
     def none(cls) -> "Slots":
         """No slots."""
         empty, codes = np.empty(0, np.int64), np.empty(0, np.int32)
-        return cls(empty, empty, codes, empty, nothing_shown(0), empty, empty)
+        return cls(empty, empty, codes, empty, nothing_shown(0), empty, empty, empty)
 
     @property
     def before(self) -> Codes:
@@ -74,6 +76,7 @@ class Slots:
             self.history[chosen],
             self.family[chosen],
             self.rested[chosen],
+            self.owner[chosen],
         )
 
     def inhabited(self) -> "Slots":
@@ -105,6 +108,7 @@ class Slots:
             np.concatenate([self.history, others.history]),
             np.concatenate([self.family, others.family]),
             np.concatenate([self.rested, others.rested]),
+            np.concatenate([self.owner, others.owner]),
         )
 
 
@@ -119,6 +123,8 @@ class Departed:
     """The last release of each."""
     family: Ints
     """The cohort that each of them was in."""
+    owner: Ints
+    """The provider that each slot belongs to."""
 
     def find(self, people: Ints) -> Ints:
         """The place of each, -1 for those who are not here."""
@@ -130,7 +136,7 @@ class Departed:
 class CohortState(MethodState):
     """What is left for the next release; people are numbers, values are lasting numbers."""
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     slots: Slots
     """Their rows are places in `inside`."""
@@ -147,7 +153,7 @@ class CohortState(MethodState):
     def none(cls) -> "CohortState":
         """Before the first release."""
         none = np.empty(0, np.int64)
-        return cls(Slots.none(), none, Departed(none, none, none, none), np.empty((3, 0), np.int64), 0, 0)
+        return cls(Slots.none(), none, Departed(none, none, none, none, none), np.empty((3, 0), np.int64), 0, 0)
 
     @property
     def people(self) -> Ints:

@@ -71,8 +71,6 @@ def read_records(published: PublishedRelease, schema: Schema) -> Records:
 def _of_release(release: Release) -> Records:
     """From what stays with the holder; groups with the same box are one group to a reader, unless numbered."""
     draft, table = release.draft, release.table
-    if draft.counterfeits is not None:
-        raise CannotRunError("the release has counterfeits, which no provider gave and no provider can tell apart.")
     if table.providers is None:
         raise CannotRunError(
             'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
@@ -93,9 +91,30 @@ def _of_release(release: Release) -> Records:
             zip(codes.tolist(), row_texts(table.decode(codes)), strict=True)
         )
 
-    return Records(
-        Contributions.of_rows(groups, providers, sensitive, replace(table.domain, totals=totals)), names, look
-    )
+    given = groups.astype(np.int64), providers, sensitive.astype(np.int64)
+    fakes = draft.counterfeits
+    if fakes is not None:
+        of_fake = fakes.groups if draft.form != Form.GENERALIZED else number[fakes.groups]
+        given = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64))
+        totals = totals + np.bincount(fakes.sensitive, minlength=len(totals))
+    return Records(Contributions.of_rows(*given, replace(table.domain, totals=totals)), names, look)
+
+
+def _with_counterfeits(given: tuple[Ints, Ints, Ints], of_fake: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:
+    """With records of nobody: they count as those of the provider to whom all people of their group belong."""
+    groups, providers, sensitive = given
+    here = groups >= 0
+    low, high = (np.full(int(groups.max(initial=-1)) + 1, none) for none in (len(providers), -1))
+    np.minimum.at(low, groups[here], providers[here])
+    np.maximum.at(high, groups[here], providers[here])
+    if (low[of_fake] != high[of_fake]).any():
+        raise CannotRunError(
+            "the release has counterfeits in groups of several providers; no provider gave them, and none can tell "
+            "them apart."
+        )
+    columns = zip((groups, providers, sensitive), (of_fake, low[of_fake], value), strict=True)
+    groups, providers, sensitive = (np.concatenate(both) for both in columns)
+    return groups, providers, sensitive
 
 
 def without(series: Series, coalition: Collection[str]) -> Series:
