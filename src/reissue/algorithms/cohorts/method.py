@@ -46,6 +46,10 @@ _REST = 3
 """For so many releases a cohort that nobody is in may come back: its slots are carried on, and not published."""
 
 
+_USUAL, _IN_A_PANEL = {"size": 8, "later": 2}, {"size": 24, "later": 12}
+"""How many people found a cohort. Of small cohorts of a panel hardly any slots may go: there would be counterfeits."""
+
+
 @dataclass(frozen=True)
 class _Asked:
     """The options, checked."""
@@ -61,6 +65,8 @@ class _Asked:
     @classmethod
     def of(cls, job: Job) -> "_Asked":
         given = {name: job.options[name] for name in cls.__dataclass_fields__}
+        usual = _IN_A_PANEL if given["form"] == "panel" else _USUAL
+        given |= {name: number for name, number in usual.items() if given[name] is None}
         for name, value in given.items():
             if name == "form":
                 continue
@@ -81,8 +87,13 @@ class _Asked:
     "cohorts",
     "People who enter together stay together; slots of those who leave are carried on. For values that change.",
     options={
-        "size": Option(default=8, help="How many people a cohort of the first release has at least."),
-        "later": Option(default=2, help="The same for people who come later and found a cohort of their own."),
+        "size": Option(
+            default=None, help="How many people a cohort of the first release has at least: 8; in a panel 24."
+        ),
+        "later": Option(
+            default=None,
+            help="The same for people who come later and found a cohort of their own: 2; in a panel 12.",
+        ),
         "share": Option(
             default=0.5, help="The largest share of one value in a cohort, and among slots that it lets go."
         ),
