@@ -204,6 +204,24 @@ def test_a_refusal_says_what_leaked_and_what_would_help(place: Path) -> None:
         assert ledger.verify() == []
 
 
+def test_a_refusal_by_a_papers_measure_alone_says_that_the_probability_is_fine(place: Path) -> None:
+    policy = {"attacks": ["joint", "updates"], "limits": {"updates": 0.2}, "require": "k=5", "method": "pool"}
+    with Ledger.create(place, schema({**FREE, **policy})) as ledger:
+        with pytest.raises(RefusedError) as caught:
+            publish(MONTHS[0], ledger)
+        assert any("'updates' is a measure, no probability" in line for line in caught.value.report.advice)
+
+
+def test_a_policy_that_names_no_attacks_is_told_so(place: Path) -> None:
+    policy = {key: value for key, value in FREE.items() if key != "attacks"}
+    with Ledger.create(place, schema({**policy, "require": "simple-l=2", "method": "anatomy"})) as ledger:
+        with pytest.raises(RefusedError) as caught:
+            publish(MONTHS[0], ledger)
+        report = caught.value.report
+        assert any("names no attacks, so all are asked for" in line for line in report.problems)
+        assert any("`attacks` in the policy" in line for line in report.advice)
+
+
 def test_what_was_not_run_blocks_unless_the_policy_says_otherwise(place: Path, tmp_path: Path) -> None:
     policy = {**FREE, "require": "simple-l=2", "method": "anatomy", "attacks": ["correspondence"]}
     with Ledger.create(place, schema(policy)) as ledger:

@@ -72,6 +72,8 @@ class Attack:
     """The question of `reissue init` whose answer yes puts it into the policy; none for an attack of other reasons."""
     heading: Heading = Heading.INFERENCE
     """Which of the three questions it answers, for the record."""
+    no_probability: str = ""
+    """Why its number is no probability, where it looks like one."""
 
     @property
     def compares(self) -> bool:
@@ -118,6 +120,7 @@ def attack(
     files_alone: bool = False,
     asked_if: str = "",
     heading: Heading = Heading.INFERENCE,
+    no_probability: str = "",
 ) -> Callable[[Written], Written]:
     """Register an attack, a function over all releases or a fold: `reissue.attack(...)` and the command line find it.
 
@@ -146,6 +149,7 @@ def attack(
             files_alone=files_alone,
             asked_if=asked_if,
             heading=heading,
+            no_probability=no_probability,
         )
         _register(known)
         return written

@@ -7,7 +7,7 @@ from typing import Any
 
 from reissue import algorithms
 from reissue.attacks import find, registered
-from reissue.attacks.findings import Finding, Findings, Status
+from reissue.attacks.findings import FIRST, Finding, Findings, Status
 from reissue.errors import RiskError, Why
 from reissue.policy import Policy
 from reissue.release.release import Release
@@ -74,7 +74,8 @@ def problems_of(
             for one in findings.of(Status.NOT_RUN)
             if (one.attack in asked or one.why == Why.TOO_LARGE) and one.attack not in fine and not _single(one)
         ]
-        problems += [f"{one.attack}: {one.sentence} The policy asks for this attack." for one in missing]
+        why = _ALL_ASKED if policy.attacks is None else "The policy asks for this attack."
+        problems += [f"{one.attack}: {one.sentence} {why}" for one in missing]
     problems += [_UNCOMPARED.format(releases=_listed(numbers)) for numbers in uncompared]
     rows = release.table.rows - release.suppressed
     if release.counterfeits > policy.counterfeits * rows:
@@ -108,6 +109,7 @@ _ALONE = (
     "The policy says that nobody ever holds two releases of this series (`alone`): they were not compared. Whoever "
     "puts two of them together may learn what neither shows."
 )
+_ALL_ASKED = "The policy names no attacks, so all are asked for."
 _UNCOMPARED = (
     "No attack compared it with {releases}, which the same people hold. The difference of two releases may show what "
     "each of them hides."
@@ -163,6 +165,26 @@ def _remedies(methods: Mapping[str, str]) -> list[str]:
     return [f"{' or '.join(name for name in sorted(methods) if methods[name] == why)}; {why}" for why in reasons]
 
 
+def _by_the_truth(exposing: Finding, findings: Findings) -> list[str]:
+    """That a policy need not ask for a paper's measure, where the attack on which the verdict rests was withstood."""
+    why = find(exposing.attack).no_probability
+    if not why or FIRST not in [one.attack for one in findings.of(Status.WITHSTOOD)]:
+        return []
+    return [
+        (
+            f"'{exposing.attack}' is a measure, no probability: {why}. '{FIRST}', which solves for everyone at once, "
+            f"was withstood: the policy may do without '{exposing.attack}' (`attacks`), or give it another limit."
+        )
+    ]
+
+
+def _named(policy: Policy) -> str:
+    """That a policy can say which attacks it asks for; for its method those with which a series may begin."""
+    suggestion = algorithms.find(policy.method).suggestion
+    fitting = "" if suggestion is None else f"; for '{policy.method}' {list(suggestion.attacks)} is what init proposes"
+    return f"Name the attacks that a release must withstand, `attacks` in the policy{fitting}."
+
+
 def _advice(findings: Findings, policy: Policy, release: Release | None, blocking: Collection[str]) -> list[str]:
     """What would help against what was found."""
     advice, known = [], algorithms.registered()
@@ -172,8 +194,11 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
             advice.append(f"Against '{one.attack}' a stricter option of the method '{policy.method}'.")
         else:
             advice += [f"Against '{one.attack}' another method: {line}." for line in _remedies(methods)]
+        advice += _by_the_truth(one, findings)
     if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):
         advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
+        if policy.attacks is None:
+            advice.append(_named(policy))
     if release is None and algorithms.find(policy.method).suppresses:
         advice.append(f"More rows that may be left out: `suppress` in the policy, {policy.suppress:g} now.")
     advice.append(_stricter(policy))

@@ -116,7 +116,7 @@ class _Asked:
     state=CohortState,
     random=True,
     remedies={
-        **dict.fromkeys(("joint", "updates"), "people who enter together stay together through the series"),
+        "joint": "people who enter together stay together through the series",
         "coalition": "with the option `apart` each group holds one provider's people, also while values change",
     },
     suggestion=Suggestion(

@@ -277,6 +277,7 @@ updates = attack(
         "Put a limit into the policy, `limits = { updates = 0.5 }`: a release that tells more is refused.",
     ),
     command="reissue publish next.csv --ledger series.ledger --schema schema.toml --out release.csv",
+    no_probability="it takes a person's groups as evidence independent of each other, as the paper does",
 )(Fold(_see, _newest, _judge_all, _explain_all, grown=_grown))
 """Everybody's largest posterior in all releases together."""
 
