@@ -13,6 +13,7 @@ from reissue.data.table import Table
 from reissue.errors import DataError
 from reissue.proposing.propose import Guess, as_toml, describe, propose, read_proposed
 from reissue.schema import Role, Schema
+from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
 
 PATIENTS = next(synth.Population(seed=2, people=800).months(1))
@@ -36,7 +37,7 @@ def test_the_synthetic_hospital_is_understood(tmp_path: Path) -> None:
         "job": "quasi",
         "disease": "sensitive",
     }
-    assert [guess.column for guess in guesses if guess.confirm] == ["disease"]
+    assert [guess.column for guess in guesses if guess.role == Role.SENSITIVE and not guess.confirm] == ["disease"]
     by_name = {guess.column: guess for guess in guesses}
     assert describe(by_name["age"].hierarchy) == "ranges of 5, 10, 20, 40, 80"
     assert describe(by_name["zip"].hierarchy) == "first 3, 2, 1 characters"
@@ -49,12 +50,36 @@ def test_the_written_schema_loads_and_reads_the_table(tmp_path: Path) -> None:
     text = as_toml(propose(read_proposed(path)), "Schema for patients.csv")
     schema = Schema.loads(text)
     assert schema.quasi == ("age", "zip", "sex", "job")
-    assert schema.sensitive == ()
-    assert '# disease = "sensitive"' in text
-    assert Table.read(path, schema).rows == 800
-    confirmed = Schema.loads(text.replace("# disease", "disease"))
-    assert confirmed.sensitive == ("disease",)
-    assert Table.read(path, confirmed).domain.size == PATIENTS["disease"].n_unique()
+    assert schema.sensitive == ("disease",)
+    assert Table.read(path, schema).domain.size == PATIENTS["disease"].n_unique()
+
+
+def test_of_several_plausible_columns_the_first_is_sensitive() -> None:
+    frame = pl.DataFrame({"age": range(40), "Diagnose": ["flu", "cold"] * 20, "Gehalt": [1000.5, 2000.5] * 20})
+    text = as_toml(propose(frame), "x")
+    assert Schema.loads(text).sensitive == ("Diagnose",)
+    assert Schema.loads(text.replace("# Gehalt", "Gehalt")).sensitive == ("Diagnose", "Gehalt")
+
+
+def test_timestamps_are_dates_and_a_phone_is_no_better_identifier_than_a_number() -> None:
+    hours = pl.datetime_range(pl.datetime(2024, 1, 1), pl.datetime(2024, 1, 3), "1h", eager=True)
+    frame = pl.DataFrame(
+        {"phone": range(49), "Patientennummer": range(49), "Aufnahme": hours, "took": hours - hours[0]}
+    )
+    found = {guess.column: guess for guess in propose(frame)}
+    assert found["Patientennummer"].role == Role.IDENTIFIER
+    assert found["phone"].role == Role.DROP
+    assert found["took"].role == Role.DROP
+    assert found["Aufnahme"].hierarchy == Hierarchy("dates")
+
+
+@pytest.mark.parametrize("role", ["drop", "keep", "sensitive", "quasi", "provider"])
+def test_a_role_is_changed_in_one_place(role: str) -> None:
+    frame = pl.DataFrame({"patient": range(40), "age": [20, 30] * 20, "Beruf": ["a", "b"] * 20})
+    text = as_toml(propose(frame), "x")
+    changed = Schema.loads(text.replace('Beruf   = "quasi"', f'Beruf   = "{role}"'))
+    assert changed.columns["Beruf"] == role
+    assert Table.read(frame, changed).rows == 40
 
 
 def test_widths_are_written_out_so_that_releases_share_their_ranges() -> None:
@@ -120,8 +145,7 @@ def test_there_is_one_identifier_and_one_provider_at_most() -> None:
 
 def test_a_table_of_sensitive_columns_only_still_gives_a_schema_that_loads() -> None:
     text = as_toml(propose(pl.DataFrame({"disease": ["flu", "cold"]})), "x")
-    assert Schema.loads(text).columns == {"disease": Role.DROP}
-    assert 'write "sensitive" to confirm' in text
+    assert Schema.loads(text).columns == {"disease": Role.SENSITIVE}
 
 
 def test_an_empty_table_is_refused() -> None:

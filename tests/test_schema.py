@@ -113,7 +113,6 @@ def test_an_absolute_path_stays(tmp_path: Path) -> None:
         ("policy = 'k=5'\n[columns]\na = 'quasi'", "[policy]"),
         ("[columns]\na = 'quasi'\n[taxonomy]\na = 5", "must be a table"),
         ("[columns]\nage = 'quasi'\n[taxonomy.aeg]\nflat = true", "Did you mean 'age'?"),
-        ("[columns]\nage = 'keep'\n[taxonomy.age]\nflat = true", "neither"),
         ("[columns]\na = 'quasi'\n[taxonomy.a]\n", "exactly one"),
         ("[columns]\na = 'quasi'\n[taxonomy.a]\nflat = true\nprefix = [1]", "exactly one"),
         ("[columns]\na = 'quasi'\n[taxonomy.a]\nrange = [5]", "Did you mean 'ranges'?"),

@@ -74,11 +74,14 @@ class Schema:
                 "Where people have several rows, a column must say whose each row is: give one the role identifier."
             )
         for name in self.hierarchies:
-            if roles.get(name) not in {Role.QUASI, Role.SENSITIVE}:
+            if name not in roles:
                 raise SchemaError(
-                    f"There is a taxonomy for '{name}', which is neither a quasi-identifier nor sensitive."
+                    f"There is a taxonomy for '{name}', which is no column of the schema."
                     + nearest(name, [*self.quasi, *self.sensitive])
                 )
+        # A role is changed in one place: the taxonomy of a column that is dropped now does no harm.
+        used = {name: one for name, one in self.hierarchies.items() if roles[name] in {Role.QUASI, Role.SENSITIVE}}
+        object.__setattr__(self, "hierarchies", used)
 
     @classmethod
     def of_columns(

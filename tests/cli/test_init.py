@@ -11,7 +11,7 @@ from tests.cli.conftest import Reissue, files
 def test_init_writes_a_schema_and_says_what_it_assumed(reissue: Reissue, tmp_path: Path) -> None:
     outcome = reissue("init", "patients.csv", "--out", "guess.toml")
     assert outcome.code == 0
-    for word in ("patient", "identifier", "zip", "first 3, 2, 1 characters", "sensitive?", "guess.toml"):
+    for word in ("patient", "identifier", "zip", "first 3, 2, 1 characters", "sensitive", "guess.toml"):
         assert word in outcome.out
     assert not outcome.err
     assert Schema.load(tmp_path / "guess.toml").quasi == ("age", "zip", "sex", "job")
@@ -33,7 +33,7 @@ def test_init_as_json(reissue: Reissue) -> None:
     answer = reissue("init", "patients.csv", "--out", "guess.toml", "--json").json
     assert answer["schema"] == "guess.toml"
     assert answer["rows"] == 600
-    assert [column["name"] for column in answer["columns"] if column["confirm"]] == ["disease"]
+    assert [column["name"] for column in answer["columns"] if column["role"] == "sensitive"] == ["disease"]
     assert set(answer["columns"][0]) == {"name", "role", "confirm", "generalized", "why"}
 
 

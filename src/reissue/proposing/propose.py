@@ -1,14 +1,14 @@
 """propose: look at a table and guess its schema, in words, for the holder to correct.
 
-A guess errs on the side of caution: what looks like a name or free text is dropped, what nobody knows anything about
-is a quasi-identifier, and which column is sensitive is for the holder to say. Range widths are written out, so that
-every release of a series uses the same ranges.
+A guess errs on the side of caution: what looks like a name or free text is dropped, and what nobody knows anything
+about is a quasi-identifier. The first column that is sensitive by its name is taken as that; further ones are for the
+holder to confirm. Range widths are written out, so that every release of a series uses the same ranges.
 """
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ import polars as pl
 from reissue.data.table import to_polars
 from reissue.errors import DataError
 from reissue.files.dialect import FOUND, Dialect
+from reissue.files.tables import nested
 from reissue.proposing.column_names import (
     CALLED,
     CODES,
@@ -85,7 +86,7 @@ class _Facts:
 
     @property
     def text(self) -> bool:
-        return self.column.dtype in {pl.String, pl.Categorical, pl.Enum}
+        return isinstance(self.column.dtype, pl.String | pl.Categorical | pl.Enum)
 
     @property
     def whole(self) -> bool:
@@ -120,7 +121,7 @@ class _Facts:
     @cached_property
     def date(self) -> bool:
         if self.column.dtype.is_temporal():
-            return self.column.dtype in {pl.Date, pl.Datetime}
+            return isinstance(self.column.dtype, pl.Date | pl.Datetime)
         if self.column.dtype != pl.String or not len(self.values) or not self.values.str.contains(r"\d").all():
             return False
         return self.values.str.to_date(strict=False).null_count() == 0 if _dated(self.values) else False
@@ -154,7 +155,7 @@ def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:
     if not frame.height:
         raise DataError("The table has no rows: there is nothing to guess from.")
     guesses: list[Guess] = []
-    for guess in _one_identifier([_guess(_Facts(column)) for column in frame.iter_columns()]):
+    for guess in _one_secret(_one_identifier([_guess(_Facts(column)) for column in frame.iter_columns()])):
         if guess.role == Role.PROVIDER and any(other.role == Role.PROVIDER for other in guesses):
             guesses.append(Guess(guess.column, Role.DROP, f"{guess.why}; there is a provider already"))
         else:
@@ -162,12 +163,26 @@ def propose(frame: pl.DataFrame) -> tuple[Guess, ...]:
     return tuple(guesses)
 
 
+def _one_secret(guesses: Sequence[Guess]) -> list[Guess]:
+    """The first that is plausible is taken as sensitive; further ones are for the holder to confirm."""
+    plausible = [guess.column for guess in guesses if guess.role == Role.SENSITIVE]
+    return [
+        replace(guess, confirm=True)
+        if guess.column in plausible[1:]
+        else replace(guess, why=f"{guess.why}: it goes out as it is")
+        if guess.column in plausible
+        else guess
+        for guess in guesses
+    ]
+
+
 def _one_identifier(guesses: Sequence[Guess]) -> list[Guess]:
     """At most one: what says whose a row is before what numbers rows, else the first that every row has its own of."""
     found = [guess for guess in guesses if guess.role == Role.IDENTIFIER]
     whose = [guess for guess in found if words_of(guess.column) & WHOSE]
     shared = bool(whose) and all(guess.several for guess in whose)
-    first = sorted(whose if shared else found, key=lambda guess: guess.several)[:1]
+    called = {guess.column for guess in found if words_of(guess.column) & CALLED}
+    first = sorted(whose if shared else found, key=lambda guess: (guess.several, guess.column in called))[:1]
     return [
         Guess(guess.column, Role.DROP, f"{guess.why}; there is an identifier already")
         if guess.role == Role.IDENTIFIER and guess not in first
@@ -177,6 +192,8 @@ def _one_identifier(guesses: Sequence[Guess]) -> list[Guess]:
 
 
 def _guess(facts: _Facts) -> Guess:
+    if nested(facts.column.dtype) or facts.column.dtype == pl.Time:
+        return Guess(facts.name, Role.DROP, "its cells are lists, structures, durations or the like")
     if not len(facts.values):
         return Guess(facts.name, Role.DROP, "it is empty")
     if not facts.name:
@@ -190,16 +207,30 @@ def _guess(facts: _Facts) -> Guess:
 def _by_name(facts: _Facts) -> Guess | None:
     if facts.words & DIRECT:
         return _person(facts, "the name says that it points to a person")
-    for why, words in QUASI.items():
-        if facts.words & words and not facts.prose:
-            return _quasi(facts, f"it {why}")
+    why = next((why for why, words in QUASI.items() if facts.words & words and not facts.prose), None)
+    if why is not None:
+        return _known(facts, f"it {why}")
     if facts.words & SENSITIVE:
-        return Guess(facts.name, Role.SENSITIVE, "plausible by its name", confirm=True)
+        return _secret(facts)
     if facts.words & PROVIDER and not facts.nearly_unique:
         return Guess(facts.name, Role.PROVIDER, "the name says who contributed the record")
     if facts.words and facts.words <= PERSON:
         return _person(facts, "the name says that it points to a person")
     return None
+
+
+def _known(facts: _Facts, why: str) -> Guess:
+    """A quasi-identifier by its name; but an address of one's own is a name."""
+    if facts.nearly_unique and facts.text and not facts.date and not facts.code:
+        return Guess(facts.name, Role.DROP, f"{why}, and nearly every row has its own value")
+    return _quasi(facts, why)
+
+
+def _secret(facts: _Facts) -> Guess:
+    """Sensitive by its name; where nearly every row has its own text, it may be anything."""
+    if facts.text and (facts.prose or facts.nearly_unique):
+        return Guess(facts.name, Role.DROP, "nearly every row has its own text, which may say anything about a person")
+    return Guess(facts.name, Role.SENSITIVE, "plausible by its name")
 
 
 def _person(facts: _Facts, why: str) -> Guess:
@@ -296,14 +327,10 @@ def as_toml(guesses: Sequence[Guess], title: str) -> str:
 
 
 def _column_lines(guesses: Sequence[Guess]) -> list[str]:
-    """One aligned line a column. What is to be confirmed is a comment, unless the section would be empty then."""
-    alone = all(guess.confirm for guess in guesses)
+    """One aligned line a column. What is to be confirmed is a comment."""
     starts, ends = [], []
     for guess in guesses:
-        if guess.confirm and alone:
-            starts.append((_key(guess.column), '"drop"'))
-            ends.append(f'{guess.why}: write "sensitive" to confirm; until then it is left out')
-        elif guess.confirm:
+        if guess.confirm:
             starts.append((f"# {_key(guess.column)}", f'"{guess.role}"'))
             ends.append(f"{guess.why}: remove the # in front to confirm; until then it is left out")
         else:

@@ -1,6 +1,7 @@
 """`reissue anonymize`: one table, one release."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -167,7 +168,14 @@ def anonymize(
     table = _read(data, plan, dialect_of(reading), show_values=show_values)
     release, utility = _make(table, plan, requirement, {**asked, "suppress": suppress, **options})
     dialect = released_dialect(data, reading, writing)
-    _show(release, utility, _write(release, target, private, force=force, dialect=dialect), as_json=as_json)
+    written = _write(release, target, private, force=force, dialect=dialect)
+    _show(release, utility, written, as_json=as_json)
+    if not as_json and isinstance(data, Path) and isinstance(target, Path):
+        given = f"{quote(str(target))} --schema {quote(str(schema))}"
+        _render.say(
+            f"What it shows of people: reissue check {given}",
+            f"What was lost, as a page: reissue utility {quote(str(data))} {given} --report lost.html",
+        )
 
 
 def _make_series(

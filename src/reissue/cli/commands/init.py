@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -69,7 +70,7 @@ def init(
     if as_json:
         _show_json(made, out)
     else:
-        _show(made, out, answered=bool(policy))
+        _show(made, data, out, answered=bool(policy))
 
 
 def _show_json(made: "Beginning", out: Path) -> None:
@@ -83,15 +84,19 @@ def _show_json(made: "Beginning", out: Path) -> None:
     _render.show_json({"schema": out, "rows": made.rows, "columns": columns, "advice": list(made.advice), **planned})
 
 
-def _show(made: "Beginning", out: Path, *, answered: bool) -> None:
+def _show(made: "Beginning", data: list[Any], out: Path, *, answered: bool) -> None:
     from reissue.cli.commands.plan import show_plan
     from reissue.proposing.propose import describe
+    from reissue.schema import Role
 
     rows = [[g.column, f"{g.role}?" if g.confirm else str(g.role), describe(g.hierarchy), g.why] for g in made.guesses]
     _render.show_table(["column", "role", "generalized by", "why"], rows)
     if made.plan is not None:
         show_plan(made.plan)
     _render.say(f"Written: {out}. These are guesses: read the file and correct it.")
+    if len(data) == 1 and any(guess.role == Role.QUASI for guess in made.guesses):
+        place = quote(str(data[0])) if isinstance(data[0], Path) else "DATA"
+        _render.say(f"One release of it: reissue anonymize {place} --schema {quote(str(out))} --require k=5")
     if any(guess.confirm for guess in made.guesses):
         _render.say("What has a question mark stands there as a comment: confirm it, or it is left out.")
     if answered:

@@ -93,7 +93,7 @@ def _confirmed(guesses: Sequence[Guess], sensitive: Sequence[str], *, several: b
         Guess(guess.column, Role.SENSITIVE, why)
         if guess.column in chosen
         else replace(guess, role=Role.DROP, why=f"{guess.why}; not named as sensitive", confirm=False)
-        if chosen and guess.confirm
+        if chosen and guess.role == Role.SENSITIVE
         else guess
         for guess in guesses
     )
