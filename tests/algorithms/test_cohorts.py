@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from reissue import anonymize, synth
 from reissue.algorithms.cohorts.carrying import Arrival
-from reissue.algorithms.cohorts.collisions import without_collided
-from reissue.algorithms.cohorts.companions import companions
 from reissue.algorithms.cohorts.lasting_share import LastingShare
+from reissue.algorithms.cohorts.leaving_out import companions, without_collided
 from reissue.algorithms.cohorts.letting_go import without_empty
 from reissue.algorithms.cohorts.parts import Bounds
 from reissue.algorithms.cohorts.slots import CohortState, Slots, nothing_shown

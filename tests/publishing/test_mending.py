@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from reissue._arrays import Ints
-from reissue.algorithms.cohorts.companions import companions
+from reissue.algorithms.cohorts.leaving_out import companions
 from reissue.data.table import Table
 from reissue.errors import NotMetError
 from reissue.policy import Policy

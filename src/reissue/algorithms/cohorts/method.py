@@ -20,9 +20,8 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.cohorts.carrying import Arrival, arrive
-from reissue.algorithms.cohorts.collisions import met_by, without_collided
-from reissue.algorithms.cohorts.companions import companions
 from reissue.algorithms.cohorts.founding import Newcomers, founded_apart
+from reissue.algorithms.cohorts.leaving_out import companions, met_by, without_collided
 from reissue.algorithms.cohorts.letting_go import without_empty
 from reissue.algorithms.cohorts.owners import owners_of, without_movers
 from reissue.algorithms.cohorts.parts import Bounds

@@ -1,21 +1,42 @@
-"""Values that collide: cohorts in which one value has become too frequent are left out of a release.
+"""Cohorts that are left out of a release: whole ones, for what a cohort shows is about all who are or were in it.
 
-Together with other cohorts in its group such a cohort may be hidden for a while; what becomes known of the others later
-gives it away. So it rests, as one that nobody is in, and its people are back when their values differ again.
+*Values that collide:* where one value has become too frequent in a cohort, other cohorts in its group may hide it for a
+while; what becomes known of these later gives it away. So it rests, as one that nobody is in, and its people are back
+when their values differ again. And whom an attack exposes is left out with everyone in the same cohort.
 """
 
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Bools, Floats
 from reissue.algorithms.cohorts.carrying import Arrival
 from reissue.algorithms.cohorts.parts import Bounds
-from reissue.algorithms.cohorts.slots import Slots
+from reissue.algorithms.cohorts.slots import CohortState, Slots
 from reissue.counting.cells import Counts
+from reissue.counting.siphash import siphash
+from reissue.data.identifiers import identifier_texts
+from reissue.release.release import Release
 from reissue.requirements import Requirement
 
-__all__ = ["met_by", "without_collided"]
+__all__ = ["companions", "met_by", "without_collided"]
+
+
+def companions(release: Release, people: pl.Series) -> Bools:
+    """Row of a release to whether its person is in a cohort with one of these people, or was with one who has left.
+
+    Without them the cohort rests, and the release says nothing about anybody who was in it.
+    """
+    state, memory, ids = release.draft.state, release.draft.memory, release.table.ids
+    if ids is None or memory is None or not isinstance(state, CohortState):
+        return np.zeros(release.table.rows, np.bool_)
+    wanted = siphash(identifier_texts(people), memory.key)
+    slots, filled, gone = state.slots, state.slots.filled, state.departed
+    here = state.inside[slots.row[filled]]
+    beside = np.isin(slots.cohort, slots.cohort[filled][np.isin(here, wanted)])
+    beside |= np.isin(slots.family, gone.family[np.isin(gone.people, wanted)])
+    return np.isin(siphash(identifier_texts(ids), memory.key), here[beside[filled]])
 
 
 def without_collided(arrival: Arrival, bounds: Bounds, spare: int, requirement: Requirement | None = None) -> Arrival:
