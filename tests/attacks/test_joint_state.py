@@ -123,3 +123,26 @@ def test_companions_of_people_in_slots_are_people(tmp_path: Path) -> None:
     group = releases[0].draft.groups
     for person, beside in zip(gone, carried.companions(kept, gone), strict=True):
         assert set(beside.tolist()) == set(first[group == group[first == person]].tolist())
+
+
+def test_groups_made_by_value_are_judged_with_groups_known(tmp_path: Path) -> None:
+    """A register alone made claims about an m-invariant series creep up, release by release, beyond 1/m."""
+    rng = np.random.default_rng(1)
+    people = pl.DataFrame(
+        {
+            "who": np.arange(600),
+            "age": rng.integers(0, 60, 600),
+            "town": rng.integers(0, 20, 600),
+            "illness": [f"v{one}" for one in rng.integers(0, 12, 600)],
+        }
+    )
+    plan = replace(
+        Schema.of_columns(quasi=["age", "town"], sensitive=["illness"], identifier="who"),
+        policy={"require": "m-unique=3", "method": "invariance", "attacks": ["joint"]},
+    )
+    with Ledger.create(tmp_path / "a.ledger", plan) as ledger:
+        for _ in range(4):
+            here = people.filter(pl.Series(rng.random(600) < 0.9))
+            found = publish_next(here, ledger).findings["joint"]
+    assert found.details["knowledge"] == "groups"
+    assert found.details["risk"] <= 1 / 3 + 1e-6

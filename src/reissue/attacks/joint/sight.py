@@ -7,6 +7,7 @@ from typing import NoReturn
 import numpy as np
 
 from reissue.attacks.cases import box_text, shown
+from reissue.attacks.joint.update_model import stays_by_method
 from reissue.attacks.pictures import Shown
 from reissue.errors import CannotRunError, DataError, InputError
 from reissue.kernels.everyone.observations import Observation
@@ -91,7 +92,10 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
         raise CannotRunError("the schema names no sensitive column, so there is nothing to link people to.")
     roster = release.roster  # counts sensitive values
     if roster is not None and (knowledge.members is None or not release.tables.frames):
-        return _own(release, roster, strong=knowledge.groups or "groups" in assumed(series.schema.policy))
+        # A register says so little of groups made by value that what is computed from it alone is too sure; who knows
+        # everyone's group is the stronger reader, and there it is exact.
+        strong = knowledge.groups or "groups" in assumed(series.schema.policy) or stays_by_method(series.schema)
+        return _own(release, roster, strong=strong)
     release = release.of_its_columns()
     if knowledge.members is not None:
         return by_register(release, knowledge.members[place], presence=True)

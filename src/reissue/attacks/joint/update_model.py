@@ -23,7 +23,7 @@ from reissue.kernels.everyone.transitions import Model
 from reissue.schema import Schema
 from reissue.updates import read_updates
 
-__all__ = ["Chosen", "Seen", "check_fit", "grown", "learnable", "learned", "misfits", "update_model"]
+__all__ = ["Chosen", "Seen", "check_fit", "grown", "learnable", "learned", "misfits", "stays_by_method", "update_model"]
 
 _CONTRADICTED = 0.01
 """The share of people whose groups may contradict each other where values stay: records linked wrongly."""
@@ -81,18 +81,18 @@ def update_model(schema: Schema, seen: Seen, progress: Callable[[float], None] =
         still = counts.sum() == np.trace(counts)
         return Chosen(Model(size) if still else Model(size, smoothed(counts)), "tables")
     if not learnable(schema, seen) or (seen.steps is None and _stay(seen, size)):
-        return Chosen(Model(size), "none", said=_by_method(schema))
+        return Chosen(Model(size), "none", said=stays_by_method(schema))
     return learned(seen, progress)
 
 
 def learnable(schema: Schema, seen: Seen) -> bool:
     """Whether nobody says how values change, and it can be learned from the releases."""
-    said = bool(schema.updates) or _by_method(schema)
+    said = bool(schema.updates) or stays_by_method(schema)
     return not said and 1 < len(seen.names) <= _WIDEST and len(seen.series) > 1
 
 
-def _by_method(schema: Schema) -> bool:
-    """Whether the policy's method is one for values that stay."""
+def stays_by_method(schema: Schema) -> bool:
+    """Whether the policy's method is one for values that stay, which makes its groups by them."""
     method = known(schema.policy.get("method"))
     return method is not None and method.refuses_changes
 
