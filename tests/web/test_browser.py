@@ -9,6 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+import reissue as ri
 from tests.web.client import Client
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -80,14 +81,52 @@ def test_an_audit_without_script(browser: Browser, client: Client, files: Path) 
         audit(page, files)
 
 
+@pytest.fixture(scope="module")
+def ledger(place: Path, files: Path) -> str:
+    """A ledger of two releases on the shelf."""
+    text = (files / "schema.toml").read_text()
+    policy = '[policy]\nrequire = "k=5"\nattacks = ["minimality", "correspondence"]\nnot_run = "allow"\n'
+    schema = ri.Schema.loads(f"{text}\n{policy}")
+    folder = place / "ledgers"
+    folder.mkdir(exist_ok=True)
+    for name in ("jan", "feb"):
+        ri.publish(files / f"{name}-original.csv", folder / "looks.ledger", schema if name == "jan" else None)
+    return "looks.ledger"
+
+
+def others(page: Page, files: Path, ledger: str) -> None:
+    """Every other page that stands still, each looked at."""
+    page.goto("/")
+    page.get_by_role("link", name=ledger).click()
+    looks_right(page)
+    for name in ("Publish the next release", "Policy", "Release 2"):
+        page.get_by_role("link", name=name).click()
+        looks_right(page)
+        page.go_back()
+    page.goto("/table")
+    page.get_by_label("The table, or its waves").set_input_files([files / "jan-original.csv"])
+    page.get_by_role("button", name="Look at it").click()
+    page.wait_for_url("**/table/of/*", timeout=60_000)
+    looks_right(page)
+    page.get_by_role("button", name="Save the schema").click()
+    page.wait_for_url("**/table/of/*/schema", timeout=60_000)
+    looks_right(page)
+
+
+def test_the_other_pages_look_right(browser: Browser, client: Client, files: Path, ledger: str) -> None:
+    with inside(browser, client, "phone") as page:
+        others(page, files, ledger)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", list(SIZES))
 def test_every_page_looks_right_everywhere(
-    browser: Browser, client: Client, files: Path, size: str, scheme: Scheme
+    browser: Browser, client: Client, files: Path, ledger: str, size: str, scheme: Scheme
 ) -> None:
     with inside(browser, client, size, scheme) as page:
         audit(page, files, looks_right)
+        others(page, files, ledger)
 
 
 def test_the_keyboard_goes_everywhere(browser: Browser, client: Client) -> None:

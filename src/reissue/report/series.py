@@ -83,6 +83,7 @@ def release_html(releases: Sequence[Recorded], number: int) -> str:
         for one in earlier.findings:
             if one.status != Status.NOT_RUN and earlier.withdrawn is None:
                 grown.setdefault(one.attack, []).append(Point(earlier.number, one.people, one.population, one.worst))
-    findings = replace(release.findings, timeline={name: tuple(points) for name, points in grown.items()})
+    exposing = {name: tuple(points) for name, points in grown.items() if any(point.people for point in points)}
+    findings = replace(release.findings, timeline=exposing)
     title = f"Release {number}, as it was recorded on {release.record.time[:10]}"
     return report_html(findings, title=title, warnings=release.record.warnings)

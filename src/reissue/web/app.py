@@ -12,12 +12,21 @@ from reissue.files.staging import scratch_folder
 from reissue.web.door import LARGEST, Door, Keys
 from reissue.web.pages import refused
 from reissue.web.room import Room
-from reissue.web.routes import audit, home, job, ledger, policy, publish
+from reissue.web.routes import audit, home, job, ledger, plan, policy, publish, table
 from reissue.web.shelf import Shelf
 
 __all__ = ["make_app"]
 
-ROUTES = (*home.ROUTES, *audit.ROUTES, *job.ROUTES, *ledger.ROUTES, *policy.ROUTES, *publish.ROUTES)
+ROUTES = (
+    *home.ROUTES,
+    *audit.ROUTES,
+    *job.ROUTES,
+    *ledger.ROUTES,
+    *policy.ROUTES,
+    *publish.ROUTES,
+    *table.ROUTES,
+    *plan.ROUTES,
+)
 
 
 def make_app(port: int, keys: Keys, shelf: Shelf, *, largest: int = LARGEST) -> ASGIApp:

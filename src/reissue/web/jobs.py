@@ -74,6 +74,14 @@ class Job:
             return f"about {plural(max(5 * round(seconds / 5), 5), 'second')} left"
         return f"about {plural(round(seconds / 60), 'minute')} left"
 
+    @property
+    def points(self) -> Mapping[str, Any]:
+        """What was found so far, of work that tells it; empty as long as there is nothing."""
+        found: Mapping[str, Any] = {}
+        with suppress(OSError, ValueError):
+            found = json.loads((self.folder / "points.json").read_text(encoding="utf-8"))
+        return found
+
     def tell(self) -> None:
         """Wake whoever watches."""
         self.changed.set()

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from reissue._version import __version__
+from reissue.files.places import FORMATS
 from reissue.report.page import environment
 from reissue.web.room import room_of
 
@@ -32,7 +33,9 @@ _STATUS = {
 @cache
 def _environment() -> Environment:
     shared = environment()
-    return shared.overlay(loader=ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])]))
+    own = shared.overlay(loader=ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])]))
+    own.globals = {**shared.globals, "formats": ",".join((*FORMATS, ".gz"))}
+    return own
 
 
 def fragment(name: str, /, **context: Any) -> str:

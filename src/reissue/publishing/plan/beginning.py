@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from reissue.errors import InputError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
 from reissue.proposing.propose import Guess, as_toml, propose, read_proposed
@@ -14,7 +16,7 @@ from reissue.publishing.plan.plan import Progress, plan
 from reissue.publishing.plan.policy_text import policy_toml
 from reissue.schema import Role, Schema
 
-__all__ = ["Beginning", "begin_series"]
+__all__ = ["Beginning", "begin_series", "propose_series"]
 
 _NO_SENSITIVE = (
     "No policy was proposed: say which column nobody should learn about a person (`--sensitive COLUMN`), and the waves "
@@ -61,11 +63,8 @@ def begin_series(
 
     With several waves the plan is made on them; with a single one only if `sensitive` is named, and as a guess.
     """
-    frames = [read_proposed(wave, dialect=dialect) for wave in waves]
-    guesses = _confirmed(empty_somewhere(frames, propose(frames[0])), sensitive, several=len(waves) > 1)
-    guesses = without_copies(frames[0], guesses)
+    frames, guesses = propose_series(waves, sensitive, dialect=dialect)
     several = any(guess.several for guess in guesses)
-    guesses = guesses if several else frequent_values(frames, guesses)
     text = as_toml(guesses, title)
     unready = _unready(guesses)
     if several:
@@ -78,6 +77,17 @@ def begin_series(
     policy = policy_toml(made)
     advice = (*made.sentences, *([_ONE_WAVE] if made.guess and policy else []))
     return Beginning(frames[0].height, guesses, text + ("\n" + policy if policy else ""), made, advice)
+
+
+def propose_series(
+    waves: Sequence[Any], sensitive: Sequence[str] = (), *, dialect: Dialect = FOUND
+) -> tuple[list[pl.DataFrame], tuple[Guess, ...]]:
+    """The waves as tables, and a guess for each column of the first from all of them."""
+    frames = [read_proposed(wave, dialect=dialect) for wave in waves]
+    guesses = _confirmed(empty_somewhere(frames, propose(frames[0])), sensitive, several=len(waves) > 1)
+    guesses = without_copies(frames[0], guesses)
+    several = any(guess.several for guess in guesses)
+    return frames, guesses if several else frequent_values(frames, guesses)
 
 
 def _confirmed(guesses: Sequence[Guess], sensitive: Sequence[str], *, several: bool) -> tuple[Guess, ...]:

@@ -49,6 +49,8 @@ class Progress:
     """Since it began."""
     left: float | None
     """Seconds that the rest may take, by what settings took so far; None: not known yet."""
+    so_far: Plan
+    """What was found until now; nothing is recommended yet."""
 
 
 class _OutOfTimeError(Exception):
@@ -179,7 +181,11 @@ class _Search:
         left = seconds / done * (total - done) if done else None
         if left is not None and self.budget is not None:
             left = min(left, self.budget - seconds)
-        self.report(Progress(done, total, setting.name, seconds, left))
+        self.report(Progress(done, total, setting.name, seconds, left, self._so_far()))
+
+    def _so_far(self) -> Plan:
+        outcomes = ordered(list(self.outcomes.values()))
+        return Plan(self.limits, self.waves.sentences, len(self.waves.tables), outcomes, None, 0)
 
 
 def _so_far(rehearsal: Rehearsal, waves: Waves) -> Verdict:

@@ -14,7 +14,13 @@ from reissue.web.uploads import Desk
 
 __all__ = ["DELIMITERS", "Sent", "read_form"]
 
-DELIMITERS: Mapping[str, str] = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+DELIMITERS: Mapping[str, str | None] = {
+    "whatever is found": None,
+    "a comma": ",",
+    "a semicolon": ";",
+    "a tab": "\t",
+    "a vertical bar": "|",
+}
 _MOST_FILES, _MOST_FIELDS = 200, 5_000
 
 
@@ -42,9 +48,9 @@ class Sent:
         }
 
     @property
-    def delimiter(self) -> str:
-        """What separates the cells of CSV files."""
-        return DELIMITERS.get(self.text("delimiter"), ",")
+    def delimiter(self) -> str | None:
+        """What separates the cells of CSV files; None: what is found."""
+        return DELIMITERS.get(self.text("delimiter"))
 
     async def lay_down(self, desk: Desk, *kinds: str) -> None:
         """Put the files of some fields on a desk; a field without a file sends an empty one."""

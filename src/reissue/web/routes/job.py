@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from reissue.errors import InputError
 from reissue.web.jobs import Job, State
@@ -17,7 +17,12 @@ _HEARTBEAT = 5.0
 """Seconds after which progress is told again, for the time that is left changes too."""
 
 
-_FILES = {"report.html": "text/html", "evidence.html": "text/html", "record.json": "application/json"}
+_FILES = {
+    "report.html": "text/html",
+    "plan.html": "text/html",
+    "evidence.html": "text/html",
+    "record.json": "application/json",
+}
 """What jobs leave for people."""
 
 
@@ -52,6 +57,11 @@ def _event(name: str, text: str) -> str:
     return f"event: {name}\n{lines}\n"
 
 
+async def points(request: Request) -> Response:
+    """What a plan has found so far."""
+    return HTMLResponse(fragment("points.html", job=_job(request)))
+
+
 async def following(request: Request) -> Response:
     """Where a page that watched goes when the job is over."""
     job = _job(request)
@@ -79,6 +89,7 @@ async def file(request: Request) -> Response:
 ROUTES = (
     ("GET", "/jobs/{job}", progress),
     ("GET", "/jobs/{job}/events", events),
+    ("GET", "/jobs/{job}/points", points),
     ("GET", "/jobs/{job}/next", following),
     ("POST", "/jobs/{job}/cancel", cancel),
     ("GET", "/jobs/{job}/files/{name}", file),

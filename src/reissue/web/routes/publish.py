@@ -13,7 +13,7 @@ from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
 from reissue.web.uploads import Desk
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "rehearse"]
 
 
 async def begin(request: Request) -> Response:
@@ -34,7 +34,7 @@ async def upload(request: Request) -> Response:
                 desk.refuse_without("schema")
             place = room.shelf.place(short) if short else room.shelf.new(sent.text("name"))
             desk.notes["given"] = _given(desk, sent, place)
-            job = await _rehearse(room, desk)
+            job = await rehearse(room, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
@@ -51,7 +51,9 @@ def _given(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
     }
 
 
-async def _rehearse(room: Room, desk: Desk) -> Job:
+async def rehearse(room: Room, desk: Desk) -> Job:
+    """Make and attack the release of the table on a desk, without recording it."""
+
     def ended(job: Job) -> None:
         desk.notes["job"] = job
         if job.state != State.DONE:
@@ -89,7 +91,7 @@ async def candidate(request: Request) -> Response:
 async def again(request: Request) -> Response:
     """Another dry run of the same table, by the policy as it is now."""
     room, desk, _ = _tried(request)
-    job = await _rehearse(room, desk)
+    job = await rehearse(room, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 

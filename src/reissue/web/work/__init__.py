@@ -18,6 +18,9 @@ _VERBS = {
     "rehearse": "publishing",
     "publish": "publishing",
     "verify": "publishing",
+    "propose": "planning",
+    "settle": "planning",
+    "plan_series": "planning",
 }
 """Verbs and their modules: a job loads its own only."""
 

@@ -1,0 +1,172 @@
+"""Table: a file that was never published, a proposal with its reasons, roles and taxonomies to correct, the schema."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from reissue.errors import InputError
+from reissue.proposing.chosen import ColumnChoice, schema_of
+from reissue.schema import Role, Schema
+from reissue.taxonomy.codings import DATE_STEPS
+from reissue.taxonomy.grouping import arx_lines
+from reissue.web.jobs import Job, State
+from reissue.web.pages import show
+from reissue.web.room import Room, room_of
+from reissue.web.routes.forms import DELIMITERS, Sent, read_form
+from reissue.web.uploads import Desk
+
+__all__ = ["ROUTES"]
+
+_ROLES: Mapping[Role, str] = {
+    Role.QUASI: "others may know it: generalize it",
+    Role.SENSITIVE: "nobody should learn it",
+    Role.IDENTIFIER: "says who it is: never published",
+    Role.PROVIDER: "says who contributed it: never published",
+    Role.KEEP: "publish it as it is",
+    Role.DROP: "leave it out",
+}
+_KINDS: Mapping[str, str] = {
+    "auto": "as its values suggest",
+    "flat": "shown or hidden",
+    "ranges": "ranges of numbers",
+    "prefix": "first characters",
+    "dates": "steps of dates",
+    "tree": "groups of values",
+    "file": "an ARX hierarchy file",
+}
+
+
+async def begin(request: Request) -> Response:
+    """A place to drop a table, or the waves of a series."""
+    return show(request, "table.html", delimiters=DELIMITERS)
+
+
+async def upload(request: Request) -> Response:
+    """Take the tables and look at them."""
+    room = room_of(request)
+    with room.desks.begun() as desk:
+        async with read_form(request) as sent:
+            await sent.lay_down(desk, "wave")
+            desk.refuse_without("wave")
+            desk.notes["delimiter"] = sent.delimiter
+            job = await _start(room, desk, "propose", "seen", title="Looking at the table", after="")
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def _start(room: Room, desk: Desk, verb: str, note: str, *, title: str, after: str) -> Job:
+    """A job about the waves; what comes of it is noted on the desk, which is cleared if it fails."""
+
+    def ended(job: Job) -> None:
+        desk.notes[note] = job.outcome
+        if job.state != State.DONE:
+            room.desks.clear(desk)
+
+    waves = [str(path) for path in desk.files["wave"]]
+    given = {"waves": waves, "delimiter": desk.notes["delimiter"], "schema": str(desk.folder / "schema.toml")}
+    return await room.jobs.start(verb, given, title=title, after=f"/table/of/{desk.name}{after}", ended=ended)
+
+
+def _desk(request: Request, *needed: str) -> Desk:
+    desk = room_of(request).desks.find(request.path_params["desk"])
+    if any(name not in desk.notes for name in needed):
+        raise InputError("This is not done yet: take the steps in their order.")
+    return desk
+
+
+async def columns(request: Request) -> Response:
+    """The proposal, to be corrected."""
+    desk = _desk(request, "seen")
+    return show(
+        request, "columns.html", desk=desk, seen=desk.notes["seen"], roles=_ROLES, kinds=_KINDS, steps=DATE_STEPS
+    )
+
+
+async def correct(request: Request) -> Response:
+    """Save the schema that the form means, and look whether it fits."""
+    desk = _desk(request, "seen")
+    async with read_form(request) as sent:
+        seen: Any = desk.notes["seen"]
+        choices = [await _choice(desk, sent, place, one) for place, one in enumerate(seen["columns"])]
+        schema = schema_of(choices, folder=desk.folder, several_rows=bool(sent.text("several")))
+    (desk.folder / "schema.toml").write_text(schema.dumps(), encoding="utf-8")
+    corrected = [{**one, **_filled_in(choice)} for one, choice in zip(seen["columns"], choices, strict=True)]
+    desk.notes["seen"] = {**seen, "columns": corrected, "several": schema.several_rows}
+    job = await _start(room_of(request), desk, "settle", "settled", title="Reading by the schema", after="/schema")
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def _choice(desk: Desk, sent: Sent, place: int, column: Mapping[str, Any]) -> ColumnChoice:
+    """One column as the form has it; values are known by their places, for their texts may be anything."""
+    own = f"c{place}"
+    await sent.lay_down(desk, f"{own}file")
+    files = desk.files.get(f"{own}file", [])  # the last one: a form may be sent again
+    groups = {value: sent.text(f"{own}group{number}") for number, value in enumerate(column["values"])}
+    return ColumnChoice(
+        column["name"],
+        Role(sent.text(f"{own}role") or Role.DROP),
+        sent.text(f"{own}kind") or "auto",
+        sent.text(f"{own}ranges"),
+        sent.text(f"{own}prefix"),
+        tuple(step for step in DATE_STEPS if step in sent.texts(f"{own}dates")),
+        groups,
+        files[-1] if files else None,
+    )
+
+
+def _filled_in(choice: ColumnChoice) -> dict[str, Any]:
+    """A choice as the form shows it when it is opened again."""
+    kept = ("kind", "ranges", "prefix", "groups")
+    own = {name: getattr(choice, name) for name in kept}
+    return {**own, "role": str(choice.role), "dates": list(choice.dates), "confirm": False}
+
+
+async def schema(request: Request) -> Response:
+    """The schema as the file has it; what its taxonomies lack; where to go on."""
+    desk = _desk(request, "settled")
+    found = Schema.load(desk.folder / "schema.toml")
+    trees = [name for name, one in found.hierarchies.items() if one.kind == "tree"]
+    ready = found.identifier is not None and bool(found.sensitive) and not found.several_rows
+    waves = [path.name for path in desk.files["wave"]]
+    return show(request, "schema.html", desk=desk, settled=desk.notes["settled"], trees=trees, ready=ready, waves=waves)
+
+
+async def schema_file(request: Request) -> Response:
+    """The TOML that the command line uses."""
+    text = (_desk(request, "settled").folder / "schema.toml").read_bytes()
+    return Response(text, media_type="application/toml", headers=_attached("schema.toml"))
+
+
+async def hierarchy_file(request: Request) -> Response:
+    """The groups of a column as ARX writes them."""
+    found = Schema.load(_desk(request, "settled").folder / "schema.toml")
+    place = request.path_params["place"]
+    trees = [one for one in found.hierarchies.values() if one.kind == "tree"]
+    if not place.isdecimal() or int(place) >= len(trees):
+        raise InputError("There is no such file here.")
+    return Response(arx_lines(trees[int(place)].tree), media_type="text/csv", headers=_attached("hierarchy.csv"))
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{Path(name).name}"'}
+
+
+async def discard(request: Request) -> Response:
+    """Remove the tables."""
+    room = room_of(request)
+    room.desks.clear(room.desks.find(request.path_params["desk"]))
+    return RedirectResponse("/", 303)
+
+
+ROUTES = (
+    ("GET", "/table", begin),
+    ("POST", "/table/upload", upload),
+    ("GET", "/table/of/{desk}", columns),
+    ("POST", "/table/of/{desk}/upload", correct),
+    ("GET", "/table/of/{desk}/schema", schema),
+    ("GET", "/table/of/{desk}/schema.toml", schema_file),
+    ("GET", "/table/of/{desk}/hierarchy/{place}", hierarchy_file),
+    ("POST", "/table/of/{desk}/discard", discard),
+)

@@ -1,0 +1,121 @@
+"""A first release from the page: what columns are, taxonomies, the schema, a plan, the first release."""
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from reissue.ledger import Ledger
+from reissue.schema import Role, Schema
+from reissue.web.work.planning import plan_series, settle
+from tests.web.client import Answer, Client
+
+WAVES = ("jan", "feb")
+
+
+def looked(client: Client, files: Path) -> tuple[str, dict[str, str]]:
+    """The address of the form, and its fields as they are filled in."""
+    waves = [("wave", files / f"{name}-original.csv") for name in WAVES]
+    page = client.finish(client.post("/table/upload", [], waves))
+    assert "What the columns are" in page.text
+    found = re.search(r'action="(/table/of/\w+)/upload"', page.text)
+    assert found
+    return found[1], filled(page)
+
+
+def filled(page: Answer) -> dict[str, str]:
+    fields = dict(re.findall(r'<select id="\w+" name="(\w+)">.*?value="(\w+)" selected', page.text))
+    return fields | dict(re.findall(r'<input type="text" (?:id="\w+" )?name="(\w+)" value="([^"]*)"', page.text))
+
+
+def by_name(page: Answer) -> dict[str, str]:
+    return {name: own for own, name in re.findall(r'<h2 id="(c\d+)">(.*?)</h2>', page.text)}
+
+
+def test_a_proposal_is_corrected_and_saved_as_a_schema(client: Client, files: Path, place: Path) -> None:
+    path, fields = looked(client, files)
+    own = by_name(client.get(path))
+    assert fields[f"{own['patient']}role"] == "identifier"
+    assert fields[f"{own['disease']}role"] == "sensitive"
+    values = re.findall(rf'name="({own["sex"]}group\d+)".*?aria-label="Group of (\w+)"', client.get(path).text)
+    groups = [(name, "Everyone / Adults" if value == "male" else "") for name, value in values]
+    changed = [
+        (f"{own['age']}kind", "ranges"),
+        (f"{own['age']}ranges", "5, 10"),
+        (f"{own['sex']}kind", "tree"),
+        *groups,
+    ]
+    page = client.finish(client.post(f"{path}/upload", list({**fields, **dict(changed)}.items())))
+    assert "It fits" in page.text
+    text = client.get(f"{path}/schema.toml").text
+    made = Schema.loads(text)
+    assert made.hierarchy("age").ranges == (5, 10)
+    assert made.hierarchy("sex").tree == {"Everyone": {"Adults": ["male"]}, "female": []}
+    assert made.columns["hospital"] == Role.PROVIDER
+    assert text in unescape(page.text)
+    assert "male;Adults;Everyone;*" in client.get(f"{path}/hierarchy/0").text
+    assert 'value="Everyone / Adults"' in client.get(path).text
+    assert client.post(f"{path}/discard").status == 303
+    assert not list(place.glob("*/desk-*/wave"))
+
+
+def test_a_mistake_in_the_form_is_said_and_the_table_stays(client: Client, files: Path, place: Path) -> None:
+    path, fields = looked(client, files)
+    own = by_name(client.get(path))
+    wrong = {**fields, f"{own['age']}kind": "ranges", f"{own['age']}ranges": "five"}
+    answer = client.post(f"{path}/upload", list(wrong.items()))
+    assert answer.status == 400
+    assert "between commas" in answer.text
+    assert client.get(path).status == 200
+    assert client.get(f"{path}/schema").status == 400
+    assert client.post(f"{path}/discard").status == 303
+    assert client.get(path).status == 400
+
+
+def test_values_without_a_place_are_shown_to_their_holder(files: Path, tmp_path: Path) -> None:
+    schema = tmp_path / "schema.toml"
+    schema.write_text('[columns]\nsex = "quasi"\ndisease = "sensitive"\n[taxonomy.sex]\ntree = { X = ["female"] }\n')
+    given = {"waves": [str(files / "jan-original.csv")], "schema": str(schema), "delimiter": ","}
+    assert settle(given, tmp_path, lambda *_: None)["lacking"] == {"sex": ["male"]}
+
+
+def test_a_plan_tells_points_and_has_a_policy_for_each_that_withstood(files: Path, tmp_path: Path) -> None:
+    schema = tmp_path / "schema.toml"
+    schema.write_text((files / "schema.toml").read_text())
+    given = {
+        "waves": [str(files / f"{name}-original.csv") for name in WAVES],
+        "schema": str(schema),
+        "delimiter": ",",
+        "newcomers": False,
+        "budget": 3.0,
+        "limits": {"limit": 1.0, "counterfeits": 0.1, "suppress": 0.02, "knowledge": "form"},
+    }
+    shares: list[float] = []
+    found = plan_series(given, tmp_path, lambda share, _: shares.append(share))
+    assert json.loads((tmp_path / "points.json").read_text())["chart"]["points"]
+    assert found["policies"]
+    for text in found["policies"].values():
+        assert Schema.loads(text).policy["limit"] == 1.0
+    json.dumps(found)
+    assert min(shares) < 0.2
+
+
+@pytest.mark.slow
+def test_from_a_table_to_a_first_safe_release(client: Client, files: Path, place: Path) -> None:
+    path, fields = looked(client, files)
+    client.finish(client.post(f"{path}/upload", list(fields.items())))
+    limits = [("limit", "0.75"), ("suppress", "2"), ("counterfeits", "10"), ("minutes", "1")]
+    plan = client.finish(client.post(f"{path}/plan", limits), seconds=180)
+    setting = re.search(r'name="setting" value="([^"]+)"', plan.text)
+    assert setting, plan.text
+    chosen = [("setting", unescape(setting[1])), ("name", "first.ledger"), ("wave", "jan-original.csv")]
+    (place / "ledgers").mkdir(exist_ok=True)
+    tried = client.finish(client.post(f"{path.replace('/table/of', '/plan')}/choose", chosen), seconds=120)
+    publish = re.search(r'action="(/publish/\w+/publish)"', tried.text)
+    assert publish, tried.text
+    assert "Recorded" in client.finish(client.post(publish[1]), seconds=120).text
+    with Ledger.open(place / "ledgers" / "first.ledger") as book:
+        assert len(book.releases) == 1
+    assert client.post(f"{path}/plan", [("limit", "2")]).status == 400
