@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue.attacks.findings import Status
+from reissue.attacks.joint.state import Effort, add
 from reissue.data.table import Table
 from reissue.errors import NotMetError, SchemaError
 from reissue.people.knowledge import Knowledge
 from reissue.policy import Policy
 from reissue.published import Form, read_published
+from reissue.published.series import Series
 from reissue.publishing.attack import attack
 from reissue.publishing.gate import gate_attacks
 from reissue.publishing.publish import publish
@@ -265,3 +267,32 @@ def test_what_a_later_release_tells_is_not_known_before_it() -> None:
     last = by_hand([([0, 1, 2], list("abc"))], [70, 10, 30])
     found = attack([*releases, *last], releases[0].schema, only=["joint"], timeline=True)
     assert [point.people for point in found.timeline["joint"]] == [0, 0, 1]
+
+
+def test_a_state_that_goes_on_finds_in_earlier_releases_what_the_newest_tells() -> None:
+    """As a ledger attacks: a release at a time. Also after the last one is gone from the window."""
+    releases = by_hand([([0, 1, 2, 3], list("abcd"))] * 2, [70, 10, 30, 20])
+    releases += by_hand([([0, 1, 2], list("abc"))] * 2, [70, 10, 30])
+    schema, state, grown = releases[0].schema, None, []
+    for number, one in enumerate(releases, start=1):
+        series = Series((read_published(one, schema),), schema, numbers=(number,))
+        state = add(state, series, Effort(story=False, window=2))
+        grown.append(len(state.exposed))
+    assert grown == [0, 0, 1, 0]  # person 3 is counted once
+    assert state is not None
+    assert state.before.tolist() == [3]
+
+
+def test_cohorts_of_one_provider_each_are_a_panel_too() -> None:
+    frames = [
+        one.with_columns(p=pl.when(pl.col("id") % 2 == 0).then(pl.lit("x")).otherwise(pl.lit("y")))
+        for one in stream(4, size=60)
+    ]
+    schema = Schema.of_columns(identifier="id", quasi=["q", "r"], sensitive=["s"], provider="p")
+    releases = published(frames, schema=schema, form="panel", size=4, later=4, apart=True)
+    _alike_in_every_release(releases)
+    for release in releases:
+        given = release.table.frame["p"].to_list()
+        groups = zip(release.draft.groups.tolist(), given, strict=True)
+        owners = {(group, owner) for group, owner in groups if group >= 0}
+        assert len(owners) == len({group for group, _ in owners})

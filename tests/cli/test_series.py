@@ -34,6 +34,32 @@ def test_a_folder_then_one_more_snapshot(reissue: Reissue, tmp_path: Path) -> No
     assert outcome.json["releases"][0]["files"] == ["next.release.csv", "next.release.counterfeits.csv"]
 
 
+def test_a_panel_is_published_attacked_and_compared(reissue: Reissue, tmp_path: Path) -> None:
+    """Rows carry a slot; files alone are enough to follow it; transitions are those of the slots."""
+    people = pl.DataFrame({"owner": range(24), "age": [20 + one for one in range(24)], "zip": [5] * 24})
+    for number, shift in enumerate((0, 1), start=1):
+        sick = pl.Series(
+            "disease", [["flu", "cold", "ulcer"][(one + (shift if one < 6 else 0)) % 3] for one in range(24)]
+        )
+        people.with_columns(sick).write_csv(tmp_path / "months" / f"{number}.csv")
+    asked = ("--schema", "schema.toml", "--method", "cohorts", "--require", "k=4 & l=2", "--memory", "memory")
+    wrong = reissue("anonymize", "months", *asked, "--form", "panels")
+    assert (wrong.code, "panel" in wrong.err) == (2, True)
+    outcome = reissue("anonymize", "months", *asked, "--form", "panel")
+    assert outcome.code == 0, outcome.err
+    releases = ("months.release/1.csv", "months.release/2.csv")
+    slots = [pl.read_csv(tmp_path / one)["slot"].sort().to_list() for one in releases]
+    assert slots[0] == slots[1]
+    found = reissue("attack", *releases, "--schema", "schema.toml", "--only", "trajectory", "--limit", "trajectory=4")
+    assert (found.code, "followed by their numbers" in found.out) == (0, True), found.err
+    moved = reissue(
+        *("utility", "months/2.csv", releases[1], "--schema", "schema.toml", "--queries", "0", "--json"),
+        *("--before", "months/1.csv", releases[0]),
+    )
+    assert moved.json["transitions"]["linked"]
+    assert moved.json["transitions"]["stay"]["published"] == moved.json["transitions"]["stay"]["true"] == 0.75
+
+
 @pytest.mark.parametrize("m", ["2", "4"])
 def test_refused_means_nothing_is_written(reissue: Reissue, tmp_path: Path, m: str) -> None:
     T2.with_columns(disease=pl.lit("flu")).write_csv(tmp_path / "months" / "2.csv")
