@@ -56,7 +56,10 @@ POLICY: Section = {
     "counterfeits": 0.3,
     "attacks": ["joint", "updates"],
 }
-"""Act two: people come and go and their diseases change."""
+"""Act two: people come and go and their diseases change.
+
+Cohorts would lose a third as much, and withstand everyone at once; but whoever learns from the files that the acutely
+ill leave soon is right about hundreds of people (see "What it does not cover" on the page about cohorts)."""
 LEFT_OUT: Mapping[str, str] = {"mechanism": "it makes every release thousands of times over, which takes minutes"}
 """Attacks that the demo does not try, and why."""
 NOT_IN_TWO: Mapping[str, str] = {"definetti": "people fit hundreds of its groups, too many to learn from all of them"}

@@ -174,6 +174,9 @@ def test_a_series_is_learnt_from_as_a_whole() -> None:
     assert more > 3 * found.details["error"]
     assert found.people == round(more * 3000)
     assert "all releases" in found.sentence
+    above = found.details["above"]
+    sure = f"Of the {above['people']:,} guessed more surely than 0.75 {above['right']:,} are right."
+    assert (sure in found.sentence) == (above["people"] > 0)
 
 
 def test_nothing_is_learnt_from_a_series_where_nothing_goes_together() -> None:

@@ -133,3 +133,15 @@ def test_answers_are_read() -> None:
         read_answers(["remove=yes"])
     with pytest.raises(InputError, match="yes or no"):
         read_answers(["removed=perhaps"])
+
+
+def test_several_providers_whose_people_s_values_change_have_a_way_through(tmp_path: Path) -> None:
+    said = {"removed": True, "changes": True, "providers": True, "known": False}
+    proposal = propose_policy(said)
+    assert "apart = true" in proposal.as_toml(said)
+    assert "ignores" not in proposal.as_toml(said), "the method minds all of its attacks"
+    schema = Schema.loads(synth.schema().dumps() + proposal.as_toml(said))
+    with Ledger.create(tmp_path / "x.ledger", schema) as ledger:
+        for frame in synth.Population(seed=5, people=500, hospitals=2).months(3):
+            publish(frame, ledger)
+        assert len(ledger.releases) == 3

@@ -144,6 +144,6 @@ def test_what_one_draw_cannot_meet_another_may() -> None:
         return Found(np.zeros(0, np.int64))
 
     attempt = Unlucky(table=Table.read(stream(7)[0], SCHEMA), schema=SCHEMA, policy=policy(0.0))
-    assert make_and_mend(attempt, attack, draws=4)[0].draw == 1
+    assert make_and_mend(attempt, attack, draws=4)[0].draw == 3, "the last one"
     with pytest.raises(NotMetError):
         make_and_mend(attempt, attack)

@@ -1,7 +1,7 @@
 """How algorithms are registered and found: the built-in ones the same way as anyone's."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -86,6 +86,15 @@ class Suggestion:
     """Attacks of the list that the method does nothing against."""
     counterfeits: float | None = None
     """The most counterfeits, as a share of people, where the method needs more than a policy allows by itself."""
+    for_providers: str = ""
+    """Options as TOML where several parties contribute, if the method can see to it that none of them learns more."""
+
+    def suiting(self, answers: Mapping[str, bool]) -> "Suggestion":
+        """The same for the answers that were given."""
+        if not (self.for_providers and answers["providers"]):
+            return self
+        why = f"{self.why}; every group holds one party's people, so that no coalition learns more than a reader"
+        return replace(self, options=self.for_providers, attacks=(*self.attacks, "coalition"), why=why)
 
 
 @dataclass(frozen=True)

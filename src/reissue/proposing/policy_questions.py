@@ -81,7 +81,7 @@ def propose_policy(answers: Mapping[str, bool]) -> Proposal:
     """
     suggested = {name: its.suggestion for name, its in algorithms.registered().items() if its.suggestion is not None}
     method = min((one for one in suggested if suggested[one].suits(answers)), key=lambda one: suggested[one].rank)
-    chosen = suggested[method]
+    chosen = suggested[method].suiting(answers)
     asked = (name for name, its in attacks.registered().items() if answers.get(its.asked_if, False))
     return Proposal(method, chosen, tuple(sorted(name for name in asked if name not in chosen.attacks)))
 

@@ -124,6 +124,7 @@ class _Asked:
         why="people who enter together stay together, while values change; [updates] may say how, else it is seen",
         require="k=5 & l=3",
         options="{ counterfeits = 0.1 }",
+        for_providers="{ counterfeits = 0.1, apart = true }",
         attacks=("joint",),
         counterfeits=0.15,
     ),

@@ -26,7 +26,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks.definetti.case import tell
-from reissue.attacks.definetti.series import Learnt, guess_together, holds_counterfeits
+from reissue.attacks.definetti.series import LIMIT, Learnt, guess_together, holds_counterfeits
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.pictures import Case
 from reissue.attacks.registry import attack
@@ -127,9 +127,15 @@ def _together(series: Series, learnt: Learnt) -> Finding:
     """What learning adds to solving a series for everyone."""
     sentence = (
         f"Who learns across groups and solves all releases for everyone guesses {learnt.accuracy:.1%} of "
-        f"{learnt.people:,} people's values right; without learning it is {learnt.baseline:.1%}."
+        f"{learnt.people:,} people's values right; without learning it is {learnt.baseline:.1%}.{_surest(learnt)}"
     )
     return _finding(series, learnt, sentence, {"above": learnt.above, "calibration": learnt.calibration}, learnt.case)
+
+
+def _surest(learnt: Learnt) -> str:
+    """How many are linked to a value more surely than the usual limit, and how often rightly; nothing for nobody."""
+    people, right = learnt.above["people"], learnt.above["right"]
+    return f" Of the {people:,} guessed more surely than {LIMIT:g} {right:,} are right." if people else ""
 
 
 def _by_release(series: Series, knowledge: Knowledge) -> Finding:

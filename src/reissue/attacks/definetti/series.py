@@ -32,7 +32,7 @@ from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
-__all__ = ["Learnt", "arrivals_in", "features_of", "folds_of", "guess_together", "holds_counterfeits"]
+__all__ = ["LIMIT", "Learnt", "arrivals_in", "features_of", "folds_of", "guess_together", "holds_counterfeits"]
 
 _ROUNDS = 3
 """More of them make claims too sure where groups are few."""
@@ -40,7 +40,8 @@ _SWEEPS = 4
 """Of scaling, in each round."""
 _FOLDS = 5
 _BINS = 8
-_LIMIT = 0.75
+LIMIT = 0.75
+"""What counts as a sure guess."""
 _LEARNT = (
     "Across groups, some quasi-identifiers, times of arrival and lengths of stay go with some values more often than "
     "with others. That is learnt from what was solved, of each person from other people's groups only, and everything "
@@ -100,7 +101,7 @@ class Learnt:
     @property
     def above(self) -> dict[str, int]:
         """People who are linked to a value more surely than three quarters, and how many of these guesses are right."""
-        some = self.everyone & (self.after.chance > _LIMIT)
+        some = self.everyone & (self.after.chance > LIMIT)
         return {"people": int(some.sum()), "right": int(self.after.right(self.truth)[some].sum())}
 
     def case(self, limit: float) -> Case:

@@ -97,6 +97,8 @@ class Attempt(ABC):
     """The share of what may be left out that the method does not get for itself."""
     draw: int = 0
     """Which of several tries, each with its own random numbers."""
+    further: int = 0
+    """How many further ones there are."""
 
     @abstractmethod
     def memory(self) -> Memory | None:
@@ -175,9 +177,9 @@ def make_and_mend(
     last = draws - 1 if find(attempt.policy.method).random else 0
     for draw in range(last):
         try:
-            made = _mended_in_turns(replace(attempt, draw=draw), attack, progress, widest, turns)
+            made = _mended_in_turns(replace(attempt, draw=draw, further=last - draw), attack, progress, widest, turns)
         except NotMetError:
-            continue
+            break  # chance seldom decides that: one draw more
         if not _few(attempt, made[2]):
             return made
     return _mended_in_turns(replace(attempt, draw=last), attack, progress, widest, turns)
@@ -303,8 +305,8 @@ def _left_out(attempt: A, broken: Bools) -> tuple[A, Release] | None:
     method = find(attempt.policy.method)
     if "after" in method.options and not method.stateful:
         return None  # records of a growing table stay in it
-    if int(broken.sum()) > attempt.spare or (method.joinable and not broken.any()):
-        return None
+    if int(broken.sum()) > attempt.spare or (not broken.any() and (method.joinable or attempt.further)):
+        return None  # another chance is better taken with everyone in the table
     fewer = _without(attempt, broken)
     # Nothing of what was joined before is left.
     fewer = replace(fewer, repairs=replace(fewer.repairs, groups=0, rows=0), widened=None)
