@@ -37,7 +37,7 @@ def test_the_readmes_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (code,) = blocks(ROOT / "README.md", "python")
     assert len(code.strip().splitlines()) <= 12
     exec(compile(code, "README.md", "exec"), {})  # noqa: S102
-    assert (tmp_path / "release.csv").is_file()
+    assert (tmp_path / "from-python.csv").is_file()
 
 
 def test_the_readmes_commands_run(tmp_path: Path) -> None:
@@ -50,6 +50,9 @@ def test_the_readmes_commands_run(tmp_path: Path) -> None:
     for block in blocks(ROOT / "README.md", "sh")[1:]:
         shell(block, tmp_path)
     assert all((tmp_path / name).is_file() for name in ("release.csv", "out.html", "first.csv", "plan.html"))
+    assert "disease" in (tmp_path / "release.csv").read_text().splitlines()[0]
+    shell("python - <<'END'\n" + blocks(ROOT / "README.md", "python")[0] + "END\n", tmp_path)
+    assert (tmp_path / "from-python.csv").is_file()
 
 
 @pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)

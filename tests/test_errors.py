@@ -40,7 +40,7 @@ def test_nearest_reads_its_names_once() -> None:
     [
         (["Age", "zebra"], " Did you mean 'Age'?"),
         (["zebra", "yak"], " The data has 2 columns; is its first line a header with their names?"),
-        (["zebra;yak"], " The header is one single column: is the delimiter ';'? Try --read delimiter=X."),
+        (["zebra;yak"], " The header is one single column: is the delimiter ';'? Try dialect=Dialect(delimiter='X')."),
         (["zebra"], " The data has 1 columns; is its first line a header with their names?"),
     ],
 )

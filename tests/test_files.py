@@ -104,8 +104,8 @@ def test_blank_lines_around_the_rows(tmp_path: Path, content: str) -> None:
         ("", "empty"),
         ("\n\n", "empty"),
         ("a,zebra,a\n1,2,3\n", "more than once"),
-        ("a,b\nzebra,caf\x81\n".encode("latin1"), "encoding=cp850"),
-        ("a,b\nzebra,1\n".encode("utf-16-le"), "encoding=utf-16"),
+        ("a,b\nzebra,caf\x81\n".encode("latin1"), "encoding='cp850'"),
+        ("a,b\nzebra,1\n".encode("utf-16-le"), "encoding='utf-16'"),
         ('a,b\n"zebra,2\ny,3\n', "quotes"),
         (b"\x1f\x8b\x08\0zebra", "is its ending wrong?"),
     ],
@@ -238,7 +238,7 @@ def test_what_a_spreadsheet_runs_is_guarded_behind_invisible_characters_too(tmp_
 def test_an_existing_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_text("precious")
-    assert "--force" in refused(InputError, lambda: write_file(FRAME, path), ["zebra"])
+    assert "force=True" in refused(InputError, lambda: write_file(FRAME, path), ["zebra"])
     assert path.read_text() == "precious"
     write_file(FRAME, path, force=True)
     assert path.read_text().startswith("name,age")

@@ -40,6 +40,7 @@ ORDER = (
     "testing",
     "web",
     "cli",
+    "__main__",
 )
 """Each line may use those before it; modules of one line, and rooms inside, may use each other."""
 RANK = {room: number for number, line in enumerate(ORDER) for room in line.split()}

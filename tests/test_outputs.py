@@ -26,7 +26,7 @@ def plan(path: Path, *, force: bool = False, inputs: tuple[Input, ...] = (), **m
 def test_a_file_is_replaced_by_force_only_and_so_are_its_second_tables(tmp_path: Path) -> None:
     for name in ("x.csv", "x.sensitive.csv", "x.counterfeits.csv"):
         (tmp_path / name).write_text("precious")
-        assert "--force" in refused(InputError, lambda: plan(tmp_path / "x.csv", table=True))
+        assert "force=True" in refused(InputError, lambda: plan(tmp_path / "x.csv", table=True))
         plan(tmp_path / "x.csv", table=True, force=True)
         (tmp_path / name).unlink()
     plan(tmp_path / "x.csv", table=True)

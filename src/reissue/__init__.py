@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from reissue.attacks.findings import Finding, Findings
     from reissue.data.table import Table
     from reissue.errors import InputError, NotMetError, ReissueError, RiskError
+    from reissue.files.dialect import Dialect
     from reissue.ledger import Ledger
     from reissue.people.knowledge import Knowledge
     from reissue.policy import Policy
+    from reissue.proposing.schema_proposal import SchemaProposal, propose
     from reissue.publishing.anonymize import anonymize
     from reissue.publishing.attack import attack
     from reissue.publishing.plan import Plan, plan
@@ -48,6 +50,7 @@ __all__ = [
     "Check",
     "Confidence",
     "DeltaDisclosure",
+    "Dialect",
     "EntropyLDiversity",
     "Finding",
     "Findings",
@@ -68,6 +71,7 @@ __all__ = [
     "RiskError",
     "Role",
     "Schema",
+    "SchemaProposal",
     "SimpleLDiversity",
     "TCloseness",
     "Table",
@@ -79,6 +83,7 @@ __all__ = [
     "compare",
     "measure",
     "plan",
+    "propose",
     "publish",
 ]
 
@@ -86,9 +91,11 @@ _PLACES = {
     "reissue.attacks.findings": "Finding Findings",
     "reissue.data.table": "Table",
     "reissue.errors": "InputError NotMetError ReissueError RiskError",
+    "reissue.files.dialect": "Dialect",
     "reissue.ledger": "Ledger",
     "reissue.people.knowledge": "Knowledge",
     "reissue.policy": "Policy",
+    "reissue.proposing.schema_proposal": "SchemaProposal propose",
     "reissue.publishing.anonymize": "anonymize",
     "reissue.publishing.attack": "attack",
     "reissue.publishing.plan": "Plan plan",

@@ -181,7 +181,7 @@ def _clear(out: Path, *, force: bool) -> None:
         raise InputError(f"'{out}' is a file. Choose another name for the folder.")
     if out.is_dir() and any(out.iterdir()):
         if not force:
-            raise InputError(f"The folder '{out}' is not empty. Choose another one, or --force to replace a demo.")
+            raise InputError(f"The folder '{out}' is not empty. Choose another one, or force=True to replace a demo.")
         about = out / "README.txt"
         if not (about.is_file() and about.read_text(encoding="utf-8", errors="replace").startswith(_README)):
             raise InputError(f"The folder '{out}' holds other files than a demo's: --force does not replace them.")

@@ -121,7 +121,7 @@ def nearest_column(name: str, columns: Sequence[str]) -> str:
     marks = [mark for mark in columns[0] if mark.isascii() and not mark.isalnum() and mark not in " _-.'"]
     marks = marks if len(columns) == 1 else []
     if marks:
-        return f" The header is one single column: is the delimiter {marks[0]!r}? Try --read delimiter=X."
+        return f" The header is one single column: is the delimiter {marks[0]!r}? Try dialect=Dialect(delimiter='X')."
     close = get_close_matches(name, columns, n=1, cutoff=0.6)
     if close:
         return f" Did you mean '{close[0]}'?"

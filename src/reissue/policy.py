@@ -34,7 +34,7 @@ _KEYS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Policy:
     """What a release must meet, how it is made, which attacks it must withstand, and what is refused."""
 
@@ -60,12 +60,18 @@ class Policy:
     """Attacks that need not run for a release to go out; True for any."""
     exact: bool = False
     """Whether attacks that have a slower, exact way take it."""
+
     look_back: int | None = None
     """How many earlier releases attacks look at; None for all of them."""
     collude: tuple[tuple[str, ...], ...] | None = None
     """The groups of recipients who may put their releases together; None for all recipients."""
     alone: bool = False
     """Whether nobody ever holds two releases: then they are not compared, and every publication warns of it."""
+
+    def __repr__(self) -> str:
+        """What releases must meet, in one sentence."""
+        attacks = "all attacks" if self.attacks is None else ", ".join(self.attacks) or "no attack"
+        return f"Policy: {self.require} by the method {self.method}, to withstand {attacks}."
 
     @classmethod
     def of(cls, schema: Schema) -> "Policy":

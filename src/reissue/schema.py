@@ -12,6 +12,7 @@ import tomlkit
 from reissue.errors import SchemaError, TaxonomyError, nearest
 from reissue.files.places import read_whole
 from reissue.taxonomy.codings import KINDS, Hierarchy
+from reissue.words import plural
 
 __all__ = ["Options", "Role", "Schema", "Section"]
 
@@ -48,7 +49,7 @@ _SECTIONS = ("columns", "person", "taxonomy", "updates", "policy")
 _SEVERAL = "several_rows"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The roles of columns, their hierarchies, how sensitive values may change, and the holder's policy."""
 
@@ -109,6 +110,12 @@ class Schema:
     def of(self, role: Role) -> tuple[str, ...]:
         """The columns with this role, in order."""
         return tuple(name for name, its in self.columns.items() if its == role)
+
+    def __repr__(self) -> str:
+        """The roles in one sentence."""
+        named = [(role, self.of(role)) for role in Role]
+        said = "; ".join(f"{role}: {', '.join(columns)}" for role, columns in named if columns)
+        return f"Schema of {plural(len(self.columns), 'column')}: {said}."
 
     @property
     def quasi(self) -> tuple[str, ...]:
@@ -182,14 +189,18 @@ class Schema:
             raise SchemaError(f"The schema is not valid TOML: {problem}") from None
         except RecursionError:
             raise SchemaError(_NESTED) from None
+        return cls._of_sections(document, folder)
+
+    @classmethod
+    def _of_sections(cls, document: Mapping[str, Any], folder: Path) -> "Schema":
         _refuse_nesting(document)
         for section in document:
             if section not in _SECTIONS:
                 raise SchemaError(f"The schema has an unknown section '{section}'." + nearest(section, _SECTIONS))
-        if not isinstance(document.get("columns"), dict) or not document["columns"]:
+        if not isinstance(document.get("columns"), Mapping) or not document["columns"]:
             raise SchemaError('The schema needs a [columns] section with lines like  age = "quasi".')
         for section in set(document) - {"columns"}:
-            if not isinstance(document[section], dict):
+            if not isinstance(document[section], Mapping):
                 raise SchemaError(f"[{section}] must be a section of its own, not a single value.")
         hierarchies = {
             name: _read_hierarchy(name, entry, folder) for name, entry in document.get("taxonomy", {}).items()
@@ -197,6 +208,22 @@ class Schema:
         several = _read_person(document.get("person", {}))
         others = document.get("updates", {}), document.get("policy", {})
         return cls(document["columns"], hierarchies, *others, folder, several_rows=several)
+
+    @classmethod
+    def read(cls, given: "Schema | Mapping[str, Any] | str | Path") -> "Schema":
+        """A schema as it is, from a dict, or from the file at a path.
+
+        A dict has the sections of a schema file, `{"columns": {"age": "quasi"}, "taxonomy": {"age": {"flat": True}}}`,
+        or just the roles: `{"age": "quasi", "disease": "sensitive"}`.
+        """
+        if isinstance(given, Schema):
+            return given
+        if isinstance(given, str | Path):
+            return cls.load(given)
+        if not isinstance(given, Mapping):
+            raise SchemaError("The schema must be a Schema, a dict of roles by column, or the path of a schema file.")
+        sections = given if isinstance(given.get("columns"), Mapping) else {"columns": given}
+        return cls._of_sections(sections, Path())
 
     def dumps(self) -> str:
         """The schema as TOML text; `loads` with the same folder gives the same schema back."""

@@ -62,7 +62,7 @@ def test_encodings(tmp_path: Path, encoding: str, packed: bool) -> None:
 def test_an_encoding_may_be_named(tmp_path: Path) -> None:
     path = lay(tmp_path, "name,n\nJürgen,1\n".encode("cp850"))
     message = refused(DataError, lambda: read_file(path), ["rgen"])
-    assert "encoding=cp850" in message
+    assert "encoding='cp850'" in message
     assert read_file(path, dialect=Dialect(encoding="cp850"))["name"].to_list() == ["Jürgen"]
     assert "not text in" in refused(DataError, lambda: read_file(path, dialect=Dialect(encoding="ascii")), ["rgen"])
 

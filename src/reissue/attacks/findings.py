@@ -62,7 +62,7 @@ class Verdict(StrEnum):
     """None exposes anybody, but one that applies could not be run, or none ran at all."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """One attack's outcome."""
 
@@ -110,6 +110,8 @@ class Finding:
         """One line."""
         return f"{self.attack} {str(self.status).replace('_', ' ')}: {self.reason or self.sentence}"
 
+    __repr__ = __str__
+
     def as_dict(self) -> dict[str, Any]:
         """As the JSON of `reissue attack --json` has it."""
         plain = {"status": str(self.status), "releases": list(self.releases), "needs": list(self.needs)}
@@ -144,7 +146,7 @@ class Point:
     worst: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Findings:
     """What all attacks found."""
 
@@ -213,6 +215,12 @@ class Findings:
     def __str__(self) -> str:
         """The verdict, and a line for each attack."""
         return "\n".join([f"{self.verdict}", *(str(finding) for finding in self.findings)])
+
+    def __repr__(self) -> str:
+        """The verdict, and how many attacks found somebody."""
+        exposed = [finding.attack for finding in self.findings if finding.status == Status.EXPOSED]
+        said = f"exposed by {', '.join(exposed)}" if exposed else "nobody was found exposed"
+        return f"Findings of {plural(len(self.findings), 'attack')}, {self.verdict}: {said}."
 
     def _repr_html_(self) -> str:
         """For a notebook."""

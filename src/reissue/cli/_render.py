@@ -5,6 +5,7 @@ With `--json` standard output holds exactly one JSON object, for errors too.
 
 import json
 import math
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -98,8 +99,14 @@ def _plain(value: Any) -> Any:
 
 
 def show_error(problem: Exception, *, as_json: bool) -> None:
-    """What was wrong, as the library says it."""
-    _show_problem(type(problem).__name__, str(problem), as_json=as_json)
+    """What was wrong, as the library says it, but with options instead of arguments."""
+    _show_problem(type(problem).__name__, as_options(str(problem)), as_json=as_json)
+
+
+def as_options(text: str) -> str:
+    """Advice for Python as advice for a command line: force=True is --force."""
+    text = re.sub(r"dialect=Dialect\((\w+)='([^']*)'\)", r"--read \1=\2", text)
+    return re.sub(r"\b(force|newcomers)=True\b", r"--\1", text)
 
 
 def show_usage_error(problem: typer.TyperException, *, as_json: bool) -> None:

@@ -32,7 +32,7 @@ def from_frame(data: Any, only: Sequence[str] = ()) -> tuple[pl.DataFrame, Back]
     if only and set(only) <= set(names):
         native = native.select([name for name in names if name in set(only)])
     if isinstance(native, nw.LazyFrame):
-        return _collected(native), lambda frame: frame.lazy()
+        return _collected(native), _back_to_duckdb if native.implementation.is_duckdb() else lambda out: out.lazy()
     frame = _converted(native)
     if native.implementation.is_pandas_like():
         return frame, _back_to_pandas(native, frame.schema)
@@ -59,6 +59,13 @@ def _collected(native: "nw.LazyFrame[Any]") -> pl.DataFrame:
     except (*_REFUSED, nw.exceptions.NarwhalsError):
         raise DataError("The lazy frame cannot be computed. Call .collect() on it yourself to see why.") from None
     return frame
+
+
+def _back_to_duckdb(frame: pl.DataFrame) -> Any:
+    """A relation of DuckDB's own default connection."""
+    import duckdb
+
+    return duckdb.from_arrow(frame)
 
 
 def _converted(native: "nw.DataFrame[Any]") -> pl.DataFrame:

@@ -59,5 +59,5 @@ def refuse_strangers(before: Ints, now: Ints, form: str = "") -> None:
         f"Of the {len(before):,} people in the last release {back:,} are among the {len(now):,} of this table. Where "
         f"identifiers have changed{form}, everybody is taken for somebody new, and what earlier releases gave away is "
         "not counted. Bring the identifiers into their earlier form. If these really are other people, say so: "
-        "--newcomers (newcomers=True)."
+        "newcomers=True."
     )

@@ -22,11 +22,12 @@ from reissue.files.tables import refuse_nested, settle
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
+from reissue.words import plural
 
 __all__ = ["Table", "to_polars", "unlisted_values"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A user's dataframe as integer codes, one row of `codes` per quasi-identifier."""
 
@@ -49,6 +50,10 @@ class Table:
     """Row to its person's number 0, 1, ..., where the schema says that people have several rows."""
     dialect: Dialect = PLAIN
     """How the file was written that it was read from: releases go out the same way."""
+
+    def __repr__(self) -> str:
+        """How large it is; the fields would show what is private."""
+        return f"Table of {plural(self.rows, 'row')}, {plural(len(self.codings), 'quasi-identifier')}: {self.schema!r}"
 
     @property
     def rows(self) -> int:

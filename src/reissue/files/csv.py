@@ -88,7 +88,7 @@ class _File:
                 text = file.read().decode(encoding).removeprefix("\ufeff")
         except UnicodeError:
             raise DataError(
-                f"'{path}' is not text in the encoding {encoding}. Say which one it is: --read encoding=..."
+                f"'{path}' is not text in the encoding {encoding}. Say which it is: dialect=Dialect(encoding='...')."
             ) from None
         return cls(path, mark, packed, text.encode())
 
@@ -122,7 +122,7 @@ class _File:
             raise DataError(f"'{self.path}' is empty.") from None
         except UnicodeDecodeError:
             raise DataError(
-                f"'{self.path}' is not UTF-8 text. Say what it is, for example --read encoding=cp1252."
+                f"'{self.path}' is not UTF-8 text. Say what it is, for example dialect=Dialect(encoding='cp1252')."
             ) from None
 
 

@@ -112,7 +112,7 @@ def _reason(problem: Exception) -> str:
     if "no such table" in words or "does not exist" in words or "undefinedtable" in words:
         return "there is none of this name, or the database is not there."
     if "already exists" in words:
-        return "it exists already. Choose another name, or --force to replace it (force=True)."
+        return "it exists already. Choose another name, or force=True to replace it."
     if "password" in words or "permission" in words or "readonly" in words:
         return "it may not be used with this name and password."
     return "it cannot be reached, or is not such a database."

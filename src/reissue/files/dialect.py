@@ -147,16 +147,16 @@ def _encoding(path: Path, start: bytes, packed: bool) -> str:
     """UTF-8 where all of it is; else Windows-1252 where all of it can be."""
     if start.count(0) > len(start) / 5:
         raise DataError(
-            f"'{path}' is text neither in UTF-8 nor in a Windows encoding. If it is UTF-16, say so: --read "
-            "encoding=utf-16 (Dialect(encoding='utf-16'))."
+            f"'{path}' is text neither in UTF-8 nor in a Windows encoding. If it is UTF-16, say so: "
+            "dialect=Dialect(encoding='utf-16')."
         )
     for name in ("utf-8", _WINDOWS):
         with _opened(path, packed) as file:
             if _is_all(file, name):
                 return name
     raise DataError(
-        f"'{path}' is text neither in UTF-8 nor in Windows-1252. Say what it is, for example --read encoding=cp850 "
-        "(Dialect(encoding='cp850')), or save it as UTF-8."
+        f"'{path}' is text neither in UTF-8 nor in Windows-1252. Say what it is, for example "
+        "dialect=Dialect(encoding='cp850'), or save it as UTF-8."
     )
 
 

@@ -109,7 +109,7 @@ def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> Non
         if path.is_symlink() or not path.is_file():
             raise InputError(f"'{path}' is a link or a device, no regular file. Choose another name.")
         if not force:
-            raise InputError(f"'{path}' exists already. Choose another name, or --force to replace it.")
+            raise InputError(f"'{path}' exists already. Choose another name, or force=True to replace it.")
     refuse_folder(path.parent)
 
 

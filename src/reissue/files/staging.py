@@ -150,7 +150,7 @@ def _explained(place: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError:
-        raise InputError(f"'{place}' exists already. Choose another name, or --force to replace it.") from None
+        raise InputError(f"'{place}' exists already. Choose another name, or force=True to replace it.") from None
     except OSError as problem:
         raise InputError(f"'{place}' cannot be written: {reason(problem)}.") from None
 

@@ -33,6 +33,7 @@ from reissue.release.memory import Memory, fingerprint, read_memory
 from reissue.release.roster import Roster
 from reissue.requirements import parse
 from reissue.schema import Schema
+from reissue.words import plural
 
 if TYPE_CHECKING:
     from reissue.ledger.store import Store, Writer
@@ -55,6 +56,10 @@ class Ledger:
         self.unwritten = ""
         """Why the head could not be written after the last entry, if it could not."""
         self._scratch: TemporaryDirectory[str] | None = None
+
+    def __repr__(self) -> str:
+        """How many releases it holds, in one sentence."""
+        return f"Ledger {self.name} with {plural(len(self.releases), 'release')}."
 
     @classmethod
     def open(cls, place: str | Path, *, key: str | Path | None = None, head: str | Path | None = None) -> "Ledger":

@@ -14,7 +14,7 @@ __all__ = ["Knowledge", "assumed"]
 _KNOWN = ("form", "groups", "totals")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Knowledge:
     """What an adversary has: always the target's quasi-identifiers and when the target arrived, and this."""
 
@@ -48,6 +48,12 @@ class Knowledge:
     def __post_init__(self) -> None:
         if self.holds is not None and (not self.holds or min(self.holds) < 1 or len(set(self.holds)) < len(self.holds)):
             raise InputError("`holds` must list different numbers of releases, counted from 1.")
+
+    def __repr__(self) -> str:
+        """What is known, by name; the tables themselves are people's."""
+        default = Knowledge.__dataclass_fields__
+        named = [name for name in default if name != "progress" and getattr(self, name) not in (None, (), {}, False)]
+        return f"Knowledge of {', '.join(named)}." if named else "Knowledge of nothing but the releases."
 
     def held(self, total: int) -> tuple[int, ...]:
         """The numbers of the releases at hand, in order of publication."""

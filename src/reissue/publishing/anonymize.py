@@ -1,7 +1,8 @@
 """anonymize: one table, one release."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ BOXES = ("nodes", "tight")
 
 def anonymize(
     data: Any,
-    schema: Schema,
+    schema: Schema | Mapping[str, Any] | str | Path,
     requirement: Requirement | str,
     *,
     method: str = DEFAULT_METHOD,
@@ -49,7 +50,7 @@ def anonymize(
     from the smallest to the largest value: less is lost, but every end is somebody's value.
     """
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
-    chosen = find(method)
+    schema, chosen = Schema.read(schema), find(method)
     settled = chosen.settle(options)
     if not 0 <= suppress < 1:
         raise InputError("`suppress` must be a share of the rows, at least 0 and below 1.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from reissue.attacks import find, registered
@@ -21,7 +22,7 @@ __all__ = ["attack", "tested"]
 
 def attack(
     releases: Sequence[Any],
-    schema: Schema | None = None,
+    schema: Schema | Mapping[str, Any] | str | Path | None = None,
     *,
     only: str | Sequence[str] | None = None,
     exact: bool = False,
@@ -45,7 +46,7 @@ def attack(
     for name in limits or {}:
         find(name)
     known = knowledge or Knowledge()
-    guessed = Guessed(schema) if schema is not None else _guess(releases, known, dialect)
+    guessed = Guessed(Schema.read(schema)) if schema is not None else _guess(releases, known, dialect)
     if not guessed.schema.quasi:
         raise SchemaError(
             "An attack needs a quasi-identifier: a column that others may know, and the schema names none."

@@ -5,7 +5,7 @@ seed the release follows from the key, the release before it and the table alone
 simply begin again, and whoever publishes the same table twice gets the same release, not a second one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
@@ -48,7 +48,7 @@ class Publication:
 def publish(
     data: Any,
     ledger: "Ledger | str | Path",
-    schema: Schema | None = None,
+    schema: Schema | Mapping[str, Any] | str | Path | None = None,
     *,
     key: str | Path | None = None,
     dry_run: bool = False,
@@ -68,6 +68,7 @@ def publish(
     """
     from reissue.publishing.begin import ledger_at
 
+    schema = None if schema is None else Schema.read(schema)
     place = ledger_at(ledger, schema, key=key, dry_run=dry_run) if isinstance(ledger, str | Path) else None
     with nullcontext(cast("Ledger", ledger)) if place is None else place as book:
         return publish_next(

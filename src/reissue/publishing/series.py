@@ -125,6 +125,8 @@ def _outputs(
     if folder.exists() and (not folder.is_dir() or folder.samefile(data)):
         raise InputError("--out must be a folder, and not that of the data.")
     if folder.exists() and any(folder.iterdir()) and not force:
-        raise InputError(f"The folder '{folder}' is not empty. Choose another name, or --force to replace files in it.")
+        raise InputError(
+            f"The folder '{folder}' is not empty. Choose another name, or force=True to replace files in it."
+        )
     targets = [Output("--out", folder / file.name, table=True) for file in files]
     return Outputs((*targets, *kept), read, force=force, folder=folder)

@@ -28,7 +28,7 @@ _WIDE = (pl.Int128, pl.UInt128, pl.UInt64)
 _FIT = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean, pl.Date, pl.Datetime, pl.Time)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hierarchy:
     """How the values of one column are generalized, as the schema says it."""
 
@@ -64,6 +64,14 @@ class Hierarchy:
             raise TaxonomyError(f"A taxonomy of kind '{self.kind}' needs `{self.kind}`, and not an empty one.")
         self._check_steps()
         self._check_options()
+
+    def __repr__(self) -> str:
+        """How values are generalized, in a few words; a tree's own are not shown."""
+        steps: tuple[object, ...] = {"ranges": self.ranges, "prefix": self.prefix, "dates": self.dates}.get(
+            self.kind, ()
+        )
+        said = ", ".join(str(step).removesuffix(".0") for step in steps)
+        return f"Hierarchy by {self.kind} {said}".rstrip() + "."
 
     def _check_steps(self) -> None:
         check_widths(self.ranges)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from reissue._notebook import card
@@ -18,11 +19,12 @@ from reissue.utility.margins import margins_of
 from reissue.utility.published import Published, from_boxes, from_tables
 from reissue.utility.queries import QueryError, query_error
 from reissue.utility.workload import Workload, settle
+from reissue.words import plural
 
 __all__ = ["Utility", "compare", "measure"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Utility:
     """What was lost between a table and what was published of it."""
 
@@ -73,6 +75,11 @@ class Utility:
     def __str__(self) -> str:
         """The same, one sentence a line."""
         return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        """How much is lost, in one sentence."""
+        lost = "" if self.loss is None else f", {self.loss:.1%} of what the table said is lost"
+        return f"Utility: {self.published:,} of {plural(self.rows, 'row')} published{lost}."
 
     def _rows(self) -> str:
         kept = f"All {self.rows:,} rows are published"
@@ -151,7 +158,7 @@ def measure(
 def compare(
     original: Any,
     published: Any,
-    schema: Schema,
+    schema: Schema | Mapping[str, Any] | str | Path,
     *,
     k: int | None = None,
     weights: Mapping[str, float] | None = None,
@@ -170,7 +177,7 @@ def compare(
     group such as "wage ~ south"; both are computed from both tables.
     """
     plan = None if queries == 0 else settle(workload, queries, seed)
-    table = original if isinstance(original, Table) else Table.read(original, schema, dialect=dialect)
+    table = original if isinstance(original, Table) else Table.read(original, Schema.read(schema), dialect=dialect)
     release = read_published(published, table.schema, dialect=dialect, as_text=False)
     view, declared = from_tables(table, release), int(release.counterfeits.sum())
     real = view.total - declared

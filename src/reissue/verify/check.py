@@ -8,8 +8,9 @@ Rows are grouped once (one integer per row, sorted); everything else is read fro
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -38,7 +39,7 @@ from reissue.verify.measures import (
 )
 from reissue.verify.people import measures_of_people, people_of
 from reissue.verify.risk import GroupRisk, Preset, Risk, RiskInputs, find_preset, measure_people, measure_risk
-from reissue.words import number
+from reissue.words import number, plural
 
 __all__ = ["Check", "CheckResult", "Measure", "check", "meets"]
 
@@ -86,7 +87,7 @@ class CheckResult:
         return f"{self.requirement} is not met: {self.groups:,} groups with {self.rows:,} {self.unit} fall short."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Check:
     """What a published table satisfies."""
 
@@ -125,6 +126,11 @@ class Check:
         parts = (m.sentence for m in self.measures), risk, (v.sentence for v in self.verdicts)
         return "\n".join([self.first, *(sentence for part in parts for sentence in part)])
 
+    def __repr__(self) -> str:
+        """What was asked for, or how large groups are, in one sentence."""
+        said = " ".join(verdict.sentence for verdict in self.verdicts) or self.first
+        return f"Check of {plural(self.rows, 'row')}: {said}"
+
     def _repr_html_(self) -> str:
         """For a notebook."""
         verdicts = [["met" if one.met else "NOT MET", "", one.sentence] for one in self.verdicts]
@@ -158,7 +164,7 @@ def meets(published: Any, schema: Schema, requirement: Requirement, secrets: Seq
 
 def check(
     published: Any,
-    schema: Schema,
+    schema: Schema | Mapping[str, Any] | str | Path,
     requirement: Requirement | str | None = None,
     *,
     by: str | None = None,
@@ -194,6 +200,7 @@ def check(
     largest = threshold if threshold is not None or asked is None else asked.largest
     inputs = RiskInputs(population, sampling, weights, household, largest, known, dialect)
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
+    schema = Schema.read(schema)
     if not schema.quasi:
         raise SchemaError("The schema names no quasi-identifier: there is nothing that groups records.")
     release = read_for_check(published, schema, by=by, dialect=dialect, engine=engine)

@@ -135,7 +135,7 @@ class Outcome:
         return {**setting, **ended, **found, "releases": [asdict(step) for step in self.steps]}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """Every setting that was tried, and the cheapest that stays below the limit with room to go on."""
 
@@ -180,6 +180,10 @@ class Plan:
             "recommended": None if best is None else best.setting.name,
             "sentences": list(self.sentences),
         }
+
+    def __repr__(self) -> str:
+        """What is recommended, in a sentence."""
+        return f"Plan: {self.sentences[-1]}"
 
     @property
     def sentences(self) -> tuple[str, ...]:

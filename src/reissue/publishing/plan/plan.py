@@ -7,8 +7,9 @@ first that publishes these, too, is recommended. Where time is short, some of it
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -196,7 +197,7 @@ def _so_far(rehearsal: Rehearsal, waves: Waves) -> Verdict:
 
 def plan(
     waves: Sequence[Any],
-    schema: Schema,
+    schema: Schema | Mapping[str, Any] | str | Path,
     *,
     limits: Limits | None = None,
     dynamics: Dynamics | None = None,
@@ -219,6 +220,7 @@ def plan(
     limits = limits or Limits()
     if budget is not None and budget <= 0:
         raise InputError("The budget must be a number of seconds above 0.")
+    schema = Schema.read(schema)
     given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
     rng, guess = np.random.default_rng(seed), len(given.tables) == 1
     if guess:

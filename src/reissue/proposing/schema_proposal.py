@@ -1,0 +1,56 @@
+"""propose: the schema that a table seems to have, for those who work in Python."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reissue._notebook import card
+from reissue.errors import InputError, nearest_column
+from reissue.files.dialect import FOUND, Dialect
+from reissue.proposing.propose import Guess, as_toml, describe, read_proposed
+from reissue.proposing.propose import propose as guess_columns
+from reissue.proposing.relations import without_copies
+from reissue.schema import Role, Schema
+
+__all__ = ["SchemaProposal", "propose"]
+
+
+@dataclass(frozen=True, repr=False)
+class SchemaProposal:
+    """A schema that was guessed from a table, and why each column is what it seems to be."""
+
+    schema: Schema
+    guesses: tuple[Guess, ...]
+    text: str
+    """The schema file, with the reasons as comments."""
+
+    def __repr__(self) -> str:
+        """The roles in one sentence."""
+        return f"Proposal, to be corrected: {self.schema!r}"
+
+    def _repr_html_(self) -> str:
+        rows = [[one.column, str(one.role), describe(one.hierarchy), one.why] for one in self.guesses]
+        return card(repr(self), ["column", "role", "generalized by", "why"], rows)
+
+
+def propose(data: Any, *, sensitive: Sequence[str] = (), dialect: Dialect = FOUND) -> SchemaProposal:
+    """Look at a table (a dataframe or a path) and propose its schema; `sensitive` names what nobody should learn."""
+    frame = read_proposed(data, dialect=dialect)
+    for name in sensitive:
+        if name not in frame.columns:
+            raise InputError(f"There is no column '{name}' to be sensitive." + nearest_column(name, frame.columns))
+    guesses = (
+        tuple(_with_named(guess, sensitive) for guess in guess_columns(frame)) if sensitive else guess_columns(frame)
+    )
+    guesses = without_copies(frame, guesses)
+    text = as_toml(guesses, "Proposed by reissue.propose.")
+    return SchemaProposal(Schema.loads(text), guesses, text)
+
+
+def _with_named(guess: Guess, sensitive: Sequence[str]) -> Guess:
+    """With the named columns as the sensitive ones, and no others."""
+    if guess.column in sensitive:
+        return Guess(guess.column, Role.SENSITIVE, "named as sensitive")
+    if guess.role == Role.SENSITIVE:
+        return replace(guess, role=Role.DROP, why=f"{guess.why}; not named as sensitive", confirm=False)
+    return guess
