@@ -46,7 +46,7 @@ def tried(
 
 
 def action(page: Answer, what: str) -> str:
-    found = re.search(rf'action="(/publish/\w+/{what})"', page.text)
+    found = re.search(rf'action="(/publish/\w+/{re.escape(what)})"', page.text)
     assert found, page.text
     return found[1]
 
@@ -91,7 +91,11 @@ def test_a_refusal_says_what_would_help_and_records_nothing(steward: Client, hou
     path = short(steward, "strict.ledger")
     assert steward.post(f"{path}/policy", [("text", changed)]).status == 303
     assert "since release 2" in steward.get(f"{path}/policy").text
-    better = steward.finish(steward.post(action(page, "again")))
+    assert "Ask for k=10 instead of k=5" in page.text
+    better = steward.finish(steward.post(action(page, "change/1")))
+    with Ledger.open(house / "strict.ledger") as book:
+        assert book.policy.require.group_size == 10
+    assert steward.post(action(page, "change/1").replace("change/1", "change/9")).status == 400
     assert "Publish release 2" in better.text
     assert steward.post(action(better, "discard")).status == 303
     assert steward.post(f"{path}/policy", [("text", "nonsense")]).status == 400

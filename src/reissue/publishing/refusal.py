@@ -1,6 +1,7 @@
 """Why a release was refused: what would have leaked, and what would help."""
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,10 @@ from reissue.errors import RiskError, Why
 from reissue.policy import Policy
 from reissue.release.release import Release
 
-__all__ = ["RefusedError", "Report", "problems_of", "refusal", "warnings_of"]
+__all__ = ["Change", "RefusedError", "Report", "changes_of", "problems_of", "refusal", "warnings_of"]
+
+_MORE_LEFT_OUT, _MOST_LEFT_OUT = 0.03, 0.2
+"""Shares of the rows: how many more a change proposes, and where it ends."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,27 @@ class Report:
         """As JSON has it."""
         said = {"refused": self.release, "problems": list(self.problems), "advice": list(self.advice)}
         return {**said, **self.findings.as_dict()}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the policy that may help, in words and as what the `[policy]` section would say."""
+
+    sentence: str
+    policy: Mapping[str, Any]
+
+
+def changes_of(policy: Policy) -> tuple[Change, ...]:
+    """Changes of a policy that can be tried at once, the least first: more rows left out, larger groups."""
+    found, text = [], str(policy.require)
+    if algorithms.find(policy.method).suppresses and policy.suppress < _MOST_LEFT_OUT:
+        share = round(min(policy.suppress + _MORE_LEFT_OUT, _MOST_LEFT_OUT), 3)
+        words = f"Leave out up to {share:.0%} of the rows instead of {policy.suppress:.0%}"
+        found.append(Change(words, {"suppress": share}))
+    larger = re.sub(r"\bk=(\d+)", lambda k: f"k={2 * int(k[1])}", text)
+    if larger != text:
+        found.append(Change(f"Ask for {larger} instead of {text}", {"require": larger}))
+    return tuple(found)
 
 
 class RefusedError(RiskError):

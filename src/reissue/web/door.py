@@ -125,11 +125,12 @@ class Door:
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application; count what comes in, and end every error here."""
-        started, taken, most = False, 0, self._most(scope)
+        started, ended, taken, most = False, False, 0, self._most(scope)
 
         async def counted() -> Message:
-            nonlocal taken
+            nonlocal taken, ended
             message = await receive()
+            ended = not message.get("more_body", False)
             taken += len(message.get("body", b""))
             if taken > most:
                 raise TooLargeError
@@ -144,6 +145,8 @@ class Door:
             await self.app(scope, counted, told)
         except Exception as problem:  # noqa: BLE001  (a traceback could show data)
             if not started:
+                if isinstance(problem, TooLargeError) and not ended:
+                    await _read_away(receive, 4 * most)
                 await self._answer(problem, scope)(scope, receive, send)
 
     def _answer(self, problem: Exception, scope: Scope) -> Response:
@@ -161,6 +164,16 @@ class Door:
 
     def _too_large(self, scope: Scope) -> str:
         return f"That is too much at once: at most {self._most(scope) / 2**20:,.0f} MB may come in one form."
+
+
+async def _read_away(receive: Receive, most: int) -> None:
+    """Let a browser finish what it sends, within reason: before that it shows no answer."""
+    taken = 0
+    while taken < most:
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if not message.get("more_body"):
+            return
 
 
 def _same(given: str, right: str) -> bool:

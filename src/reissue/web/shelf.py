@@ -52,6 +52,11 @@ class Shelf:
             raise InputError("This ledger is not there. Open it by `reissue open LEDGER`.")
         return places[short]
 
+    @staticmethod
+    def short(place: str) -> str:
+        """The short name of a place."""
+        return _short(_absolute(place))
+
     def new(self, name: str) -> str:
         """The place of a ledger that is to begin: a folder of this name, never a path."""
         plain = plain_name(name)

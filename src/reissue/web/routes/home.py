@@ -5,14 +5,16 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from reissue.ledger.store import is_url
+from reissue.web.jobs import Job, State
 from reissue.web.pages import refused, show
 from reissue.web.room import room_of
 
 __all__ = ["ROUTES"]
 
+_DEMO = "reissue-demo"
 _WEB = files("reissue.web") / "static"
 _STATIC: dict[str, tuple[Traversable, str]] = {
     "style.css": (files("reissue.report") / "templates" / "style.css", "text/css"),
@@ -31,6 +33,21 @@ async def home(request: Request) -> Response:
     return show(request, "home.html", ledgers=ledgers)
 
 
+async def play(request: Request) -> Response:
+    """Play the demo into a folder where the page was opened; then its ledger is shown."""
+    room = room_of(request)
+    out = room.shelf.folder / _DEMO
+    ledger = room.shelf.short(str(out / "ledger"))
+
+    def ended(job: Job) -> None:
+        if job.state == State.DONE:
+            room.shelf.remember(str(out / "ledger"))
+
+    given = {"out": str(out)}
+    job = await room.jobs.start("play", given, title="Playing the demo", after=f"/ledgers/{ledger}", ended=ended)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
 async def static(request: Request) -> Response:
     """Style, scripts and the icon."""
     found = _STATIC.get(request.path_params["name"])
@@ -39,4 +56,4 @@ async def static(request: Request) -> Response:
     return Response(found[0].read_bytes(), media_type=found[1], headers={"Cache-Control": "no-cache"})
 
 
-ROUTES = (("GET", "/", home), ("GET", "/static/{name}", static))
+ROUTES = (("GET", "/", home), ("POST", "/demo", play), ("GET", "/static/{name}", static))

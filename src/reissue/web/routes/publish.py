@@ -1,12 +1,18 @@
 """Publish: today's table, a dry run with its verdict, the refusal with what would help, the publication."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
+from reissue.ledger import Ledger
+from reissue.ledger.store import NoLedgerError
+from reissue.schema import Schema
 from reissue.web.jobs import Job, State
 from reissue.web.pages import show
 from reissue.web.room import Room, room_of
@@ -95,6 +101,30 @@ async def again(request: Request) -> Response:
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
+async def change(request: Request) -> Response:
+    """Change the policy by one of the changes that the refusal names, and try the same table again."""
+    room, desk, tried = _tried(request)
+    given = _mapping(desk.notes["given"])
+    place = request.path_params["place"]
+    changes = tried.outcome.get("changes", [])
+    if not place.isdecimal() or int(place) >= len(changes):
+        raise InputError("There is no such change.")
+    await run_in_threadpool(_changed, given, changes[int(place)]["policy"])
+    job = await rehearse(room, desk)
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+def _changed(given: Mapping[str, Any], policy: Mapping[str, Any]) -> None:
+    """In the ledger for the releases to come; in the schema file as long as there is no ledger."""
+    try:
+        with Ledger.open(given["ledger"]) as book:
+            book.amend(replace(book.schema, policy={**book.schema.policy, **policy}))
+    except NoLedgerError:
+        path = Path(given["schema"])
+        schema = Schema.load(path)
+        path.write_text(replace(schema, policy={**schema.policy, **policy}).dumps(), encoding="utf-8")
+
+
 async def publish(request: Request) -> Response:
     """Record it; when that is over, however it ends, the table is gone."""
     room, desk, tried = _tried(request)
@@ -134,6 +164,7 @@ ROUTES = (
     ("POST", "/ledgers/{ledger}/publish/upload", upload),
     ("GET", "/publish/{desk}", candidate),
     ("POST", "/publish/{desk}/again", again),
+    ("POST", "/publish/{desk}/change/{place}", change),
     ("POST", "/publish/{desk}/publish", publish),
     ("POST", "/publish/{desk}/discard", discard),
     ("GET", "/published/{job}", published),

@@ -18,6 +18,7 @@ _VERBS = {
     "rehearse": "publishing",
     "publish": "publishing",
     "verify": "publishing",
+    "play": "playing",
     "propose": "planning",
     "settle": "planning",
     "plan_series": "planning",

@@ -11,7 +11,7 @@ from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
 from reissue.publishing.begin import ledger_at
 from reissue.publishing.publish import Publication, publish_next
-from reissue.publishing.refusal import RefusedError
+from reissue.publishing.refusal import RefusedError, changes_of
 from reissue.report import publication_html, report_html
 from reissue.report.evidence import evidence_html, publish_record
 from reissue.schema import Schema
@@ -19,6 +19,10 @@ from reissue.web.work import Tell
 from reissue.web.work.auditing import shown
 
 __all__ = ["publish", "rehearse", "verify"]
+
+
+_ROWS = 8
+"""Rows that the page shows of a release."""
 
 
 def rehearse(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
@@ -53,7 +57,9 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
             said = refused.report
             (folder / "report.html").write_text(report_html(said.findings, refusal=said), encoding="utf-8")
             known = {**shown(said.findings), "verdict": asdict(verdict(said.findings, said.release))}
-            return {**known, "refused": True, "problems": list(said.problems), "advice": list(said.advice)}
+            changes = [asdict(one) for one in changes_of(book.policy)]
+            words = {"problems": list(said.problems), "advice": list(said.advice), "changes": changes}
+            return {**known, **words, "refused": True}
         return _said(made, book)
 
 
@@ -81,7 +87,15 @@ def _said(made: Publication, book: Ledger) -> dict[str, Any]:
         "method": release.method,
         "warnings": list(made.warnings),
         "head": book.entries()[-1].hash,
+        "sample": _sample(made),
     }
+
+
+def _sample(made: Publication) -> dict[str, Any]:
+    """The first rows as they go out."""
+    frame = next(iter(made.release.tables.values())).head(_ROWS)
+    rows = [["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()]
+    return {"columns": frame.columns, "rows": rows}
 
 
 def verify(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:

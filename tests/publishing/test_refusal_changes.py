@@ -1,0 +1,28 @@
+"""Changes of a policy that a refusal offers: each makes the policy safer or gives it more room, and is a policy."""
+
+from dataclasses import replace
+
+import pytest
+
+from reissue.policy import Policy
+from reissue.publishing.refusal import changes_of
+from reissue.synth import schema
+
+
+@pytest.mark.parametrize(
+    ("policy", "offered"),
+    [
+        ({"require": "k=5"}, [{"suppress": 0.03}, {"require": "k=10"}]),
+        ({"require": "k=5 & l=3", "suppress": 0.19}, [{"suppress": 0.2}, {"require": "k=10 & l=3"}]),
+        ({"require": "m-unique=3", "method": "invariance"}, []),
+        ({"require": "k=20", "suppress": 0.2}, [{"require": "k=40"}]),
+    ],
+)
+def test_what_a_refusal_offers_can_be_put_into_the_policy(
+    policy: dict[str, object], offered: list[dict[str, object]]
+) -> None:
+    found = changes_of(Policy.of(replace(schema(), policy=policy)))
+    assert [dict(one.policy) for one in found] == offered
+    for one in found:
+        Policy.of(replace(schema(), policy={**policy, **one.policy}))
+        assert one.sentence
