@@ -91,15 +91,6 @@ def exposed(releases: Sequence[Release], waves: Waves, *, groups: bool) -> str:
     return f"{found.people:,} of {found.population:,} exposed; claims and how often right: {', '.join(bands)}"
 
 
-def learnt(releases: Sequence[Release], waves: Waves) -> str:
-    """The same by someone who learns who tends to have which value, from lengths of stay too."""
-    (found,) = attack(releases, waves.schema, only=["definetti"])
-    if "above" not in found.details:
-        return "not solved together"
-    above, right = found.details["above"]["people"], found.details["above"]["right"]
-    return f"with a learnt prior {above:,} above {LIMIT:g}, {right:,} of these right"
-
-
 def _row(label: str, cost: Cost, seconds: float, said: str) -> None:
     print(
         f"| {label} | {cost.width:.3f} | {cost.counterfeits:.1%} | {cost.left_out:.2%} | {seconds:.0f} | {said} |",
@@ -129,8 +120,7 @@ def hospital(folder: Path, chosen: argparse.Namespace) -> None:
         made = published(place, waves, policy)
         cost = Cost.of(made, sum(table.height for table in waves.tables[: len(made)]))
         times = f"cohorts, {boxes}: {cost.width / plain.width:.2f} times"
-        said = f"{exposed(made, waves, groups=True)}; {learnt(made, waves)}"
-        _row(times, cost, time.process_time() - began, said)
+        _row(times, cost, time.process_time() - began, exposed(made, waves, groups=True))
 
 
 def panel(folder: Path, chosen: argparse.Namespace) -> None:
