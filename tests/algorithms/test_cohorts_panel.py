@@ -14,7 +14,7 @@ from reissue import anonymize
 from reissue.attacks.findings import Status
 from reissue.attacks.joint.state import Effort, add
 from reissue.data.table import Table
-from reissue.errors import NotMetError, SchemaError
+from reissue.errors import InputError, NotMetError, SchemaError
 from reissue.people.knowledge import Knowledge
 from reissue.policy import Policy
 from reissue.published import Form, read_published
@@ -112,6 +112,18 @@ def test_kept_columns_would_show_who_is_in_a_slot() -> None:
     schema = Schema.of_columns(identifier="id", quasi=["q", "r"], sensitive=["s"], keep=["ward"])
     message = refused(SchemaError, lambda: anonymize(frame, schema, "k=3", method="cohorts", form="panel", seed=1))
     assert "kept column" in message
+
+
+@pytest.mark.parametrize("forms", [("panel", "generalized"), ("permuted", "panel")])
+def test_a_series_stays_a_panel_or_none(forms: tuple[str, str]) -> None:
+    first, then = stream(1, releases=2)
+    asked: dict[str, Any] = {"method": "cohorts", "seed": 1, "suppress": 0.5, "newcomers": True}
+    one = anonymize(first, SCHEMA, "k=3 & l=2", form=forms[0], **asked)
+    message = refused(
+        InputError,
+        lambda: anonymize(then, SCHEMA, "k=3 & l=2", form=forms[1], memory=one.draft.memory, **asked),
+    )
+    assert "begun as a panel" in message
 
 
 def test_newcomers_too_few_for_a_cohort_are_left_out_or_refused() -> None:

@@ -138,11 +138,7 @@ def cohorts(job: Job) -> Draft:
 def _next(job: Job, memory: CohortState) -> Draft:
     """The next release of a series."""
     asked = _Asked.of(job)
-    if asked.form == "panel" and job.table.schema.kept:
-        raise SchemaError(
-            "A panel shows each slot through the series, and a kept column would show when someone else is in it. Drop "
-            'the kept columns, or publish another form (form = "generalized").'
-        )
+    _check_panel(job, memory)
     arrival = arrive(job, memory)
     if len(arrival.refused) > job.spare:
         raise _refusal(len(arrival.refused), job.spare)
@@ -155,6 +151,21 @@ def _next(job: Job, memory: CohortState) -> Draft:
     panel = asked.form == "panel"
     groups = _whole_cohorts(job, slots, bounds) if panel else _groups(job, slots, bounds)
     return _draft(job, slots, groups, memory, arrival)
+
+
+def _check_panel(job: Job, memory: CohortState) -> None:
+    """Stop where a panel would give more away than it promises."""
+    panel = job.options["form"] == "panel"
+    if memory.release and memory.panel != panel:
+        raise InputError(
+            f"This series was {'' if memory.panel else 'not '}begun as a panel, and stays so: cohorts of other forms "
+            "are smaller, and give each other away where slots have been followed. Begin a new series."
+        )
+    if panel and job.table.schema.kept:
+        raise SchemaError(
+            "A panel shows each slot through the series, and a kept column would show when someone else is in it. Drop "
+            'the kept columns, or publish another form (form = "generalized").'
+        )
 
 
 def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked, bounds: Bounds) -> Slots:
@@ -274,6 +285,7 @@ def _after(job: Job, slots: Slots, memory: CohortState, arrival: Arrival) -> Coh
         arrival.changes.counted,
         memory.release + 1,
         max(memory.names, int(kept.name.max()) + 1, int(kept.family.max()) + 1),
+        job.options["form"] == "panel",
     )
 
 

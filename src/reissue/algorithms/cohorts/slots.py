@@ -136,7 +136,7 @@ class Departed:
 class CohortState(MethodState):
     """What is left for the next release; people are numbers, values are lasting numbers."""
 
-    VERSION: ClassVar[int] = 3
+    VERSION: ClassVar[int] = 4
 
     slots: Slots
     """Their rows are places in `inside`."""
@@ -148,6 +148,8 @@ class CohortState(MethodState):
     release: int
     names: int
     """How many numbers slots and cohorts have used up."""
+    panel: bool = False
+    """Whether the releases showed the numbers of slots."""
 
     @classmethod
     def none(cls) -> "CohortState":
