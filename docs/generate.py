@@ -1,4 +1,4 @@
-"""Writes reference/cli.md from the command line itself. `python docs/generate.py`; a test fails when it is stale."""
+"""Writes reference/cli.md and reference/glossary.md from the package: `python docs/generate.py`."""
 
 from pathlib import Path
 from typing import Any
@@ -90,5 +90,11 @@ def _methods() -> str:
     return "\n".join(parts)
 
 
+GLOSSARY = Path(__file__).parent / "reference" / "glossary.md"
+WORDS = Path(__file__).parents[1] / "src" / "reissue" / "glossary.md"
+"""The glossary is in the package, for `reissue explain`."""
+
+
 if __name__ == "__main__":
     TARGET.write_text(page(), encoding="utf-8")
+    GLOSSARY.write_text(WORDS.read_text(encoding="utf-8"), encoding="utf-8")

@@ -65,6 +65,10 @@ def test_the_how_tos_commands_run_and_print_what_the_page_shows(page: Path, tmp_
 def test_the_command_line_reference_is_fresh_and_complete() -> None:
     page = str(runpy.run_path(str(ROOT / "docs" / "generate.py"))["page"]())
     assert (ROOT / "docs" / "reference" / "cli.md").read_text() == page, "run: python docs/generate.py"
+    words = ROOT / "src" / "reissue" / "glossary.md"
+    assert (ROOT / "docs" / "reference" / "glossary.md").read_text() == words.read_text(), (
+        "run: python docs/generate.py"
+    )
     for command in COMMANDS:
         assert f"## reissue {command}\n" in page
     for method, its in registered().items():

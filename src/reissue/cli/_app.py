@@ -18,11 +18,12 @@ import typer
 from reissue.cli import _render
 from reissue.errors import InputError, InternalError, NotMetError, NotWrittenError
 
-__all__ = ["COMMANDS", "EXIT_CODES", "app", "load", "main", "run"]
+__all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
 
 COMMANDS = (
     "open",
     "init",
+    "compare",
     "plan",
     "anonymize",
     "check",
@@ -34,9 +35,13 @@ COMMANDS = (
     "methods",
     "attacks",
     "requirements",
+    "explain",
+    "completion",
 )
 """The modules in `commands`, in the order that help shows them."""
 
+COMPLETE = "_REISSUE_COMPLETE"
+"""The variable by which a shell asks what may follow."""
 FINE, NOT_MET, BAD_INPUT, UNTESTED, NOT_WRITTEN, BUG = 0, 1, 2, 3, 4, 70
 EXIT_CODES = {
     FINE: "fine",
@@ -76,6 +81,10 @@ def _top(
 
 def load() -> typer.Typer:
     """The app with all its commands."""
+    if COMPLETE in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
     for name in COMMANDS:
         import_module(f"reissue.cli.commands.{name}")
     return app

@@ -1,0 +1,60 @@
+"""`reissue explain`: a word in a sentence or two."""
+
+import re
+from importlib.resources import files
+from typing import Annotated
+
+import typer
+
+from reissue.cli import _render
+from reissue.cli._app import app
+from reissue.cli._options import JsonOption
+from reissue.errors import InputError, nearest
+
+_TERMS = re.compile(r"((?:\*\*[^*]+\*\*(?:, | or )?)+)[^:*.]{0,40}: ")
+"""One or several words of the glossary, and what follows is what they mean."""
+
+
+@app.command()
+def explain(
+    word: Annotated[
+        str, typer.Argument(metavar="WORD", help="A word such as m-unique, joint, pool or quasi-identifier.")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a requirement, a method, an attack or any other word means."""
+    known = glossary() | _registered()
+    asked = word.strip().lower().partition("=")[0]
+    found = next((name for name in (asked, asked.removesuffix("s"), f"{asked}s") if name in known), None)
+    if found is None:
+        raise InputError("This word is not in the glossary." + nearest(asked, known))
+    if as_json:
+        _render.show_json({"word": found, "meaning": known[found]})
+    else:
+        _render.say(f"{found}: {known[found]}")
+
+
+def glossary() -> dict[str, str]:
+    """The words of the glossary, and what each means."""
+    text = files("reissue").joinpath("glossary.md").read_text(encoding="utf-8")
+    found: dict[str, str] = {}
+    for entry in re.findall(r"^- ((?:.+\n?)(?:  .+\n?)*)", text, re.MULTILINE):
+        line = " ".join(entry.split())
+        found |= {name.lower(): meaning for name, meaning in re.findall(r"\*\*([^*]+)\*\* \(([^)*]+)\)", line)}
+        parts = _TERMS.split(line)
+        for words, meaning in zip(parts[1::2], parts[2::2], strict=True):
+            plain = re.sub(r"[*`]", "", meaning).strip()
+            found |= {name.lower(): plain for name in re.findall(r"\*\*([^*]+)\*\*", words)}
+    return found
+
+
+def _registered() -> dict[str, str]:
+    """Requirements, methods and attacks by name."""
+    from reissue import algorithms, attacks
+    from reissue.requirements import registered as requirements
+
+    found = {
+        name: f"a requirement. {(kind.__doc__ or '').partition(chr(10))[0]}" for name, kind in requirements().items()
+    }
+    found |= {name: f"a method. {its.summary}" for name, its in algorithms.registered().items()}
+    return found | {name: f"an attack. {its.summary}" for name, its in attacks.registered().items()}
