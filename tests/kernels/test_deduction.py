@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reissue.kernels.everyone.deduction import Neighbourhood, Proof, Rule, prove
+from reissue.kernels.everyone.deduction import Neighbourhood, Proof, Rule, prove, refute
 from reissue.kernels.everyone.transitions import Model
 from tests.kernels import worlds
 from tests.kernels.series import tiny
@@ -67,3 +67,28 @@ def test_of_two_groups_the_one_that_is_not_needed_is_left_out() -> None:
     assert proof is not None
     assert proof.value == 0
     assert set(proof.equations) == {(0, 0), (2, 0)}
+
+
+def test_where_counting_does_not_show_it_other_values_are_supposed() -> None:
+    """R1 {A, B, C} = {a, a, b}, R2 {A, B} = {a, b}: were C's value b, both A and B had a, and R2 shows one a."""
+    series = [observed([([0, 1, 2], {0: 2, 1: 1}, 0)]), observed([([0, 1], {0: 1, 1: 1}, 0)])]
+    around = Neighbourhood(series, Model(2), range(2))
+    proof = refute(around, 2, 0, 0, 10_000)
+    assert proof is not None
+    assert (proof.value, proof.equations, proof.supposes) == (0, ((0, 0), (1, 0)), True)
+    rules = [step.rule for step in proof.steps]
+    assert (rules[0], rules[1]) == (Rule.SUPPOSED, Rule.NEEDED)
+    assert rules[-1] in {Rule.TOO_MANY, Rule.TOO_FEW}
+    assert refute(around, 2, 0, 1, 10_000) is None, "what is true is never refuted"
+    assert refute(around, 2, 0, 0, 5) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_refuted_is_in_no_world(kind: str) -> None:
+    for seed in range(40):
+        case = tiny(np.random.default_rng([seed, 3]), **KINDS[kind])
+        around = Neighbourhood(case.series, Model(case.values, case.steps), range(len(case.series)))
+        truth = worlds.posterior(case.series, case.values, case.steps)
+        for person, place, value in {key for key, chance in truth.items() if chance}:
+            if refute(around, person, place, value, 10_000) is not None:
+                assert truth[person, place, value] == pytest.approx(1)

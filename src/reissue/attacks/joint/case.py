@@ -2,7 +2,8 @@
 
 Of people whose value is certain the one is shown whose proof is shortest, among the first who are in few and small
 groups; proofs in which other people's groups matter come first, for these are what only everyone at once shows. Where
-nothing is certain it is the person with the largest posterior. Other people are letters; nothing is shown that was not
+no rule shows it but all worlds agree, every other value is supposed in turn until groups contradict it. Where nothing
+is certain it is the person with the largest posterior. Other people are letters; nothing is shown that was not
 published.
 """
 
@@ -18,7 +19,7 @@ from reissue.attacks.joint.finding import Judged
 from reissue.attacks.joint.picture import Labels, Scene, picture_of_person, picture_of_proof
 from reissue.attacks.joint.steps import likely_steps, proof_steps
 from reissue.attacks.pictures import Case, Shown
-from reissue.kernels.everyone.deduction import Neighbourhood, Proof, prove
+from reissue.kernels.everyone.deduction import Neighbourhood, Proof, prove, refute
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
 
@@ -94,6 +95,20 @@ def _shortest(judged: Judged, scene: Scene) -> Proof | None:
             best = proof
             if proof.joint and len(proof.equations) <= _SHORT[0] and len(proof.steps) <= _SHORT[1]:
                 break
+    return best or _refuted(scene, sure[np.argsort(work[sure], kind="stable")][:_TRIED])
+
+
+def _refuted(scene: Scene, people: Ints) -> Proof | None:
+    """Of people whose value is certain because nothing else fits, the shortest proof of that."""
+    best: Proof | None = None
+    for person in people.tolist():
+        for place in scene.places(person):
+            sure = [value for value, chance in scene.chances(person, place).items() if chance > 0]
+            proof = refute(scene.around, person, place, sure[0], _WAYS) if len(sure) == 1 else None
+            if proof is not None and (best is None or _length(proof) < _length(best)):
+                best = proof
+        if best is not None and len(best.steps) <= 2 * _SHORT[1]:
+            break
     return best
 
 

@@ -85,11 +85,20 @@ class Labels:
 
 def picture_of_proof(scene: Scene, proof: Proof, labels: Labels) -> Equations:
     """The groups that the proof takes, and who fills which of their records."""
-    closed = frozenset(fact for step in proof.steps for fact in step.closed)
+    # What follows from what was only supposed is nobody's.
+    steps = [] if proof.supposes else proof.steps
+    closed = frozenset(fact for step in steps for fact in step.closed) | _settled(scene, proof)
     own = [place for place, group in proof.equations if group in scene.around.groups(proof.person, place)]
     ordered = sorted(proof.equations, key=lambda one: (one[0] not in own, abs(one[0] - proof.place), one))
     groups = [_table(scene, labels, place, [group], closed) for place, group in sorted(ordered[:_GROUPS])]
     return _picture(groups, scene, len(proof.equations))
+
+
+def _settled(scene: Scene, proof: Proof) -> frozenset[tuple[int, int, int]]:
+    """What the person does not have in the release that the proof is about."""
+    place = proof.place
+    slots = [slot for group in scene.around.groups(proof.person, place) for slot in scene.around.slots((place, group))]
+    return frozenset((proof.person, place, slot) for slot in slots if scene.around.value(place, slot) != proof.value)
 
 
 def picture_of_person(scene: Scene, person: int, place: int) -> Equations:

@@ -18,6 +18,9 @@ _NOBODY = "nobody's value"
 
 def proof_steps(scene: Scene, proof: Proof, labels: Labels) -> list[str]:
     """What each conclusion rests on, and what they come to."""
+    if proof.supposes:
+        sentences = _suppositions(scene, proof, labels)
+        return [_known(scene), _group(scene, proof), *sentences, _certain(scene, proof)]
     sentences = [_conclusion(scene, proof, labels, some) for some in _merged(scene, proof.steps)]
     if len(sentences) > _MOST:
         earlier = len(sentences) - _MOST + 1
@@ -26,6 +29,63 @@ def proof_steps(scene: Scene, proof: Proof, labels: Labels) -> list[str]:
             *sentences[1 - _MOST :],
         ]
     return [_known(scene), _group(scene, proof), *sentences, _certain(scene, proof)]
+
+
+def _suppositions(scene: Scene, proof: Proof, labels: Labels) -> list[str]:
+    """For each other value a sentence of what would follow from it, and why that cannot be."""
+    made: list[str] = []
+    between: list[Step] = []
+    for step in proof.steps:
+        if step.rule == Rule.SUPPOSED:
+            supposed, between = scene.name(step.other), []
+            made.append(f"Suppose that this person had {supposed} in {scene.release(step.place)}.")
+        elif step.rule in {Rule.TOO_FEW, Rule.TOO_MANY, Rule.NOTHING}:
+            follows = _clauses(scene, labels, between)
+            made[-1] += f" Then {'; '.join(follows)}." if follows else ""
+            made[-1] += f" But then {_impossible(scene, labels, step)}. So it was not {supposed}."
+        else:
+            between.append(step)
+    return made
+
+
+def _clauses(scene: Scene, labels: Labels, steps: Sequence[Step]) -> list[str]:
+    """What follows from what, in short; what is the same of several people together, of very many the last ones."""
+    made = []
+    for some in _alike(scene, steps):
+        step, people = some[0], [one for each in some for one in each.people]
+        here = scene.release(step.place)
+        if step.rule == Rule.CHAIN:
+            made.append(f"{_people(labels, people)} did not have {_listed(scene, _values(scene, step))} in {here}")
+        else:
+            count = int(scene.around.observations[step.place].slot_count[step.other])
+            value = scene.name(scene.around.value(step.place, step.other))
+            records = f"the only record of {value}" if count == 1 else f"all {count:,} records of {value}"
+            whose = _people(labels, people, "'s")
+            made.append(f"{records} in a group of {here} {_is(count)} {whose}")
+    earlier = len(made) - 2 * _MOST
+    return made if earlier <= 0 else [made[0], f"{plural(earlier, 'conclusion')} more", *made[1 - 2 * _MOST :]]
+
+
+def _alike(scene: Scene, steps: Sequence[Step]) -> list[list[Step]]:
+    """Steps in their order; chains of several people that say the same together."""
+    found: dict[object, list[Step]] = {}
+    for number, step in enumerate(steps):
+        chain = step.rule == Rule.CHAIN
+        found.setdefault((step.place, _values(scene, step)) if chain else number, []).append(step)
+    return [*found.values()]
+
+
+def _impossible(scene: Scene, labels: Labels, step: Step) -> str:
+    here = scene.release(step.place)
+    if step.rule == Rule.NOTHING:
+        return f"no value is left for {_people(labels, step.people)} in {here}"
+    value = scene.name(scene.around.value(step.place, step.other))
+    records = plural(int(scene.around.observations[step.place].slot_count[step.other]), "record")
+    shows = f"a group of {here} shows {records} of {value}, and"
+    if step.rule == Rule.TOO_MANY:
+        return f"{shows} {_people(labels, step.people)} would all have to have it"
+    left = f"only {_people(labels, step.people)}" if step.people else "nobody"
+    return f"{shows} {left} {_is(len(step.people) or 1)} left for it"
 
 
 def _group(scene: Scene, proof: Proof) -> str:

@@ -2,7 +2,8 @@
 
 `elimination` says what is certain; this says why, for one person: the same three rules on the groups around the person,
 every conclusion kept together with what it rests on, and of these only what the last one needs. Leaving groups out only
-weakens conclusions, so a proof from a few groups is a proof. O(rounds x ways) of the groups looked at, in plain Python.
+weakens conclusions, so a proof from a few groups is a proof. Where the rules do not get there, every other value is
+supposed in turn until the rules contradict each other. O(rounds x ways) of the groups looked at, in plain Python.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,9 +18,11 @@ from reissue._arrays import Ints
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["Equation", "Neighbourhood", "Proof", "Rule", "Step", "prove"]
+__all__ = ["Equation", "Neighbourhood", "Proof", "Rule", "Step", "prove", "refute"]
 
 _ROUNDS = 12
+_SUPPOSED = 4
+"""Other values that are supposed in turn, at most."""
 _FEW = 12
 """Groups of a proof, at most, of which it is tried whether they can be spared."""
 
@@ -40,6 +43,14 @@ class Rule(StrEnum):
     """Others fill all records of the value."""
     NEEDED = "needed"
     """No more people are left for the records of another value than there are records."""
+    SUPPOSED = "supposed"
+    """Nothing is, yet: another value is supposed, to see that it cannot be."""
+    TOO_FEW = "too few"
+    """Fewer people are left for a value's records than there are: what was supposed cannot be."""
+    TOO_MANY = "too many"
+    """More people have no other value left than there are records of it: what was supposed cannot be."""
+    NOTHING = "nothing"
+    """A person has no value left: what was supposed cannot be."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class Step:
     people: tuple[int, ...]
     """The person whose chain it is, or those who fill the slot."""
     other: int
-    """Of a chain the place of the other release; else the slot that is filled."""
+    """Of a chain the place of the other release; of what is supposed the value; else the slot that it is about."""
     closed: frozenset[_Fact]
     rests: frozenset[_Fact]
 
@@ -72,6 +83,11 @@ class Proof:
     def joint(self) -> bool:
         """Whether other people's groups matter, not only the person's own."""
         return any(step.rule != Rule.CHAIN for step in self.steps)
+
+    @property
+    def supposes(self) -> bool:
+        """Whether other values had to be supposed."""
+        return any(step.rule == Rule.SUPPOSED for step in self.steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +150,8 @@ def prove(around: Neighbourhood, person: int, most: int) -> Proof | None:
 
     None if these do not show it, or if more than `most` ways would have to be looked at.
     """
-    own = around.everywhere(person)
-    others = {other for equation in own for other in around.members(equation)}
-    equations = set(own).union(*(around.everywhere(other) for other in sorted(others)))
-    if sum(len(around.members(one)) * len(around.slots(one)) for one in equations) > most:
+    equations = _near(around, person, most)
+    if equations is None:
         return None
     proof = _Board.of(around, equations).solved(person)
     if proof is None or len(proof.equations) > _FEW:
@@ -147,6 +161,37 @@ def prove(around: Neighbourhood, person: int, most: int) -> Proof | None:
         if fewer is not None and len(fewer.equations) < len(proof.equations):
             proof = fewer
     return proof
+
+
+def refute(around: Neighbourhood, person: int, place: int, value: int, most: int) -> Proof | None:
+    """Why the person cannot have any other value in a release: each is supposed, and contradicts the groups around.
+
+    None if these do not show it, or if more than `most` ways would have to be looked at.
+    """
+    equations = _near(around, person, most)
+    if equations is None:
+        return None
+    board = _Board.of(around, equations)
+    others = sorted(board.shown((person, place)) - {value})
+    if not others or len(others) > _SUPPOSED or (person, place) in board.loose:
+        return None
+    steps: list[Step] = []
+    used: set[Equation] = {(place, group) for group in around.groups(person, place)}
+    for other in others:
+        found = _Board.of(around, equations).contradicted(person, place, other)
+        if found is None:
+            return None
+        steps += found[0]
+        used |= found[1]
+    return Proof(person, place, value, tuple(sorted(used)), tuple(steps))
+
+
+def _near(around: Neighbourhood, person: int, most: int) -> set[Equation] | None:
+    """The person's groups and those of the others in them; None if there are more than `most` ways in them."""
+    own = around.everywhere(person)
+    others = {other for equation in own for other in around.members(equation)}
+    equations = set(own).union(*(around.everywhere(other) for other in sorted(others)))
+    return equations if sum(len(around.members(one)) * len(around.slots(one)) for one in equations) <= most else None
 
 
 @dataclass(eq=False)
@@ -199,15 +244,34 @@ class _Board:
                 return None
         return None
 
+    def contradicted(self, person: int, place: int, value: int) -> tuple[list[Step], set[Equation]] | None:
+        """Suppose a value and reason in rounds until nothing fits; the steps that it takes, and their groups."""
+        cell = person, place
+        lost = frozenset((*cell, slot) for slot in self.open[cell] if self.around.value(place, slot) != value)
+        self.steps.append(Step(Rule.SUPPOSED, place, (person,), value, lost, frozenset()))
+        self.why |= dict.fromkeys(lost, 0)
+        self.open[cell] -= {slot for _, _, slot in lost}
+        for _ in range(_ROUNDS):
+            end = next(self._impossible(), None)
+            if end is not None:
+                steps = [*self._needed_for([*end.rests]), end]
+                return steps, {one for step in steps for one in self._equations(step)}
+            before = len(self.steps)
+            self._round()
+            if len(self.steps) == before:
+                return None
+        return None
+
     def _certain(self, person: int) -> int | None:
         """A release in which one value of the person is left, if any; the one with most values first."""
         sure = [place for place in self.places.get(person, []) if len(self._values((person, place))) == 1]
-        return min(sure, key=lambda place: -len(self._shown((person, place))), default=None)
+        return min(sure, key=lambda place: -len(self.shown((person, place))), default=None)
 
     def _values(self, cell: _Cell) -> set[int]:
         return {self.around.value(cell[1], slot) for slot in self.open[cell]}
 
-    def _shown(self, cell: _Cell) -> set[int]:
+    def shown(self, cell: _Cell) -> set[int]:
+        """The values that the person's groups show."""
         return {
             self.around.value(cell[1], slot)
             for group in self.around.groups(*cell)
@@ -282,24 +346,50 @@ class _Board:
         if closed:
             yield Step(Rule.NEEDED, place, tuple(can), slot, closed, rests)
 
+    def _impossible(self) -> Iterator[Step]:
+        """Where nothing fits any more."""
+        nothing: frozenset[_Fact] = frozenset()
+        for person, places in self.places.items():
+            for place in places:
+                if not self.open[person, place]:
+                    yield Step(Rule.NOTHING, place, (person,), -1, nothing, frozenset(self._closed((person, place))))
+        for place, group in self.equations:
+            seen, members = self.around.observations[place], self.around.members((place, group))
+            for slot in self.around.slots((place, group)):
+                can = [one for one in members if slot in self.open[one, place]]
+                forced = [one for one in can if len(self.open[one, place]) == 1 and (one, place) not in self.loose]
+                count = int(seen.slot_count[slot])
+                if len(forced) > count:
+                    rests = frozenset(fact for one in forced for fact in self._closed((one, place)))
+                    yield Step(Rule.TOO_MANY, place, tuple(forced), slot, nothing, rests)
+                if len(can) + int(seen.free[group]) + seen.strangers < count:
+                    rests = frozenset((one, place, slot) for one in members if (one, place, slot) in self.why)
+                    yield Step(Rule.TOO_FEW, place, tuple(can), slot, nothing, rests)
+
     # --- what the conclusion needs -----------------------------------------------------------------------------------
 
     def _proof(self, person: int, place: int) -> Proof:
-        wanted, used = self._closed((person, place)), set[int]()
-        while wanted:
-            number = self.why[wanted.pop()]
-            if number not in used:
-                used.add(number)
-                wanted += self.steps[number].rests
-        steps = tuple(self.steps[number] for number in sorted(used))
+        steps = tuple(self._needed_for(self._closed((person, place))))
         equations = {(place, group) for group in self.around.groups(person, place)}
         for step in steps:
             equations |= set(self._equations(step))
         return Proof(person, place, min(self._values((person, place))), tuple(sorted(equations)), steps)
 
+    def _needed_for(self, wanted: list[_Fact]) -> list[Step]:
+        """The steps that facts rest on, in order."""
+        used = set[int]()
+        while wanted:
+            number = self.why[wanted.pop()]
+            if number not in used:
+                used.add(number)
+                wanted += self.steps[number].rests
+        return [self.steps[number] for number in sorted(used)]
+
     def _equations(self, step: Step) -> Iterator[Equation]:
         """The groups that a step looks at."""
-        if step.rule == Rule.CHAIN:
+        if step.rule in {Rule.SUPPOSED, Rule.NOTHING}:
+            yield from ((step.place, group) for group in self.around.groups(step.people[0], step.place))
+        elif step.rule == Rule.CHAIN:
             for place in (step.place, step.other):
                 yield from ((place, group) for group in self.around.groups(step.people[0], place))
         else:
