@@ -24,7 +24,7 @@ def roles(page: Answer) -> list[tuple[str, str]]:
 
 
 def left(place: Path) -> list[Path]:
-    return list(place.glob("*/desk-*"))
+    return list(place.glob("*/desk-*/published"))
 
 
 def test_files_are_read_corrected_and_attacked(client: Client, files: Path, place: Path) -> None:

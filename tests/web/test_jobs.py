@@ -5,18 +5,28 @@ import json
 import os
 import sys
 import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
 from reissue.web.jobs import BusyError, Job, Jobs, State
 
+Result = TypeVar("Result")
 STUBBORN = """
 import json, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print(json.dumps({"share": 0.25, "doing": "nothing"}), flush=True)
 time.sleep(60)
 """
+
+
+def finished(work: Coroutine[Any, Any, Result]) -> Result:
+    """What a coroutine gives, run in a thread of its own: a browser of other tests may have a loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def jobs(folder: Path, script: str) -> Jobs:
@@ -44,7 +54,7 @@ def test_what_does_not_listen_is_ended_by_force_within_two_seconds(tmp_path: Pat
         await all_jobs.cancel(job)
         return job, time.monotonic() - started
 
-    job, seconds = asyncio.run(run())
+    job, seconds = finished(run())
     assert seconds < 2
     assert ends == [job.state] == [State.CANCELLED]
     assert not job.folder.exists()
@@ -69,7 +79,7 @@ def outcome(tmp_path: Path, verb: str, given: dict[str, object]) -> Job:
             await job.changed.wait()
         return job
 
-    return asyncio.run(run())
+    return finished(run())
 
 
 def test_an_outcome_is_kept_and_a_mistake_said(tmp_path: Path, files: Path) -> None:
@@ -104,4 +114,4 @@ def test_a_job_ends_with_its_server(tmp_path: Path) -> None:
         process.stdin.close()
         return await asyncio.wait_for(process.wait(), 10)
 
-    assert asyncio.run(run()) == 143
+    assert finished(run()) == 143

@@ -58,7 +58,7 @@ def test_a_proposal_is_corrected_and_saved_as_a_schema(client: Client, files: Pa
     assert "male;Adults;Everyone;*" in client.get(f"{path}/hierarchy/0").text
     assert 'value="Everyone / Adults"' in client.get(path).text
     assert client.post(f"{path}/discard").status == 303
-    assert not list(place.glob("*/desk-*/wave"))
+    assert not list(place.glob(f"*/desk-{path.rpartition('/')[2]}"))
 
 
 def test_a_mistake_in_the_form_is_said_and_the_table_stays(client: Client, files: Path, place: Path) -> None:

@@ -1,0 +1,74 @@
+"""Take the pictures of the page anew: `python docs/page_pictures.py DEMO-FOLDER`.
+
+DEMO-FOLDER is what `reissue demo --out DEMO-FOLDER` wrote. Needs a Chromium and the extra `dev`.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from reissue.synth import Population
+
+TARGET = Path(__file__).parent / "img"
+WAIT = 180_000
+
+
+def main() -> None:
+    """Walk the path of the tutorial, from two tables to a first release, and keep what a steward sees."""
+    chromium = os.environ.get("REISSUE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        for wave, table in zip(("january", "february"), Population(seed=1, people=500).months(2), strict=True):
+            table.write_csv(folder / f"{wave}.csv")
+        command = [sys.executable, "-c", "from reissue.cli import main; main()", "open", "--no-browser", "--json"]
+        command.append(str(Path(sys.argv[1]).resolve() / "ledger"))
+        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            try:
+                view = browser.new_page(viewport={"width": 1000, "height": 760})
+                view.goto(_address(server))
+                _walk(view, folder)
+            finally:
+                browser.close()
+                server.terminate()
+
+
+def _address(server: "subprocess.Popen[str]") -> str:
+    said = ""
+    while server.stdout is not None and not said.endswith("}\n"):
+        said += server.stdout.readline()
+    return str(json.loads(said)["address"])
+
+
+def _walk(view: Page, folder: Path) -> None:
+    view.get_by_role("link", name="Plan a first release").click()
+    view.get_by_label("The table, or its waves").set_input_files([folder / "january.csv", folder / "february.csv"])
+    view.get_by_role("button", name="Look at it").click()
+    view.wait_for_url("**/table/of/*", timeout=WAIT)
+    view.locator("#c2").scroll_into_view_if_needed()
+    view.evaluate("document.querySelector('#c2').scrollIntoView()")
+    view.screenshot(path=TARGET / "page-columns.png")
+    view.get_by_role("button", name="Save the schema").click()
+    view.wait_for_url("**/schema", timeout=WAIT)
+    view.get_by_role("button", name="Plan it").click()
+    view.wait_for_url("**/plan/*", timeout=WAIT)
+    view.evaluate("document.querySelector('figure').parentElement.querySelector('h2').scrollIntoView()")
+    view.screenshot(path=TARGET / "page-plan.png")
+    view.get_by_role("button", name="Try the first release").click()
+    view.wait_for_url("**/publish/*", timeout=WAIT)
+    view.screenshot(path=TARGET / "page-verdict.png")
+    view.get_by_role("button", name="Publish release 1").click()
+    view.wait_for_url("**/published/*", timeout=WAIT)
+    view.goto("/".join(view.url.split("/")[:3]))
+    view.locator(".choices").last.get_by_role("link").first.click()
+    view.screenshot(path=TARGET / "page-series.png")
+
+
+if __name__ == "__main__":
+    main()
