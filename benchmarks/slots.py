@@ -52,6 +52,13 @@ def _series(folder: Path, waves: Waves, setting: dict[str, int]) -> None:
     print(f"everyone at once: {exposed(made, waves, groups=True)}", flush=True)
     for found in attack(made, waves.schema, only=ONLY, knowledge=Knowledge(groups=True), limits={"joint": LIMIT}):
         print(f"{found.attack} {found.status.value}: {found.sentence} {found.details.get('above', '')}", flush=True)
+    hospital = str(waves.tables[0]["hospital"].min())
+    for said, knowledge in (
+        ("true totals known", Knowledge(groups=True, totals=True)),
+        ("one hospital knows its patients' values", Knowledge(groups=True, coalition=[hospital])),
+    ):
+        (found,) = attack(made, waves.schema, only=["joint"], knowledge=knowledge, limits={"joint": LIMIT})
+        print(f"{said}: {found.sentence}", flush=True)
     print(f"leaving and taking over known: {with_rates(made)}", flush=True)
     for before, after in list(pairwise(range(len(made))))[:: max(len(made) // 3, 1)]:
         pairs = [(waves.tables[place], made[place]) for place in (before, after)]
