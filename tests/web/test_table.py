@@ -4,11 +4,13 @@ import json
 import re
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from reissue.ledger import Ledger
 from reissue.schema import Role, Schema
+from reissue.web.pages import fragment
 from reissue.web.work.planning import plan_series, settle
 from tests.web.client import Answer, Client
 
@@ -100,6 +102,16 @@ def test_a_plan_tells_points_and_has_a_policy_for_each_that_withstood(files: Pat
         assert Schema.loads(text).policy["limit"] == 1.0
     json.dumps(found)
     assert min(shares) < 0.2
+
+
+def test_a_plan_in_which_nothing_suffices_is_shown() -> None:
+    one = {"name": "pool k=5", "verdict": "impossible", "reason": "It cannot.", "loss": None, "best": False}
+    found = {"guess": True, "limit": 0.5, "chart": None, "settings": [one], "policies": {}, "sentences": ["Nothing."]}
+    desk = SimpleNamespace(name="d")
+    page = fragment("planned.html", running=None, path="/plan/d", desk=desk, job=desk, found=found, waves=["a.csv"])
+    assert "nothing suffices" in page
+    assert "Plan with other limits" in page
+    assert "Try the first release" not in page
 
 
 @pytest.mark.slow

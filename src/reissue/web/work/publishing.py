@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from reissue.attacks.findings import verdict
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
@@ -88,7 +90,18 @@ def _said(made: Publication, book: Ledger) -> dict[str, Any]:
         "warnings": list(made.warnings),
         "head": book.entries()[-1].hash,
         "sample": _sample(made),
+        "providers": _providers(made),
     }
+
+
+def _providers(made: Publication) -> list[tuple[str, int]]:
+    """Who contributed how many records, the most first; nothing where the schema names no provider."""
+    table = made.release.table
+    if table.schema.provider is None:
+        return []
+    counts = table.frame[table.schema.provider].cast(pl.String).alias("provider").value_counts()
+    ordered = counts.sort(["count", "provider"], descending=[True, False])
+    return [(name or "not said", int(count)) for name, count in ordered.iter_rows()]
 
 
 def _sample(made: Publication) -> dict[str, Any]:
