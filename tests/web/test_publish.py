@@ -131,5 +131,13 @@ def test_a_ledgers_name_is_no_path(steward: Client, house: Path, files: Path, na
     assert steward.post("/publish/upload", [("name", name)], given).status == 400
 
 
+def test_a_database_is_named_without_its_password(place: Path, tmp_path: Path) -> None:
+    with served(tmp_path, "postgresql://me:secret@localhost/books") as client:
+        page = client.enter().get("/").text
+    assert "PostgreSQL" in page
+    assert "secret" not in page
+    assert not (tmp_path / "memory").exists()
+
+
 def test_only_ledgers_on_the_shelf_are_opened(steward: Client) -> None:
     assert steward.get("/ledgers/000000000000").status == 400

@@ -5,6 +5,7 @@ import re
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -106,7 +107,14 @@ def test_a_plan_tells_points_and_has_a_policy_for_each_that_withstood(files: Pat
 
 def test_a_plan_in_which_nothing_suffices_is_shown() -> None:
     one = {"name": "pool k=5", "verdict": "impossible", "reason": "It cannot.", "loss": None, "best": False}
-    found = {"guess": True, "limit": 0.5, "chart": None, "settings": [one], "policies": {}, "sentences": ["Nothing."]}
+    found: dict[str, Any] = {
+        "guess": True,
+        "limit": 0.5,
+        "chart": None,
+        "settings": [one],
+        "policies": {},
+        "sentences": ["Nothing."],
+    }
     desk = SimpleNamespace(name="d")
     page = fragment("planned.html", running=None, path="/plan/d", desk=desk, job=desk, found=found, waves=["a.csv"])
     assert "nothing suffices" in page

@@ -29,8 +29,12 @@ _STATIC: dict[str, tuple[Traversable, str]] = {
 async def home(request: Request) -> Response:
     """Where to go."""
     places = room_of(request).shelf.places()
-    ledgers = [(short, "PostgreSQL" if is_url(place) else Path(place)) for short, place in places.items()]
-    return show(request, "home.html", ledgers=ledgers)
+    return show(request, "home.html", ledgers=[(short, *_named(place)) for short, place in places.items()])
+
+
+def _named(place: str) -> tuple[str, str]:
+    """What a ledger is called, and where it is; the address of a database may hold a password."""
+    return ("PostgreSQL", "") if is_url(place) else (Path(place).name, str(Path(place).parent))
 
 
 async def play(request: Request) -> Response:
