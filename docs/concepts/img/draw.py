@@ -1,7 +1,7 @@
 """Draws pictures of the concepts: `python docs/concepts/img/draw.py`. Tested to be fresh.
 
-`calibration.csv` is what `python -m benchmarks joint --only calibration` writes; the present one was put together from
-what a stopped run had printed, and of the panel from an earlier run.
+`calibration.csv` is what `python -m benchmarks joint --only calibration` writes; the rows of the panel and of Census
+are what it prints, to two decimals, of Census until the run was stopped.
 """
 
 import csv
