@@ -174,3 +174,23 @@ def test_force_replaces_the_output(reissue: Reissue, tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_text("mine")
     assert reissue(*WORK, "-r", "k=5", "-o", "out.csv", "--force").code == 0
     assert (tmp_path / "out.csv").read_text() != "mine"
+
+
+def test_a_table_larger_than_memory_goes_to_a_folder(reissue: Reissue) -> None:
+    PATIENTS.write_parquet("patients.parquet")
+    asked = ("anonymize", "patients.parquet", "--schema", "schema.toml", "--require", "k=5", "--method", "mondrian")
+    made = reissue(*asked, "--engine", "stream", "--out", "release", "--json")
+    assert made.code == 0, made.err
+    assert made.json["rows"] == 600
+    assert reissue("check", "release", "--schema", "schema.toml", "--engine", "stream", "--require", "k=5").code == 0
+    for wrong, words in (
+        ((), "name it with --out"),
+        (("--out", "other", "--suppress", "0.1"), "--suppress: only with --engine memory"),
+        (("--out", "release"), "there already"),
+        (("--out", "other", "--method", "pool"), "needs the whole table in memory"),
+        (("--out", "nowhere/other"), "cannot be written"),
+    ):
+        refused = reissue(*asked, "--engine", "stream", *wrong)
+        assert refused.code == 2
+        assert words in " ".join(refused.err.split())
+    assert not Path("other").exists()

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
-__all__ = ["Counted", "Engine", "Source"]
+__all__ = ["Counted", "Engine", "Rows", "Source"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,15 @@ class Source(Protocol):
 
     def counts(self, by: Sequence[str]) -> Counted:
         """The different combinations of some columns, in their order, and how many rows have each."""
+
+
+@runtime_checkable
+class Rows(Source, Protocol):
+    """A table whose rows can be rewritten, too."""
+
+    @property
+    def rows(self) -> pl.LazyFrame:
+        """All of them, to be read a batch at a time."""
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
 from reissue.errors import RequirementError
 from reissue.release.release import Draft
+from reissue.requirements import Requirement
 
-__all__ = ["Frontier", "Layout", "Ranks", "compact", "work_off"]
+__all__ = ["Frontier", "Layout", "Ranks", "compact", "refuse_top_down", "work_off"]
 
 _CHUNK = 1 << 16
 
@@ -129,11 +130,7 @@ class Layout:
 
 def work_off(job: Job, advance: Callable[[Frontier], tuple[Layout, Bools]]) -> Draft:
     """Partition top-down: `advance` says how the groups of a frontier go on, and which of them are done."""
-    if not job.requirement.holds(job.table.whole())[0]:
-        raise RequirementError(
-            f"This method splits top-down from the whole table, which does not meet {job.requirement} itself. "
-            "Choose a method that builds groups of different values, such as anatomy."
-        )
+    refuse_top_down(job.requirement, job.table.whole())
     least = max(part.least for part in job.requirement.parts())
     groups = np.full(job.table.rows, -1, np.int32)
     finished = placed = rounds = 0
@@ -158,6 +155,15 @@ def work_off(job: Job, advance: Callable[[Frontier], tuple[Layout, Bools]]) -> D
             rounds += 1
         job.progress(placed / job.table.rows)
     return Draft(groups, notes={"rounds": rounds})
+
+
+def refuse_top_down(requirement: Requirement, whole: Counts) -> None:
+    """Stop where the table as a whole does not meet the requirement."""
+    if not requirement.holds(whole)[0]:
+        raise RequirementError(
+            f"This method splits top-down from the whole table, which does not meet {requirement} itself. "
+            "Choose a method that builds groups of different values, such as anatomy."
+        )
 
 
 def _stable_order(labels: Ints, bound: int) -> Ints:

@@ -8,6 +8,7 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import app
+from reissue.cli._larger import make_folder, streams
 from reissue.cli._options import (
     TABLES,
     ForceOption,
@@ -129,6 +130,13 @@ def anonymize(
             "It stays with you.",
         ),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="memory; or stream: Parquet larger than memory, by the method mondrian, into a folder (--out).",
+        ),
+    ] = "memory",
     force: ForceOption = False,
     reading: ReadOption = None,
     writing: WriteOption = None,
@@ -152,6 +160,20 @@ def anonymize(
     requirement = _requirement(require, m, method)
     find(method).settle(options)
     asked: dict[str, Any] = {"method": method, "seed": seed, "boxes": boxes}
+    if streams(engine, data):
+        others = {
+            "--private": private,
+            "--memory": memory,
+            "--suppress": suppress,
+            "--force": force,
+            "--write": writing,
+        }
+        others |= {"--read": reading, "--boxes": boxes != "nodes", **dict.fromkeys(options, True)}
+        known = {"method": method, "engine": engine, "seed": seed}
+        make_folder(
+            data, plan, requirement, out, known, [name for name, given in others.items() if given], as_json=as_json
+        )
+        return
     say_reading([data], dialect_of(reading), quiet=as_json)
     if find(method).stateful:
         if private is not None:

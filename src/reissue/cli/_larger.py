@@ -1,0 +1,54 @@
+"""How a release larger than memory is made from a command line, and shown."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from reissue.cli import _render
+from reissue.errors import InputError
+from reissue.words import plural
+
+if TYPE_CHECKING:
+    from reissue.requirements import Requirement
+    from reissue.schema import Schema
+
+__all__ = ["make_folder", "streams"]
+
+
+def streams(engine: str, data: Any) -> bool:
+    """Whether a table is not to be read into memory."""
+    if engine == "memory":
+        return False
+    from reissue.engines.registry import MEMORY, choose
+
+    return choose(engine, data).name != MEMORY
+
+
+def make_folder(
+    data: Any,
+    schema: "Schema",
+    requirement: "Requirement",
+    out: Any,
+    known: dict[str, Any],
+    others: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Make it, into a folder, by a `known` method, engine and seed; `others` are options that must be left out."""
+    from reissue.publishing.larger.anonymize import anonymize_folder
+
+    if others:
+        raise InputError(f"{', '.join(others)}: only with --engine memory.")
+    if out is None:
+        raise InputError("A release larger than memory goes to a folder: name it with --out.")
+    with _render.watching("Anonymizing") as progress:
+        made = anonymize_folder(data, schema, requirement, out, progress=progress, **known)
+    if as_json:
+        numbers = {"rows": made.rows, "groups": made.groups, "regions": made.regions, "folder": str(made.folder)}
+        _render.show_json({"method": made.method, "requirement": str(made.requirement), **numbers})
+        return
+    _render.say(
+        f"{plural(made.rows, 'row')} published in {plural(made.groups, 'group')}, made in "
+        f"{plural(made.regions, 'region')}.",
+        f"The release meets {made.requirement}: counted again from the published columns.",
+        f"Written: {made.folder}, a folder of Parquet.",
+    )

@@ -1,0 +1,1 @@
+"""Tables larger than memory: a release that goes to a folder, made region by region."""

@@ -1,0 +1,113 @@
+"""Larger than memory: the same published rows as in memory, however many regions there are, and all or nothing."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reissue as ri
+from reissue.errors import InternalError
+from reissue.publishing.larger import anonymize as larger
+from reissue.publishing.larger.anonymize import anonymize_folder
+from reissue.synth import Population, schema
+from reissue.taxonomy.codings import Hierarchy
+from tests.effort import examples
+
+
+def rows_of(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Published rows, whatever their order."""
+    texts = frame.with_columns(pl.all().cast(pl.String).fill_null("missing"))
+    return sorted(texts.rows())
+
+
+def written(folder: Path) -> pl.DataFrame:
+    return pl.concat(pl.read_parquet(one) for one in sorted(folder.iterdir()))
+
+
+def same(table: pl.DataFrame, plan: ri.Schema, require: str, folder: Path, fits: int) -> larger.ReleaseFolder:
+    """Make the release both ways, and compare."""
+    made = anonymize_folder(table.lazy(), plan, require, folder / "out", fits=fits, seed=3)
+    whole = ri.anonymize(table, plan, require, method="mondrian", seed=3)
+    assert rows_of(written(folder / "out")) == rows_of(whole.frame)
+    assert made.groups == len(whole.boxes.sizes)
+    assert made.rows == table.height
+    return made
+
+
+@pytest.mark.parametrize("require", ["k=3", "k=4 & l=2", "k=3 & t=0.45", "entropy-l=1.5", "confidence=0.8"])
+def test_the_same_rows_as_in_memory(require: str, tmp_path: Path) -> None:
+    table = next(Population(seed=6, people=1500).months(1))
+    assert same(table, schema(), require, tmp_path, 200).regions > 4
+
+
+@examples(40)
+@given(st.integers(0, 10**6), st.sampled_from(["k=2", "l=2", "k=3 & t=0.6"]), st.sampled_from([4, 10, 25]))
+def test_trees_numbers_and_missing_values(seed: int, require: str, fits: int) -> None:
+    rng = np.random.default_rng(seed)
+    ages = pl.Series(rng.integers(20, 40, 60)).to_frame("age").with_columns(pl.col("age").replace({21: None}))
+    jobs = pl.Series("job", rng.choice(["cook", "baker", "nurse", "doctor"], 60))
+    real = pl.Series("real", rng.choice([1.5, 2.5, float("nan"), 9.0], 60))
+    table = ages.with_columns(jobs, real, pl.Series("ill", rng.choice(["a", "b", "c"], 60)))
+    tree = Hierarchy("tree", tree={"food": ["cook", "baker"], "health": ["nurse", "doctor"]})
+    plan = ri.Schema.of_columns(quasi=["age", "job", "real"], sensitive=["ill"], taxonomies={"job": tree})
+    with tempfile.TemporaryDirectory() as folder:
+        same(table, plan, require, Path(folder), fits)
+
+
+def test_files_and_seed_decide_everything(tmp_path: Path) -> None:
+    table = next(Population(seed=6, people=600).months(1))
+    data = tmp_path / "data"
+    data.mkdir()
+    for number in range(3):
+        table[number::3].write_parquet(data / f"{number}.parquet")
+    table.write_parquet(tmp_path / "one.parquet")
+    names = [(data, "a"), (data, "b"), (tmp_path / "one.parquet", "c")]
+    for given_data, name in names:
+        anonymize_folder(given_data, schema(), "k=5", tmp_path / name, fits=100, seed=8)
+    first, again, other = (written(tmp_path / name) for _, name in names)
+    assert first.equals(again)
+    assert first.equals(other)
+    assert ri.check(tmp_path / "a", schema(), "k=5", engine="stream").met
+
+
+def test_what_cannot_be_done_is_refused_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = next(Population(seed=6, people=300).months(1))
+    two = ri.Schema.of_columns(quasi=["age"], sensitive=["job", "disease"])
+    twice = pl.concat([table, table.head(1)])
+    cases: list[tuple[pl.DataFrame, ri.Schema, str, str, str]] = [
+        (table, schema(), "k=3", "pool", "needs the whole table in memory"),
+        (table, two, "k=3", "mondrian", "several sensitive columns"),
+        (table, schema(), "k-m=3,2", "mondrian", "release as a whole"),
+        (table, schema(), "k=301", "mondrian", "301"),
+        (twice, schema(), "k=3", "mondrian", "not unique"),
+        (table.drop("age"), schema(), "k=3", "mondrian", "lacks: age"),
+        (table.clear(), schema(), "k=3", "mondrian", "no rows"),
+    ]
+    for data, plan, require, method, words in cases:
+        with pytest.raises(ri.InputError, match=words):
+            anonymize_folder(data.lazy(), plan, require, tmp_path / "out", method=method)
+    monkeypatch.setattr(larger, "meets", lambda *_: False)
+    with pytest.raises(InternalError, match="Nothing was published"):
+        anonymize_folder(table.lazy(), schema(), "k=3", tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "out").mkdir()
+    with pytest.raises(ri.InputError, match="there already"):
+        anonymize_folder(table.lazy(), schema(), "k=3", tmp_path / "out")
+
+
+def test_scratch_files_are_gone_also_after_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    table = next(Population(seed=6, people=300).months(1))
+
+    def fails(*_: object) -> None:
+        raise ValueError("no regions")
+
+    monkeypatch.setattr(larger, "find_regions", fails)
+    with pytest.raises(ValueError, match="no regions"):
+        anonymize_folder(table.lazy(), schema(), "k=3", tmp_path / "out")
+    assert not list(tmp_path.iterdir())
