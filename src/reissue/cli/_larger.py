@@ -1,6 +1,6 @@
 """How a release larger than memory is made from a command line, and shown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from reissue.cli import _render
@@ -28,18 +28,21 @@ def make_folder(
     schema: "Schema",
     requirement: "Requirement",
     out: Any,
-    known: dict[str, Any],
-    others: Sequence[str],
+    asked: dict[str, Any],
+    others: Mapping[str, object],
     *,
     as_json: bool,
 ) -> None:
-    """Make it, into a folder, by a `known` method, engine and seed; `others` are options that must be left out."""
+    """Make it, into a folder, by an `asked` method, engine and seed; `others` are options that must be left out."""
     from reissue.publishing.larger.anonymize import anonymize_folder
 
-    if others:
-        raise InputError(f"{', '.join(others)}: only with --engine memory.")
+    given = {**others, "--boxes tight": asked["boxes"] != "nodes"}
+    named = [name for name, value in given.items() if value]
+    if named:
+        raise InputError(f"{', '.join(named)}: only with --engine memory.")
     if out is None:
         raise InputError("A release larger than memory goes to a folder: name it with --out.")
+    known = {name: asked[name] for name in ("method", "engine", "seed")}
     with _render.watching("Anonymizing") as progress:
         made = anonymize_folder(data, schema, requirement, out, progress=progress, **known)
     if as_json:

@@ -14,6 +14,7 @@ class Counted:
     """Different rows, and how often each occurs."""
 
     values: pl.DataFrame
+    """Texts may be categories."""
     times: pl.Series
     """Whole numbers, 1 or more; their sum is the number of records."""
 

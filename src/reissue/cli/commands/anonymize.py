@@ -161,18 +161,9 @@ def anonymize(
     find(method).settle(options)
     asked: dict[str, Any] = {"method": method, "seed": seed, "boxes": boxes}
     if streams(engine, data):
-        others = {
-            "--private": private,
-            "--memory": memory,
-            "--suppress": suppress,
-            "--force": force,
-            "--write": writing,
-        }
-        others |= {"--read": reading, "--boxes": boxes != "nodes", **dict.fromkeys(options, True)}
-        known = {"method": method, "engine": engine, "seed": seed}
-        make_folder(
-            data, plan, requirement, out, known, [name for name, given in others.items() if given], as_json=as_json
-        )
+        others: dict[str, Any] = {"--private": private, "--memory": memory, "--suppress": suppress, "--force": force}
+        others |= {"--read": reading, "--write": writing, **dict.fromkeys(options, True)}
+        make_folder(data, plan, requirement, out, {**asked, "engine": engine}, others, as_json=as_json)
         return
     say_reading([data], dialect_of(reading), quiet=as_json)
     if find(method).stateful:
@@ -181,10 +172,7 @@ def anonymize(
         asked |= {"options": options, "newcomers": newcomers, "memory": memory, "out": out, "force": force}
         _make_series(data, plan, requirement, schema, dialect_of(reading), asked, as_json=as_json)
         return
-    if memory is not None or (isinstance(data, Path) and data.is_dir() and plan.provider is None):
-        raise InputError(f"The method '{method}' makes releases one at a time: give one file, and no --memory.")
-    if private is not None and plan.identifier is None:
-        raise InputError("--private needs an identifier in the schema, which says whose each row is.")
+    _refuse_series(data, plan, method, memory, private)
     read = [*schema_inputs(schema, plan), *table_inputs("--after", after or [])]
     target = _target(data, out, private, read, force=force)
     table = _read(data, plan, dialect_of(reading), show_values=show_values)
@@ -198,6 +186,14 @@ def anonymize(
             f"What it shows of people: reissue check {given}",
             f"What was lost, as a page: reissue utility {quote(str(data))} {given} --report lost.html",
         )
+
+
+def _refuse_series(data: Any, plan: "Schema", method: str, memory: Path | None, private: Path | None) -> None:
+    """Stop where several tables are given to a method that makes releases one at a time."""
+    if memory is not None or (isinstance(data, Path) and data.is_dir() and plan.provider is None):
+        raise InputError(f"The method '{method}' makes releases one at a time: give one file, and no --memory.")
+    if private is not None and plan.identifier is None:
+        raise InputError("--private needs an identifier in the schema, which says whose each row is.")
 
 
 def _make_series(
