@@ -71,11 +71,11 @@ def _widths(release: Release) -> np.ndarray:
 
 
 def published(folder: Path, waves: Waves, policy: dict[str, Any]) -> list[Release]:
-    """The series as a ledger publishes it, as far as it does."""
+    """The series as a ledger publishes it, as far as it does; the seeds decide everything random, not the key."""
     schema, made = replace(waves.schema, policy=policy), []
-    for table in waves.tables:
+    for seed, table in enumerate(waves.tables):
         try:
-            made.append(publish(table, folder / "series.ledger", schema))
+            made.append(publish(table, folder / "series.ledger", schema, seed=seed))
         except RefusedError as problem:
             print(str(problem).splitlines()[0], flush=True)
             break
