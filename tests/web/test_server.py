@@ -35,7 +35,7 @@ def start(tmp_path: Path) -> Start:
 
 def address(process: "subprocess.Popen[str]") -> str:
     assert process.stdout
-    said = " ".join(process.stdout.readline() for _ in range(1))
+    said = process.stdout.readline() + process.stdout.readline()
     found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+", said.replace("\n", ""))
     assert found, said
     return found[0]
@@ -73,7 +73,9 @@ def test_what_a_killed_server_leaves_is_swept_at_the_next_start(start: Start, tm
         assert not folder.exists()
         started = time.monotonic()
         process.send_signal(signal.SIGINT)
-        process.wait(10)
+        assert process.wait(10) == 0
+        assert process.stdout
+        assert not process.stdout.read()
     assert time.monotonic() - started < 5
     assert not folders(tmp_path)
 

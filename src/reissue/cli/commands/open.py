@@ -1,5 +1,6 @@
 """`reissue open`: the page for stewards, on this machine only."""
 
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +44,8 @@ def open_page(
         if as_json:
             _render.show_json({"address": address})
         else:
-            _render.say(f"Open this address, which is good once: {address}", "Stop it with Ctrl-C.")
+            _render.say("Open this address, which is good once. Stop with Ctrl-C.")
+            typer.echo(address)  # in one line, however narrow the terminal is
 
-    serve(shelf, port=port, browser=browser, say=say)
+    with suppress(KeyboardInterrupt):  # that is how it is stopped
+        serve(shelf, port=port, browser=browser, say=say)
