@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from reissue.attacks.joint.beliefs import Beliefs, believe
+from reissue.kernels.everyone import iterative_scaling
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.sharpening import sharpened
@@ -157,3 +158,16 @@ def test_people_whose_groups_contradict_each_other_are_set_aside() -> None:
     found = believe([one, other], Model(3))
     assert found.contradicted.tolist() == [2]
     assert chance(found, 3, 0, 2) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_with_totals_multipliers_go_no_further_than_fits(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Totals are fitted beside the multipliers: both going further missed each other, and counts fitted no more."""
+    case = tiny(np.random.default_rng(seed), people=6, releases=4, counterfeits=0.6, totals=True)
+    model = Model(case.values, case.steps)
+    chains = Chains.of(narrow(case.series, model).layers, model)
+    how = Scaling(sweeps=12, tolerance=0.0, elsewhere=0.0)
+    quick = scale(chains, how)
+    monkeypatch.setattr(iterative_scaling, "_QUICKER", 0.0)
+    for one, other in zip(quick.multipliers, scale(chains, how).multipliers, strict=True):
+        assert one == pytest.approx(other)

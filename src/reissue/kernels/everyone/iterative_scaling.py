@@ -156,14 +156,18 @@ def scale(
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
     tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
     worst, off, sweep = np.inf, np.inf, 0
-    paces = [_Pace(np.zeros(len(one)), np.zeros(len(one))) for one in lambdas]
+    paces = [_Pace.none(len(one)) for one in lambdas]
+    steady = not any(len(layer.fakes) for layer in chains.layers)  # what is tilted moves beside the multipliers
     while sweep < how.sweeps and worst > how.tolerance and off > how.elsewhere:
         messages = [layer.said(one) for layer, one in zip(chains.layers, lambdas, strict=True)]
         later = _backward(chains, beginnings, messages)
-        before = [*lambdas]
+        before, earlier = [*lambdas], off
         worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how)
-        for place, pace in enumerate(paces):
-            lambdas[place], paces[place] = pace.further(before[place], lambdas[place])
+        if steady and off <= earlier:
+            for place, pace in enumerate(paces):
+                lambdas[place], paces[place] = pace.further(before[place], lambdas[place])
+        else:
+            paces = [_Pace.none(len(one)) for one in lambdas]
         sweep += 1
         progress(sweep / how.sweeps)
     reached = bool(worst <= how.tolerance or off <= how.elsewhere)
@@ -174,13 +178,19 @@ def scale(
 class _Pace:
     """Multipliers that go on in one direction go further than fits: at most twice as far, for more overshoots.
 
-    Where counts can only be had in the limit, steps shrink and would take for ever.
+    Where counts can only be had in the limit, steps shrink and would take for ever. Where a sweep makes counts worse
+    all begin anew.
     """
 
     moved: Floats
     """The last change of each multiplier's logarithm."""
     more: Floats
     """How much further it goes."""
+
+    @classmethod
+    def none(cls, slots: int) -> "_Pace":
+        """No further than fits."""
+        return cls(np.zeros(slots), np.zeros(slots))
 
     def further(self, before: Floats, after: Floats) -> "tuple[Floats, _Pace]":
         """The multipliers after a sweep, moved on, and the pace for the next one."""
