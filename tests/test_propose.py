@@ -73,6 +73,12 @@ def test_timestamps_are_dates_and_a_phone_is_no_better_identifier_than_a_number(
     assert found["Aufnahme"].hierarchy == Hierarchy("dates")
 
 
+def test_categories_are_texts() -> None:
+    codes = pl.Series("Vorgang", [f"{n:05d}" for n in range(40)] * 2, dtype=pl.Categorical())
+    (found,) = propose(pl.DataFrame([codes, pl.Series("age", range(80))]))[:1]
+    assert found.hierarchy == Hierarchy("prefix", prefix=(3, 2, 1))
+
+
 @pytest.mark.parametrize("role", ["drop", "keep", "sensitive", "quasi", "provider"])
 def test_a_role_is_changed_in_one_place(role: str) -> None:
     frame = pl.DataFrame({"patient": range(40), "age": [20, 30] * 20, "Beruf": ["a", "b"] * 20})

@@ -145,6 +145,10 @@ def test_a_character_within_cells_is_no_delimiter(tmp_path: Path) -> None:
     assert read_file(path).columns == ["note"]
 
 
+def test_a_column_without_a_name_keeps_none(tmp_path: Path) -> None:
+    assert read_file(lay(tmp_path, ";b\nx;1,5\n")).to_dict(as_series=False) == {"": ["x"], "b": [1.5]}
+
+
 def test_what_a_dialect_may_be() -> None:
     for wrong in ({"decimal": ";"}, {"dates": "soon"}, {"encoding": "klingon"}, {"header": 0}, {"delimiter": ";;"}):
         refused(DataError, partial(Dialect, **wrong))

@@ -42,7 +42,6 @@ class Asked:
     path: str
     requirement: str
     method: str
-    delimiter: str = ","
     suppress: float = 0.0
 
 
@@ -124,11 +123,21 @@ def _tables(asked: Asked, folder: Path) -> dict[str, list[list[Cell]]]:
     for name in ("release", "sensitive", "counterfeits"):
         own = path if name == "release" else path.with_name(path.name.replace(".csv", f".{name}.csv"))
         if own.exists():
-            found[name] = list(read_csv(own.read_text(encoding="utf-8")))
+            found[name] = _records(own.read_bytes())
     return found
 
 
-def read_csv(text: str) -> Iterator[list[Cell]]:
+def _records(content: bytes) -> list[list[Cell]]:
+    """The records of a file in the dialect of its table: what divides the head most is the delimiter."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252")
+    marks = {mark: next(read_csv(text, mark), []) for mark in ",;\t"}
+    return list(read_csv(text, max(marks, key=lambda mark: len(marks[mark]))))
+
+
+def read_csv(text: str, delimiter: str = ",") -> Iterator[list[Cell]]:
     """Records of a CSV text; None is an empty cell without quotes."""
     row: list[Cell] = []
     cell, quoted, inside = "", False, False
@@ -144,7 +153,7 @@ def read_csv(text: str) -> Iterator[list[Cell]]:
                 cell += sign
         elif sign == '"' and not cell:
             inside = quoted = True
-        elif sign == ",":
+        elif sign == delimiter:
             row.append(cell if cell or quoted else None)
             cell, quoted = "", False
         elif sign == "\n":

@@ -35,7 +35,7 @@ def read_statistics(path: Path, kind: str, only: Sequence[str] = (), texts: Sequ
         raise DataError(f"'{path}' is not a whole {kind} file.") from None
     labels: dict[str, dict[Any, str]] = about.variable_value_labels
     columns = [_plain(_labelled(column, labels.get(column.name, {}))) for column in frame.iter_columns()]
-    frame = pl.DataFrame(columns)
+    frame = pl.DataFrame(frame).with_columns(columns)
     frame = (
         frame.select(n for n in frame.columns if n in set(only)) if only and set(only) <= set(frame.columns) else frame
     )

@@ -31,15 +31,13 @@ def with_standard_values(
 
     Columns of `as_text` (None: all) stay text, in the standard writing: 1234.5 and 2024-02-03.
     """
-    done = []
+    changed = []
     for column in frame.iter_columns():
         if column.dtype == pl.String and column.name not in text:
             found = _standard(column, dialect)
-            stays = as_text is None or column.name in as_text
-            done.append(found if stays or found is column else _typed(found))
-        else:
-            done.append(column)
-    return pl.DataFrame(done)
+            if found is not column:
+                changed.append(found if as_text is None or column.name in as_text else _typed(found))
+    return frame.with_columns(changed) if changed else frame
 
 
 def _standard(column: pl.Series, dialect: Dialect) -> pl.Series:

@@ -70,6 +70,7 @@ class _Facts:
     @cached_property
     def values(self) -> pl.Series:
         known = self.column.drop_nulls()
+        known = known.cast(pl.String) if self.text else known
         return known.drop_nans() if known.dtype.is_float() else known
 
     @cached_property
