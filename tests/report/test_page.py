@@ -92,7 +92,7 @@ def test_an_attack_of_ones_own_is_told_too() -> None:
     own = Finding("mine", Status.EXPOSED, "It works.", (1,), people=1, population=2)
     page = report_html(Findings((own,), TWO, {"mine": (Point(1, 0, 2, None), Point(2, 1, 2, None))}))
     assert 'id="mine"' in page
-    assert "mine exposes 1 people at the end, the first with release 2." in page
+    assert "mine exposes 1 person at the end, the first with release 2." in page
 
 
 def test_where_the_risk_began_is_said_only_as_far_as_it_was_looked_at() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from reissue.attacks import registered
 from reissue.attacks.findings import Findings, Point
 from reissue.report.scale import Axis, fit
+from reissue.words import plural
 
 __all__ = ["Line", "Timeline", "risk_over_time"]
 
@@ -100,11 +101,11 @@ def _sentence(shown: dict[str, tuple[Point, ...]], releases: tuple[int, ...], al
 def _of_one(name: str, points: tuple[Point, ...]) -> str:
     """An attack on single releases: where it is worst, as its finding says."""
     worst = max(points, key=lambda point: point.people)
-    return f"{name} exposes {worst.people:,} people in release {worst.release}, the most in any"
+    return f"{name} exposes {plural(worst.people, 'person', 'people')} in release {worst.release}, the most in any"
 
 
 def _of_all(name: str, points: tuple[Point, ...]) -> str:
-    return f"{name} exposes {points[-1].people:,} people at the end, the first {_first(points)}"
+    return f"{name} exposes {plural(points[-1].people, 'person', 'people')} at the end, the first {_first(points)}"
 
 
 def _first(points: tuple[Point, ...]) -> str:
