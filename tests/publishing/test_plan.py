@@ -10,13 +10,16 @@ import pytest
 
 import reissue as ri
 from reissue import synth
+from reissue.attacks.findings import not_run
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger import Ledger
 from reissue.policy import Policy
 from reissue.publishing.plan import Dynamics, Limits, Outcome, Plan, Setting, Step, plan
 from reissue.publishing.plan.continuation import continued
+from reissue.publishing.plan.learning import sentence
 from reissue.publishing.plan.outcome import Verdict
 from reissue.publishing.plan.policy_text import policy_toml, with_policy
+from reissue.publishing.plan.rehearsal import Rehearsal, rehearse
 from reissue.publishing.plan.settings import sensible
 from reissue.publishing.plan.waves import read_waves
 from reissue.publishing.publish import publish_next
@@ -57,6 +60,20 @@ def test_the_cheapest_setting_that_withstands_is_recommended(planned: Plan) -> N
     assert loose.verdict == Verdict.EXPOSED
     assert loose.published < 3
     assert loose.exposed > 0
+
+
+def test_it_says_how_far_someone_gets_who_also_learns(planned: Plan) -> None:
+    assert planned.recommended is not None
+    waves = read_waves(months(), SCHEMA).with_updates()
+    rehearsal = rehearse(Rehearsal.of(planned.recommended.setting, waves, Limits()), waves.tables, lambda: None)
+    found = ri.attack(rehearsal.earlier, rehearsal.schema, only="definetti")["definetti"]
+    assert planned.learnt == sentence(found)
+    assert planned.learnt in planned.sentences
+    surely = replace(found, population=192, details={**found.details, "above": {"people": 12, "right": 9}})
+    assert "links 12 of 192 people more surely than 0.75, and is right about 9" in sentence(surely)
+    nobody = replace(found, details={**found.details, "above": {"people": 0, "right": 0}})
+    assert "links nobody to a value more surely than 0.75 either" in sentence(nobody)
+    assert "was not tried: groups are too large." in sentence(not_run("definetti", (1,), "groups are too large."))
 
 
 def test_what_cannot_be_published_says_why(planned: Plan) -> None:

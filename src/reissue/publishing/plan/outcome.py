@@ -155,6 +155,8 @@ class Plan:
     """Why not everything was tried, as a sentence; empty if all was."""
     updates: Section = field(default_factory=dict)
     """The `[updates]` section that the policy needs beside it: how values were seen to change."""
+    learnt: str = ""
+    """What someone who also learns gets out of the recommended series, as a sentence."""
 
     @property
     def frontier(self) -> tuple[Outcome, ...]:
@@ -207,6 +209,7 @@ class Plan:
         safe = f"nobody could be linked to a value {surely} (at worst {best.risk or 0:.2f}; {_readers(best)})"
         return [
             f"Recommended: {best.setting.name}. All {self.waves} {waves} could be published, and {safe}.",
+            *filter(None, [self.learnt]),
             f"It costs: {_cost(best)}",
             *([] if self.guess and not self.further else [self._room(best)]),
             *self._cheaper(best),

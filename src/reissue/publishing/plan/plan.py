@@ -18,6 +18,7 @@ from reissue.data.table import Table
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.publishing.plan.continuation import Dynamics, continued
+from reissue.publishing.plan.learning import learnt_from
 from reissue.publishing.plan.outcome import Outcome, Plan, Verdict, ordered
 from reissue.publishing.plan.rehearsal import Rehearsal, first_loss, rehearse
 from reissue.publishing.plan.settings import Limits, Setting, sensible
@@ -34,6 +35,7 @@ _SIMULATED = 4
 """Waves that are simulated after a single one."""
 _TIME = "The time was up: not tried to the end: {untried}. More time (`budget`) may find more."
 _NO_ROOM = "It was stopped before all settings that withstood were tried on further waves. More time may find more."
+_UNLEARNT = "What someone gets who also learns which people tend to have which value was not tried: no time was left."
 _CANCELLED = "Cancelled. Not tried to the end: {untried}."
 
 
@@ -98,6 +100,18 @@ class _Search:
         except KeyboardInterrupt:
             return self._unfinished(_CANCELLED)
         return ""
+
+    def learnt(self) -> str:
+        """What someone who learns would get out of the recommended series, as a sentence; nothing without one."""
+        best = self.recommended or self.second
+        if best is None:
+            return ""
+        if self.budget is not None and time.monotonic() - self.started > self.budget:
+            return _UNLEARNT
+        try:
+            return learnt_from(self.withstood[best.setting.name])
+        except KeyboardInterrupt:
+            return _UNLEARNT
 
     def _late(self) -> bool:
         """Whether what is left of the time is needed to look for room."""
@@ -244,4 +258,5 @@ def plan(
         tuple(setting for setting in search.waiting if setting.name not in search.outcomes),
         stopped,
         {} if schema.updates else dict(known.schema.updates),
+        search.learnt(),
     )
