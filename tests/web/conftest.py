@@ -8,10 +8,7 @@ import pytest
 
 import reissue as ri
 from reissue.synth import Population, schema
-from tests.report.conftest import browser
 from tests.web.client import Client, served
-
-__all__ = ["browser"]
 
 
 @pytest.fixture(scope="session")
