@@ -1,7 +1,7 @@
 """plan: settings tried on waves, the frontier, the recommendation, and the policy that it writes."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from reissue.publishing.plan import Dynamics, Limits, Outcome, Plan, Setting, St
 from reissue.publishing.plan.continuation import continued
 from reissue.publishing.plan.learning import sentence
 from reissue.publishing.plan.outcome import Verdict
+from reissue.publishing.plan.plan import _Search
 from reissue.publishing.plan.policy_text import policy_toml, with_policy
 from reissue.publishing.plan.rehearsal import Rehearsal, rehearse
 from reissue.publishing.plan.settings import sensible
@@ -233,3 +234,39 @@ def test_the_frontier_holds_what_no_other_setting_beats() -> None:
 def test_it_is_a_door_of_the_library() -> None:
     assert ri.plan is plan
     assert ri.Plan is Plan
+
+
+@dataclass(eq=False)
+class Scripted(_Search):
+    """A search whose rehearsals are written down: what a setting costs, whether it needs mending, and has room."""
+
+    script: dict[str, tuple[float, bool, bool]] = field(default_factory=dict)
+
+    def _order(self) -> None:
+        self.losses = dict.fromkeys(self.script, 0.1)
+
+    def _try(self, setting: Setting, *, mended: bool) -> None:
+        cost, broken, _ = self.script[setting.name]
+        fine = mended or not broken
+        step = Step(100, 100, cost, 0.0, 0.0, 0, 0, 0, 0, 0.5, "register", 0.0)
+        self.outcomes[setting.name] = Outcome(setting, (step,), Verdict.WITHSTOOD if fine else Verdict.EXPOSED)
+        if fine:
+            self.withstood[setting.name] = Rehearsal.of(setting, self.waves, self.limits)
+        else:
+            self.unmended.append(setting)
+
+    def _room(self, setting: Setting, rehearsal: Rehearsal) -> None:
+        assert rehearsal.setting == setting
+        self.outcomes[setting.name] = replace(self.outcomes[setting.name], room=int(self.script[setting.name][2]))
+        if self.outcomes[setting.name].room:
+            self.recommended = self.outcomes[setting.name]
+
+
+def test_what_was_not_mended_is_once_more_where_it_may_cost_less_than_what_has_room() -> None:
+    first, second, third = POOLS
+    script = {first.name: (0.06, False, False), second.name: (0.05, True, True), third.name: (0.11, False, True)}
+    search = Scripted(read_waves(months(100, 2), SCHEMA), Limits(), None, lambda _: None, script=script)
+    assert not search.run(POOLS)
+    assert search.unmended == [second]
+    assert search.recommended is not None
+    assert search.recommended.setting == second

@@ -3,7 +3,8 @@
 Settings are tried in the order of what the first wave would lose; a setting is given up at the first release that could
 not go out. Where few people are exposed, the release is mended, unless something that withstands costs less than this
 loses already. Those that withstand all waves are then tried on as many simulated waves again, the cheapest first: the
-first that publishes these, too, is recommended. Where time is short, some of it is kept for that.
+first that publishes these, too, is recommended, unless something that was not mended costs less once it is. Where time
+is short, some of it is kept for that.
 """
 
 import time
@@ -126,15 +127,19 @@ class _Search:
         self.waiting.pop(0)
 
     def _mend(self) -> None:
-        """Where nothing has room: once more what was exposed without having been mended."""
-        for setting in self.unmended if self.recommended is None else ():
+        """Once more what was exposed without having been mended, and may cost less than what has room."""
+        for setting in [one for one in self.unmended if self._cheaper(one.name)]:
             self._try(setting, mended=True)
         self._choose()
+
+    def _cheaper(self, name: str) -> bool:
+        """Whether a setting costs less than the one that is recommended so far, if any is."""
+        return self.recommended is None or self.outcomes[name].cost < self.recommended.cost
 
     def _choose(self) -> None:
         """Look for room, the cheapest setting first, until one has it."""
         for name in sorted(self.withstood, key=lambda name: self.outcomes[name].cost):
-            if self.recommended is not None:
+            if not self._cheaper(name):
                 return
             if self.outcomes[name].room is None:
                 self._room(self.withstood[name].setting, self.withstood[name])
