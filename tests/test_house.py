@@ -46,8 +46,8 @@ ORDER = (
 RANK = {room: number for number, line in enumerate(ORDER) for room in line.split()}
 REGISTRY = "reissue.algorithms.registry"
 """The one way from attacks to algorithms: what a method is known to do, found by its name."""
-MOST, COMMANDS = 12, 16
-"""Modules in one room, at one level; and commands, each of which is a module."""
+MOST = 12
+"""Modules in one room, at one level."""
 ROOM, STEP = re.compile(r"`(\w+/?)`"), re.compile(r"`([\w/]+\.py):(\w+)`")
 """A room and a function as CONTRIBUTING writes them."""
 LONGEST, USUAL = 40, 8
@@ -140,7 +140,6 @@ def test_functions_are_short() -> None:
 def test_no_room_is_crowded() -> None:
     folders = [HOUSE, *(path for path in HOUSE.rglob("*") if path.is_dir())]
     counts = {str(folder.relative_to(HOUSE)): len([*folder.glob("[!_]*.py")]) for folder in folders}
-    assert counts.pop("cli/commands") <= COMMANDS
     assert not {name: count for name, count in counts.items() if count > MOST}
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from reissue.algorithms import registered
-from reissue.cli.commands.explain import glossary
+from reissue.cli.commands.about.explain import glossary
 from tests.cli.conftest import Reissue
 
 

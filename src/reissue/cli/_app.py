@@ -1,8 +1,8 @@
 """The command line as a whole: which commands there are, and how each one ends.
 
-A command is a module of `commands`, named in COMMANDS, that registers one function with `@app.command()`. It imports
-what it works with inside that function, calls one of the library's doors, and shows the outcome with `_render`. It
-raises what the library raises; how that ends is decided here, in one place.
+A command is a module of `commands`, named in WORK or ABOUT, that registers one function with `@app.command()`. It
+imports what it works with inside that function, calls one of the library's doors, and shows the outcome with `_render`.
+It raises what the library raises; how that ends is decided here, in one place.
 """
 
 import os
@@ -20,7 +20,7 @@ from reissue.errors import InputError, InternalError, NotMetError, NotWrittenErr
 
 __all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
 
-COMMANDS = (
+WORK = (
     "open",
     "init",
     "compare",
@@ -32,13 +32,11 @@ COMMANDS = (
     "ledger",
     "utility",
     "demo",
-    "methods",
-    "attacks",
-    "requirements",
-    "explain",
-    "completion",
 )
 """The modules in `commands`, in the order that help shows them."""
+ABOUT = ("methods", "attacks", "requirements", "explain", "completion")
+"""Those in `commands/about`, which need no data; shown after them."""
+COMMANDS = (*WORK, *ABOUT)
 
 COMPLETE = "_REISSUE_COMPLETE"
 """The variable by which a shell asks what may follow."""
@@ -85,7 +83,7 @@ def load() -> typer.Typer:
         from typer._completion_classes import completion_init
 
         completion_init()
-    for name in COMMANDS:
+    for name in (*WORK, *(f"about.{name}" for name in ABOUT)):
         import_module(f"reissue.cli.commands.{name}")
     return app
 

@@ -36,7 +36,7 @@ _SIMULATED = 4
 """Waves that are simulated after a single one."""
 _TIME = "The time was up: not tried to the end: {untried}. More time (`budget`) may find more."
 _NO_ROOM = "It was stopped before all settings that withstood were tried on further waves. More time may find more."
-_UNLEARNT = "What someone gets who also learns which people tend to have which value was not tried: no time was left."
+_UNLEARNT = "What someone gets who also learns which people tend to have which value was not tried."
 _CANCELLED = "Cancelled. Not tried to the end: {untried}."
 
 
