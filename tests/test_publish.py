@@ -212,6 +212,18 @@ def test_a_refusal_by_a_papers_measure_alone_says_that_the_probability_is_fine(p
         assert any("'updates' is a measure, no probability" in line for line in caught.value.report.advice)
 
 
+def test_a_kept_column_that_is_as_good_as_a_pseudonym_is_said(place: Path) -> None:
+    kept = schema({**FREE, "require": "k=5", "method": "pool", "attacks": ["joint"]}).with_roles({"record": "keep"})
+    said = []
+    for number, values in enumerate((pl.int_range(pl.len()), pl.int_range(pl.len()) % 9)):
+        with Ledger.create(f"{place}-{number}", kept) as ledger:
+            made = publish_next(MONTHS[0].with_columns(record=values), ledger)
+            said.append([line for line in made.warnings if "their rows are linked" in line])
+    assert len(said[0]) == 1
+    assert "'record'" in said[0][0]
+    assert said[1] == []
+
+
 def test_a_policy_that_names_no_attacks_is_told_so(place: Path) -> None:
     policy = {key: value for key, value in FREE.items() if key != "attacks"}
     with Ledger.create(place, schema({**policy, "require": "simple-l=2", "method": "anatomy"})) as ledger:

@@ -105,7 +105,7 @@ class Candidate(Attempt):
 
         earlier = [one.number for one in self.earlier]
         found = warnings_of(self.policy, earlier, self.withdrawn)
-        return (*release.warnings, *self.repairs.sentences, *found, *self.ledger.unknown)
+        return (*release.warnings, *self.repairs.sentences, *found, *_linking(self.table), *self.ledger.unknown)
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
@@ -236,6 +236,21 @@ class Candidate(Attempt):
 def made(candidate: "Candidate", progress: Callable[[float], None]) -> "tuple[Candidate, Release, GateResult]":
     """A release, mended where few are exposed, and what attacks find in it together with earlier ones."""
     return make_and_mend(candidate, Candidate.attack, progress, draws=_DRAWS)
+
+
+def _linking(table: Table) -> list[str]:
+    """That kept columns are as good as a pseudonym: most records have a value of their own in one of them."""
+    own = [name for name in table.schema.kept if 2 * table.frame[name].is_unique().sum() > table.rows]
+    if not own:
+        return []
+    names = ", ".join(f"'{name}'" for name in own)
+    return [
+        (
+            f"Most records have a value of their own in {names}, which is kept as it is. If people have the same one "
+            "in another release, their rows are linked by it, and the attacks of the gate do not see that. Drop it, or "
+            f"look what it gives away: reissue attack, with '{own[0]}' as the identifier."
+        )
+    ]
 
 
 def _kinds(table: Table) -> dict[str, str]:
