@@ -143,6 +143,16 @@ def test_no_room_is_crowded() -> None:
     assert not {name: count for name, count in counts.items() if count > MOST}
 
 
+def test_a_class_name_means_one_thing() -> None:
+    """Classes that begin with an underscore are their module's own."""
+    places: dict[str, list[str]] = {}
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name)
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
 def test_every_module_says_what_it_is_for() -> None:
     for name, path in modules().items():
         text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))

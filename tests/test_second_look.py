@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given as draws
 from hypothesis import strategies as st
 
-from reissue.attacks.correspondence.state import Growth
+from reissue.attacks.correspondence.state import KeptReleases
 from reissue.attacks.equivalence.exact import any_attack, cheapest
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.updates.attack import risks
@@ -62,7 +62,7 @@ def test_chains_that_lie_are_noticed(seed: int) -> None:
     history = history_of(seed, 3, 1)
     least = int(history.chains.sizes.min())
     lying = replace(history, chains=replace(history.chains, count=history.chains.count + 100))
-    state = Growth((1, 2, 3), None, apart=False, history=lying)
+    state = KeptReleases((1, 2, 3), None, apart=False, history=lying)
     rng = np.random.default_rng(seed)
     said = Finding("correspondence", Status.WITHSTOOD, "", (1, 2, 3), limit=least)
     assert confirm(state, said, rng)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue.attacks.findings import Status
-from reissue.attacks.joint.state import Effort, add
+from reissue.attacks.joint.state import Thoroughness, add
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError, SchemaError
 from reissue.people.knowledge import Knowledge
@@ -288,7 +288,7 @@ def test_a_state_that_goes_on_finds_in_earlier_releases_what_the_newest_tells() 
     schema, state, grown = releases[0].schema, None, []
     for number, one in enumerate(releases, start=1):
         series = Series((read_published(one, schema),), schema, numbers=(number,))
-        state = add(state, series, Effort(story=False, window=2))
+        state = add(state, series, Thoroughness(story=False, window=2))
         grown.append(len(state.exposed))
     assert grown == [0, 0, 1, 0]  # person 3 is counted once
     assert state is not None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue.attacks import Knowledge
-from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
+from reissue.attacks.equivalence.exact import BucketHistory, buckets, cheapest
 from reissue.errors import DataError, InputError, NotMetError, RequirementError
 from reissue.kernels.history_graph import END, History
 from reissue.people.membership import membership
@@ -42,7 +42,7 @@ def smallest_cut(edges: dict[tuple[int, int], int]) -> int | None:
     return best
 
 
-def least_by_definition(bucket: Bucket, bound: int = 2) -> int | None:
+def least_by_definition(bucket: BucketHistory, bound: int = 2) -> int | None:
     """Definition 10 with small whole weights: the least |W.S| / 2 that is not 0, with W.U = 0."""
     sizes = bucket.weights @ bucket.patterns
     found = []
@@ -53,7 +53,7 @@ def least_by_definition(bucket: Bucket, bound: int = 2) -> int | None:
     return min(found, default=None)
 
 
-def graph_of(bucket: Bucket) -> dict[tuple[int, int], int]:
+def graph_of(bucket: BucketHistory) -> dict[tuple[int, int], int]:
     """The full history graph of a bucket nobody came back to."""
     last, edges = bucket.patterns.shape[1], Counter[tuple[int, int]]()
     for pattern, weight in zip(bucket.patterns, bucket.weights.tolist(), strict=True):
@@ -62,7 +62,7 @@ def graph_of(bucket: Bucket) -> dict[tuple[int, int], int]:
     return dict(edges)
 
 
-def whole_buckets(releases: list[Release]) -> list[Bucket]:
+def whole_buckets(releases: list[Release]) -> list[BucketHistory]:
     """The buckets through all releases; where a bucket was empty in between, that is a release without it."""
     found = buckets(membership(Series.read(releases, SCHEMA), Knowledge()))
     assert found is not None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
-from reissue.attacks.minimality.binomials import Block
+from reissue.attacks.minimality.binomials import AlikeClasses
 
 __all__ = ["Exact", "exact"]
 
@@ -21,7 +21,7 @@ class Exact:
     credibility: tuple[Fraction, ...]
 
 
-def exact(blocks: Sequence[Block], sensitive: int) -> Exact:
+def exact(blocks: Sequence[AlikeClasses], sensitive: int) -> Exact:
     """All placements in whole numbers, by the closed form; `fine` must be 0 or 1."""
     people = [block.people for block in blocks]
     total = comb(sum(people), sensitive)
@@ -39,7 +39,7 @@ def exact(blocks: Sequence[Block], sensitive: int) -> Exact:
     return Exact(worlds, total, tuple(shares))
 
 
-def _exact_power(block: Block, top: int) -> list[int]:
+def _exact_power(block: AlikeClasses, top: int) -> list[int]:
     one = [comb(block.size, j) * int(block.fine[j]) for j in range(min(block.size, top) + 1)]
     return _exact_product([one] * block.copies, top)
 

@@ -9,7 +9,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.attacks import CannotRunError, Knowledge, Series
 from reissue.attacks.equivalence.attack import _CHANGING, _CONTRADICTING, _ONLY_ONE, _Found, _limit, _promise
-from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
+from reissue.attacks.equivalence.exact import BucketHistory, buckets, cheapest
 from reissue.attacks.equivalence.propagation import Equivalences, _groups, falling, propagate, propagations
 from reissue.attacks.findings import Finding
 from reissue.people.membership import Membership, membership
@@ -33,7 +33,7 @@ class Exposure:
     exact: bool
     """Whether that is certain, for whole buckets; for fine groups there may be smaller ones."""
     found: Equivalences
-    judged: Sequence[tuple[Bucket, Ints]] = ()
+    judged: Sequence[tuple[BucketHistory, Ints]] = ()
     """The whole buckets, each with the smallest e of its patterns."""
 
     @property
@@ -54,7 +54,7 @@ def exposures(members: Membership, limits: Sequence[int]) -> Iterator[Exposure]:
         yield _with_buckets(found, buckets(members, number), limits[number - 1])
 
 
-def _with_buckets(found: Equivalences, whole: Iterable[Bucket] | None, limit: int) -> Exposure:
+def _with_buckets(found: Equivalences, whole: Iterable[BucketHistory] | None, limit: int) -> Exposure:
     """What pairs of groups show, and what whole buckets show if all groups are such."""
     if whole is None:
         return Exposure(found.least, exact=False, found=found)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.attacks import CannotCarryError, CannotRunError, Knowledge, Series, find, run_attack
-from reissue.attacks.correspondence.state import FOLD, Growth, readable
+from reissue.attacks.correspondence.state import FOLD, KeptReleases, readable
 from reissue.attacks.correspondence.whole import all_at_once
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.run import cannot_run
@@ -52,7 +52,7 @@ def carried(
         newest = Series.read(releases[number - 1 : number], plan)
         newest = Series(newest.releases, plan, exact=exact, limits=dict(limits), numbers=(number,))
         (seen,) = fold.see(newest, Knowledge())
-        state = unpack_state(Growth, pack_state(fold.add(state, seen)))
+        state = unpack_state(KeptReleases, pack_state(fold.add(state, seen)))
         assert state is not None
         try:
             own = fold.explain(state, fold.judge(state, newest), newest, Knowledge())

@@ -19,7 +19,7 @@ from reissue.attacks.composition.boxes import SeriesBoxes, groups_of
 from reissue.attacks.composition.search import search
 from reissue.attacks.findings import Finding, Status
 from reissue.errors import SchemaError
-from reissue.kernels.overlaps import Bounds, overlapping
+from reissue.kernels.overlaps import BoxBounds, overlapping
 from reissue.schema import Schema
 from reissue.updates import read_updates
 
@@ -96,7 +96,7 @@ def as_boxes(releases: Sequence[Groups], schema: Schema) -> SeriesBoxes:
     table = np.array([box for _, box, _ in every], np.int32).T
     model = read_updates(schema, list(VALUES))
     return SeriesBoxes(
-        Bounds(table[[0, 2]], table[[1, 3]]),
+        BoxBounds(table[[0, 2]], table[[1, 3]]),
         np.array([number for number, _, _ in every]),
         np.arange(len(every)),
         groups_of(
@@ -270,9 +270,9 @@ def test_overlapping_boxes_are_those_that_share_a_point(one: list[Box], other: l
     assert sorted(found) == expected
 
 
-def _bounds(some: Sequence[Box]) -> Bounds:
+def _bounds(some: Sequence[Box]) -> BoxBounds:
     table = np.array(some, np.int32).reshape(-1, 4).T
-    return Bounds(table[[0, 2]], table[[1, 3]])
+    return BoxBounds(table[[0, 2]], table[[1, 3]])
 
 
 def test_files_alone_are_enough(tmp_path: Path) -> None:

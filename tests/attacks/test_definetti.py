@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue import synth
 from reissue.attacks import Knowledge
-from reissue.attacks.definetti.attack import NAME, People, _coarse, _Pairs, people_of, sharpen
+from reissue.attacks.definetti.attack import NAME, ReleasePeople, _coarse, _Pairs, people_of, sharpen
 from reissue.attacks.findings import Status
 from reissue.data.table import Table
 from reissue.publishing.attack import attack
@@ -72,7 +72,7 @@ def test_generalized_groups_that_mix_people_are_sharpened_too() -> None:
     plan = Schema.of_columns(quasi=["age", "sex", "job"], sensitive=["ill"])
     frame = clinic()
     release = ri.anonymize(frame, plan, "k=5 & l=3", method="mondrian", seed=0)
-    shuffled = People(
+    shuffled = ReleasePeople(
         people_of(release).features,
         people_of(release).widths,
         np.random.default_rng(2).integers(0, 600, frame.height),
@@ -110,17 +110,17 @@ def test_a_limit_of_ones_own() -> None:
 
 
 @st.composite
-def groups(draw: st.DrawFn) -> People:
+def groups(draw: st.DrawFn) -> ReleasePeople:
     sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=6))
     number = sum(sizes)
     of_person = np.repeat(np.arange(len(sizes)), sizes)
     features = np.array(draw(st.lists(st.integers(0, 2), min_size=number, max_size=number)), np.int64)
     values = np.array(draw(st.lists(st.integers(0, 2), min_size=number, max_size=number)), np.int32)
-    return People(features[np.newaxis], (3,), of_person, values, values, 3)
+    return ReleasePeople(features[np.newaxis], (3,), of_person, values, values, 3)
 
 
 @given(groups(), st.integers(0, 9))
-def test_fitted_chances_give_everyone_one_value_and_groups_their_own(people: People, seed: int) -> None:
+def test_fitted_chances_give_everyone_one_value_and_groups_their_own(people: ReleasePeople, seed: int) -> None:
     pairs = _Pairs.of(people)
     number = len(people.groups)
     chances = pairs.fit(np.random.default_rng(seed).uniform(0.5, 2, len(pairs.person)), number)
@@ -132,7 +132,9 @@ def test_fitted_chances_give_everyone_one_value_and_groups_their_own(people: Peo
 
 @given(st.lists(st.floats(0.1, 5), min_size=4, max_size=4))
 def test_for_two_people_and_two_values_the_odds_are_the_square_root_of_the_exact(weights: list[float]) -> None:
-    people = People(np.zeros((1, 2), np.int64), (1,), np.zeros(2, np.int64), np.array([0, 1]), np.array([0, 1]), 2)
+    people = ReleasePeople(
+        np.zeros((1, 2), np.int64), (1,), np.zeros(2, np.int64), np.array([0, 1]), np.array([0, 1]), 2
+    )
     pairs = _Pairs.of(people)
     chances = np.array(weights)
     for _ in range(50):

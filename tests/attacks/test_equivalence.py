@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue.attacks import Knowledge
-from reissue.attacks.equivalence.exact import Bucket, buckets, cheapest
+from reissue.attacks.equivalence.exact import BucketHistory, buckets, cheapest
 from reissue.attacks.equivalence.propagation import propagate
 from reissue.attacks.findings import Status
 from reissue.counting.histogram import Histogram
@@ -30,13 +30,13 @@ from tests.hospital import T1, T2, T3
 # --- the exact program -----------------------------------------------------------------------------------------------
 
 
-def random_bucket(seed: int) -> Bucket:
+def random_bucket(seed: int) -> BucketHistory:
     rng = np.random.default_rng(seed)
     patterns = np.unique(rng.random((rng.integers(1, 6), 3)) < 0.6, axis=0)
     patterns = patterns[patterns.any(axis=1)]
     patterns = np.vstack([patterns, np.eye(3, dtype=np.bool_)[~patterns.any(axis=0)]]).astype(np.bool_)
     weights = rng.integers(1, 4, len(patterns))
-    return Bucket(patterns, weights, np.arange(weights.sum()))
+    return BucketHistory(patterns, weights, np.arange(weights.sum()))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4))

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.attacks.equivalence.exact import Bucket, _patterns, cheapest, tells_newest
+from reissue.attacks.equivalence.exact import BucketHistory, _patterns, cheapest, tells_newest
 from reissue.attacks.equivalence.merge import coefficients, tied
 from tests.effort import examples
 
 
-def some_bucket(seed: int) -> Bucket:
+def some_bucket(seed: int) -> BucketHistory:
     """A bucket of a few releases, with people who came back and patterns of many people."""
     rng = np.random.default_rng(seed)
     releases = int(rng.integers(2, 6))
@@ -19,7 +19,7 @@ def some_bucket(seed: int) -> Bucket:
     patterns = patterns[patterns.any(axis=1)]
     patterns = np.unique(np.vstack([patterns, np.ones((1, releases), np.bool_)]), axis=0)
     weights = rng.integers(1, int(rng.integers(2, 9)), len(patterns))
-    return Bucket(patterns, weights, np.arange(weights.sum()))
+    return BucketHistory(patterns, weights, np.arange(weights.sum()))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4))
@@ -60,7 +60,7 @@ def test_what_does_not_tell_the_newest_release_from_the_end_was_there_before(see
     earlier = bucket.patterns[people, :-1]
     there = earlier.any(axis=1)
     patterns, of_person, weights = np.unique(earlier[there], axis=0, return_inverse=True, return_counts=True)
-    past = Bucket(patterns.astype(np.bool_), weights, np.empty(0, np.int64))
+    past = BucketHistory(patterns.astype(np.bool_), weights, np.empty(0, np.int64))
     before = cheapest(past, limit) if len(patterns) else weights
     assert now[there].tolist() == before[of_person.reshape(-1)].tolist()
     assert not now[~there].any()
@@ -71,6 +71,8 @@ def test_an_old_bucket_is_one_class() -> None:
     releases = 40
     came = np.repeat(np.arange(-9, releases), 1)
     patterns = np.array([[0 <= release - start < 10 for release in range(releases)] for start in came])
-    bucket = Bucket(patterns[patterns.any(axis=1)], np.full(int(patterns.any(axis=1).sum()), 10), np.empty(0, np.int64))
+    bucket = BucketHistory(
+        patterns[patterns.any(axis=1)], np.full(int(patterns.any(axis=1).sum()), 10), np.empty(0, np.int64)
+    )
     assert len(np.unique(tied(bucket.patterns, bucket.weights, 3))) < 12
     assert not cheapest(bucket, 3).any()

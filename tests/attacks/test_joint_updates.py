@@ -14,7 +14,7 @@ from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.state import add, judge
-from reissue.attacks.joint.update_model import Seen, _counted, grown, update_model
+from reissue.attacks.joint.update_model import Learnable, _counted, grown, update_model
 from reissue.kernels.everyone.learned_steps import smoothed
 from reissue.kernels.everyone.transitions import Model
 from reissue.ledger import Ledger
@@ -51,10 +51,10 @@ def anonymous(releases: list[Any]) -> Series:
     return Series.read(releases, COLUMNS)
 
 
-def unaware(crowd: Crowd) -> Seen:
+def unaware(crowd: Crowd) -> Learnable:
     """What somebody learns from who does not have the true tables."""
     rates = base_rates(crowd.observations, crowd.values)
-    return Seen(expecting(crowd.observations, rates), crowd.names, [None] * len(crowd.truth), rates)
+    return Learnable(expecting(crowd.observations, rates), crowd.names, [None] * len(crowd.truth), rates)
 
 
 def above(crowd: Crowd, model: Model) -> int:

@@ -9,24 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.attacks.minimality.binomials import Block, fast
+from reissue.attacks.minimality.binomials import AlikeClasses, fast
 from tests.attacks.binomials_twin import exact
 from tests.effort import examples
 
 
-def error_bound(blocks: list[Block], sensitive: int) -> float:
+def error_bound(blocks: list[AlikeClasses], sensitive: int) -> float:
     """A bound on the relative error of every credibility that `fast` gives."""
     copies = max(block.copies for block in blocks).bit_length()
     return float((sensitive + 4) * (2 * len(blocks) + 2 * copies + 4) * float(np.finfo(np.float64).eps))
 
 
-def block(size: int, limit: int, copies: int = 1, known: int = 0, more: int = 0) -> Block:
+def block(size: int, limit: int, copies: int = 1, known: int = 0, more: int = 0) -> AlikeClasses:
     """Classes that are fine while no more than 1/limit of size + more people are sensitive, `known` of them already."""
     j = np.arange(size + 1) + known
-    return Block(size, (j * limit <= size + more).astype(np.float64), copies)
+    return AlikeClasses(size, (j * limit <= size + more).astype(np.float64), copies)
 
 
-def enumerated(blocks: list[Block], sensitive: int) -> tuple[int, int, list[Fraction]]:
+def enumerated(blocks: list[AlikeClasses], sensitive: int) -> tuple[int, int, list[Fraction]]:
     """Straight from the definition: every placement one by one."""
     classes = [one for one in blocks for _ in range(one.copies)]
     owner = [number for number, one in enumerate(classes) for _ in range(one.size)]
@@ -49,7 +49,7 @@ def enumerated(blocks: list[Block], sensitive: int) -> tuple[int, int, list[Frac
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[list[Block], int]:
+def cases(draw: st.DrawFn) -> tuple[list[AlikeClasses], int]:
     limit = draw(st.integers(2, 4))
     sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
     blocks = []
@@ -64,7 +64,7 @@ def cases(draw: st.DrawFn) -> tuple[list[Block], int]:
 
 @given(cases())
 @examples(150)
-def test_closed_form_and_floats_equal_enumeration(case: tuple[list[Block], int]) -> None:
+def test_closed_form_and_floats_equal_enumeration(case: tuple[list[AlikeClasses], int]) -> None:
     blocks, sensitive = case
     worlds, total, shares = enumerated(blocks, sensitive)
     whole = exact(blocks, sensitive)
@@ -85,15 +85,15 @@ def test_nothing_excluded_gives_the_plain_share() -> None:
     odds = fast([block(1, 2), block(20, 2)], 21)
     assert odds.kept == 1
     assert odds.credibility == pytest.approx([1.0, 1.0])
-    always = Block(3, np.zeros(4))
+    always = AlikeClasses(3, np.zeros(4))
     odds = fast([always, block(7, 2)], 4)
     assert odds.kept == pytest.approx(1, rel=1e-13)
     assert odds.credibility == pytest.approx([0.4, 0.4], rel=1e-13)
 
 
 def test_chances_between_fine_and_not_weigh_the_placements() -> None:
-    half = Block(2, np.array([1.0, 1.0, 0.5]))
-    odds = fast([half, Block(2, np.ones(3))], 2)
+    half = AlikeClasses(2, np.array([1.0, 1.0, 0.5]))
+    odds = fast([half, AlikeClasses(2, np.ones(3))], 2)
     assert odds.kept == pytest.approx(0.5 / 6)
     assert odds.credibility == pytest.approx([1.0, 0.0])
 
@@ -108,7 +108,7 @@ LARGE = [
 
 @pytest.mark.parametrize(("blocks", "sensitive"), LARGE)
 def test_relative_error_stays_within_its_bound_up_to_a_hundred_thousand_people(
-    blocks: list[Block], sensitive: int
+    blocks: list[AlikeClasses], sensitive: int
 ) -> None:
     merged = exact([_merged(one, sensitive) for one in blocks], sensitive)
     odds = fast(blocks, sensitive)
@@ -120,10 +120,10 @@ def test_relative_error_stays_within_its_bound_up_to_a_hundred_thousand_people(
         assert abs(Fraction(odds.kept) * merged.total / merged.worlds - 1) < bound
 
 
-def _merged(one: Block, sensitive: int) -> Block:
+def _merged(one: AlikeClasses, sensitive: int) -> AlikeClasses:
     """Classes that cannot break the rule are one class, so that whole numbers stay quick."""
     if one.copies > 1 and one.fine[: sensitive + 1].all():
-        return Block(one.people, np.ones(one.people + 1))
+        return AlikeClasses(one.people, np.ones(one.people + 1))
     return one
 
 

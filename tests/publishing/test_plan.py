@@ -14,10 +14,10 @@ from reissue.attacks.findings import not_run
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger import Ledger
 from reissue.policy import Policy
-from reissue.publishing.plan import Dynamics, Limits, Outcome, Plan, Setting, Step, plan
+from reissue.publishing.plan import Dynamics, Limits, Outcome, Plan, RehearsedRelease, Setting, plan
 from reissue.publishing.plan.continuation import continued
 from reissue.publishing.plan.learning import sentence
-from reissue.publishing.plan.outcome import Verdict
+from reissue.publishing.plan.outcome import RehearsalEnd
 from reissue.publishing.plan.plan import _Search
 from reissue.publishing.plan.policy_text import policy_toml, with_policy
 from reissue.publishing.plan.rehearsal import Rehearsal, rehearse
@@ -52,13 +52,13 @@ def planned() -> Plan:
 def test_the_cheapest_setting_that_withstands_is_recommended(planned: Plan) -> None:
     best = planned.recommended
     assert best is not None
-    assert best.verdict == Verdict.WITHSTOOD
+    assert best.verdict == RehearsalEnd.WITHSTOOD
     assert best.room == 1
     assert all(step.exposed == 0 and step.risk <= 0.75 + 1e-6 for step in best.steps)
-    cheaper = [one for one in planned.outcomes if one.steps and one.verdict == Verdict.WITHSTOOD and one.room]
+    cheaper = [one for one in planned.outcomes if one.steps and one.verdict == RehearsalEnd.WITHSTOOD and one.room]
     assert best.cost == min(one.cost for one in cheaper)
     loose = next(one for one in planned.outcomes if one.setting == POOLS[0])
-    assert loose.verdict == Verdict.EXPOSED
+    assert loose.verdict == RehearsalEnd.EXPOSED
     assert loose.published < 3
     assert loose.exposed > 0
 
@@ -79,7 +79,7 @@ def test_it_says_how_far_someone_gets_who_also_learns(planned: Plan) -> None:
 
 def test_what_cannot_be_published_says_why(planned: Plan) -> None:
     impossible = next(one for one in planned.outcomes if one.setting.require == "k=400")
-    assert impossible.verdict == Verdict.IMPOSSIBLE
+    assert impossible.verdict == RehearsalEnd.IMPOSSIBLE
     assert impossible.reason
     assert not impossible.steps
 
@@ -134,7 +134,9 @@ def test_a_plan_can_be_cancelled_without_loss() -> None:
     made = plan(months(100, 2), SCHEMA, settings=POOLS, further=1, progress=cancel)
     assert made.stopped.startswith("Cancelled")
     assert made.outcomes
-    assert made.untried or any(one.verdict == Verdict.UNFINISHED for one in made.outcomes) or made.recommended is None
+    assert (
+        made.untried or any(one.verdict == RehearsalEnd.UNFINISHED for one in made.outcomes) or made.recommended is None
+    )
 
 
 def test_when_the_time_is_up_it_says_what_was_not_tried() -> None:
@@ -216,8 +218,10 @@ def test_bad_waves_are_refused() -> None:
 
 
 def test_the_frontier_holds_what_no_other_setting_beats() -> None:
-    def outcome(name: str, loss: float, risk: float, out: int = 0, *, ended: Verdict = Verdict.WITHSTOOD) -> Outcome:
-        step = Step(100, 100, loss, 0.0, 0.0, 0, out, 0, 0, risk, "register", 0.0)
+    def outcome(
+        name: str, loss: float, risk: float, out: int = 0, *, ended: RehearsalEnd = RehearsalEnd.WITHSTOOD
+    ) -> Outcome:
+        step = RehearsedRelease(100, 100, loss, 0.0, 0.0, 0, out, 0, 0, risk, "register", 0.0)
         return Outcome(Setting("pool", name), (step,), ended)
 
     some = (
@@ -225,7 +229,7 @@ def test_the_frontier_holds_what_no_other_setting_beats() -> None:
         outcome("b", 0.2, 0.2),
         outcome("c", 0.3, 0.2),
         outcome("d", 0.05, 0.7, 9),
-        outcome("given up", 0.01, 0.1, ended=Verdict.TOO_COSTLY),
+        outcome("given up", 0.01, 0.1, ended=RehearsalEnd.TOO_COSTLY),
     )
     made = Plan(Limits(), (), 1, some, None, 1)
     assert {one.setting.require for one in made.frontier} == {"a", "b", "d"}
@@ -248,8 +252,10 @@ class Scripted(_Search):
     def _try(self, setting: Setting, *, mended: bool) -> None:
         cost, broken, _ = self.script[setting.name]
         fine = mended or not broken
-        step = Step(100, 100, cost, 0.0, 0.0, 0, 0, 0, 0, 0.5, "register", 0.0)
-        self.outcomes[setting.name] = Outcome(setting, (step,), Verdict.WITHSTOOD if fine else Verdict.EXPOSED)
+        step = RehearsedRelease(100, 100, cost, 0.0, 0.0, 0, 0, 0, 0, 0.5, "register", 0.0)
+        self.outcomes[setting.name] = Outcome(
+            setting, (step,), RehearsalEnd.WITHSTOOD if fine else RehearsalEnd.EXPOSED
+        )
         if fine:
             self.withstood[setting.name] = Rehearsal.of(setting, self.waves, self.limits)
         else:

@@ -1,6 +1,6 @@
 """Findings with a picture of every kind, for the report's tests."""
 
-from reissue.attacks.findings import Attacked, Finding, Findings, Point, Status
+from reissue.attacks.findings import AttackedRelease, Finding, Findings, Point, Status
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -135,7 +135,7 @@ def every_picture() -> Findings:
     found.append(Finding("coalition", Status.NOT_RUN, "Not run: no.", (1, 2), reason="there is no provider column."))
     return Findings(
         tuple(found),
-        (Attacked(1, f"{SCRIPT}.csv", 20, 4, 5), Attacked(2, "february.csv", 22, 4, 5)),
+        (AttackedRelease(1, f"{SCRIPT}.csv", 20, 4, 5), AttackedRelease(2, "february.csv", 22, 4, 5)),
         {
             "attack-paths": (Point(1, 0, 20, 0.5), Point(2, 2, 20, 0.9)),
             "minimality": (Point(1, 1, 20, 0.5), Point(2, 1, 20, 0.9)),

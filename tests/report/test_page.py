@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.attacks import registered
-from reissue.attacks.findings import Attacked, Finding, Findings, Point, Status, not_run
+from reissue.attacks.findings import AttackedRelease, Finding, Findings, Point, Status, not_run
 from reissue.errors import InputError, InternalError, Why
 from reissue.report import costs_of, report_html, write_report
 from reissue.report.page import _code
@@ -22,7 +22,7 @@ from tests.report.cases import PICTURES, SCRIPT, every_picture
 
 GOOD = Finding("updates", Status.WITHSTOOD, "Nobody.", (1, 2), population=9)
 BAD = Finding("coalition", Status.EXPOSED, "Somebody.", (1, 2), people=3, population=9)
-TWO = (Attacked(1, "a.csv", 9, 3, 2), Attacked(2, "b.csv", 9, 3, 2))
+TWO = (AttackedRelease(1, "a.csv", 9, 3, 2), AttackedRelease(2, "b.csv", 9, 3, 2))
 
 
 def said(findings: Findings) -> str:

@@ -13,7 +13,7 @@ from reissue.published import read_published
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.taxonomy.tree import Taxonomy
-from reissue.verify.groups import Groups, read_groups
+from reissue.verify.groups import CheckedGroups, read_groups
 
 __all__ = ["TREE", "Sample", "requirements", "samples"]
 
@@ -68,7 +68,7 @@ class Sample:
         return [code for group in self.groups for code in group]
 
     @cached_property
-    def published(self) -> Groups:
+    def published(self) -> CheckedGroups:
         return read_groups(read_published({"release": self.frame}, self.schema), secrets=self.table.secrets)
 
 

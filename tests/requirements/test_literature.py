@@ -12,7 +12,7 @@ from reissue.published import read_published
 from reissue.requirements import Personalized, parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Hierarchy
-from reissue.verify.groups import Groups, read_groups
+from reissue.verify.groups import CheckedGroups, read_groups
 from reissue.verify.measures import distance, judge
 from tests.requirements.definitions import disclosure
 
@@ -28,7 +28,7 @@ DISEASES = {
 }
 
 
-def table(groups: list[list[Any]], tree: dict[str, Any] | None = None) -> tuple[Counts, Groups]:
+def table(groups: list[list[Any]], tree: dict[str, Any] | None = None) -> tuple[Counts, CheckedGroups]:
     """Groups of sensitive values, counted both ways."""
     frame = pl.DataFrame(
         {"g": [g for g, group in enumerate(groups) for _ in group], "s": [value for group in groups for value in group]}

@@ -13,7 +13,7 @@ from reissue.published import read_published
 from reissue.requirements import CKSafety
 from reissue.schema import Schema
 from reissue.verify.disclosure import worst_odds
-from reissue.verify.groups import Groups, read_groups
+from reissue.verify.groups import CheckedGroups, read_groups
 from reissue.verify.measures import judge
 from tests.effort import examples
 from tests.requirements.definitions import disclosure
@@ -30,7 +30,7 @@ def counted(groups: list[list[int]]) -> Counts:
     return Counts(number, codes, Domain(np.bincount(codes, minlength=int(codes.max()) + 1)))
 
 
-def published(groups: list[list[int]]) -> Groups:
+def published(groups: list[list[int]]) -> CheckedGroups:
     frame = pl.DataFrame(
         {"g": [g for g, group in enumerate(groups) for _ in group], "s": [value for group in groups for value in group]}
     )

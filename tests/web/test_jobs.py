@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from reissue.web.jobs import BusyError, Job, Jobs, State
+from reissue.web.jobs import BusyError, Jobs, PieceOfWork, State
 
 Result = TypeVar("Result")
 STUBBORN = """
@@ -35,7 +35,7 @@ def jobs(folder: Path, script: str) -> Jobs:
     return Jobs(folder, command=(sys.executable, str(path)))
 
 
-async def until(job: Job, share: float) -> None:
+async def until(job: PieceOfWork, share: float) -> None:
     while job.share < share and job.state == State.RUNNING:
         await job.changed.wait()
 
@@ -43,7 +43,7 @@ async def until(job: Job, share: float) -> None:
 def test_what_does_not_listen_is_ended_by_force_within_two_seconds(tmp_path: Path) -> None:
     ends: list[State] = []
 
-    async def run() -> tuple[Job, float]:
+    async def run() -> tuple[PieceOfWork, float]:
         all_jobs = jobs(tmp_path, STUBBORN)
         job = await all_jobs.start("look", {}, title="A", after="/", ended=lambda one: ends.append(one.state))
         await until(job, 0.25)
@@ -63,7 +63,7 @@ def test_what_does_not_listen_is_ended_by_force_within_two_seconds(tmp_path: Pat
 
 
 def test_time_left_follows_from_the_time_spent(tmp_path: Path) -> None:
-    job = Job("x", "A", tmp_path, "/")
+    job = PieceOfWork("x", "A", tmp_path, "/")
     assert job.left == ""
     job.share, job.started = 0.5, job.started - 30
     assert job.left == "about 30 seconds left"
@@ -71,8 +71,8 @@ def test_time_left_follows_from_the_time_spent(tmp_path: Path) -> None:
     assert job.left == "about 5 minutes left"
 
 
-def outcome(tmp_path: Path, verb: str, given: dict[str, object]) -> Job:
-    async def run() -> Job:
+def outcome(tmp_path: Path, verb: str, given: dict[str, object]) -> PieceOfWork:
+    async def run() -> PieceOfWork:
         all_jobs = Jobs(tmp_path)
         job = await all_jobs.start(verb, given, title="A", after="/{job}")
         while job.state == State.RUNNING:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks.pictures import Case, Picture, Shown, Spread
+from reissue.attacks.pictures import Case, IntervalCounts, Picture, Shown
 from reissue.counting.cells import Domain
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
@@ -43,7 +43,7 @@ def case(steps: Iterable[str], picture: Picture) -> Case:
     return {"steps": list(steps), "picture": picture}
 
 
-def histogram(values: Floats, people: Ints, limit: float, unit: str) -> Spread:
+def histogram(values: Floats, people: Ints, limit: float, unit: str) -> IntervalCounts:
     """How many people have which share; a share on an edge belongs to the lower bin, as one at the limit is allowed."""
     edges = [place / 20 for place in range(21)]
     inside = np.clip(values - _SLACK, 0.0, 1.0)

@@ -17,7 +17,7 @@ from reissue.words import number, plural
 __all__ = [
     "FIRST",
     "HINT",
-    "Attacked",
+    "AttackedRelease",
     "Finding",
     "Findings",
     "Point",
@@ -119,7 +119,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Attacked:
+class AttackedRelease:
     """One of the releases that were attacked."""
 
     number: int
@@ -151,7 +151,7 @@ class Findings:
     """What all attacks found."""
 
     findings: tuple[Finding, ...] = ()
-    releases: tuple[Attacked, ...] = ()
+    releases: tuple[AttackedRelease, ...] = ()
     """What was attacked."""
     timeline: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
     """How the risk grew, by attack; only if asked for."""

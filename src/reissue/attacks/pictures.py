@@ -8,15 +8,15 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
     "Bars",
-    "Candidate",
     "Candidates",
     "Case",
+    "CutHistory",
     "EquationGroup",
     "EquationRow",
     "Equations",
-    "History",
     "HistoryEdge",
     "HistoryNode",
+    "IntervalCounts",
     "Matrix",
     "PathColumn",
     "PathEdge",
@@ -24,14 +24,14 @@ __all__ = [
     "Paths",
     "Picture",
     "Shown",
-    "Spread",
+    "TargetGroup",
 ]
 
 Shown: TypeAlias = dict[str, str | None]
 """The quasi-identifiers of a group as published; empty where exact ones, or none, were published."""
 
 
-class Candidate(TypedDict):
+class TargetGroup(TypedDict):
     """The target's group in one release, and what is left of it."""
 
     label: str
@@ -44,7 +44,7 @@ class Candidates(TypedDict):
     """A bar for each release."""
 
     kind: Literal["candidates"]
-    bars: Sequence[Candidate]
+    bars: Sequence[TargetGroup]
     limit: int
     unit: str
 
@@ -90,7 +90,7 @@ HistoryEdge = TypedDict("HistoryEdge", {"from": int, "to": int, "weight": int, "
 """People of both nodes; `cut` if the attack subtracts them."""
 
 
-class History(TypedDict):
+class CutHistory(TypedDict):
     """Two sides of a cut."""
 
     kind: Literal["history"]
@@ -110,7 +110,7 @@ class Matrix(TypedDict):
     limit: int
 
 
-class Spread(TypedDict):
+class IntervalCounts(TypedDict):
     """How many people lie in each interval."""
 
     kind: Literal["histogram"]
@@ -165,7 +165,7 @@ class Equations(TypedDict):
     limit: float
 
 
-Picture: TypeAlias = Candidates | Paths | History | Matrix | Spread | Bars | Equations
+Picture: TypeAlias = Candidates | Paths | CutHistory | Matrix | IntervalCounts | Bars | Equations
 
 
 class Case(TypedDict):

@@ -23,9 +23,9 @@ from reissue.updates import UpdateModel
 
 __all__ = [
     "Block",
-    "Histories",
     "Powers",
     "PresenceHistory",
+    "Sequences",
     "ValueDistributions",
     "blocks",
     "histories",
@@ -100,7 +100,7 @@ class ValueDistributions:
 
 
 @dataclass(frozen=True, eq=False)
-class Histories:
+class Sequences:
     """The different sequences of places (-1 where the person is absent), and who has which."""
 
     places: Ints
@@ -108,19 +108,19 @@ class Histories:
     of_person: Ints
 
 
-def histories(table: Ints) -> Histories:
+def histories(table: Ints) -> Sequences:
     """From the place of every person in every release (people x releases)."""
     keys = np.zeros(len(table), np.uint64)
     for column in table.T:
         keys = mix(keys ^ (column + 2).astype(np.uint64))
     _, first, of_person = np.unique(keys, return_index=True, return_inverse=True)
     if len(first) == len(table):
-        return Histories(table, np.arange(len(table)))
+        return Sequences(table, np.arange(len(table)))
     of_person = of_person.reshape(-1)
     if not np.array_equal(table[first][of_person], table):  # two sequences with one key: hardly ever
         rows, of_person = np.unique(table, axis=0, return_inverse=True)
-        return Histories(rows, of_person.reshape(-1).astype(np.int64))
-    return Histories(table[first], of_person.astype(np.int64))
+        return Sequences(rows, of_person.reshape(-1).astype(np.int64))
+    return Sequences(table[first], of_person.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
 
-__all__ = ["Bounds", "overlapping"]
+__all__ = ["BoxBounds", "overlapping"]
 
 _FEW = 1 << 14
 """So many pairs are compared without cutting further."""
@@ -22,7 +22,7 @@ _WORTH = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class BoxBounds:
     """Boxes: the first and the last code of each attribute, attributes x boxes."""
 
     lo: Codes
@@ -31,9 +31,9 @@ class Bounds:
     def __len__(self) -> int:
         return int(self.lo.shape[1])
 
-    def some(self, boxes: Ints) -> "Bounds":
+    def some(self, boxes: Ints) -> "BoxBounds":
         """Some of them."""
-        return Bounds(self.lo[:, boxes], self.hi[:, boxes])
+        return BoxBounds(self.lo[:, boxes], self.hi[:, boxes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class _Part:
         return len(self.one) * len(self.other)
 
 
-def overlapping(one: Bounds, other: Bounds) -> Iterator[tuple[Ints, Ints]]:
+def overlapping(one: BoxBounds, other: BoxBounds) -> Iterator[tuple[Ints, Ints]]:
     """All pairs of a box of one set and a box of the other that share a point, some at a time."""
     if not len(one) or not len(other):
         return
@@ -66,7 +66,7 @@ def overlapping(one: Bounds, other: Bounds) -> Iterator[tuple[Ints, Ints]]:
             yield from _compared(one, other, part)
 
 
-def _halves(one: Bounds, other: Bounds, part: _Part) -> list[_Part]:
+def _halves(one: BoxBounds, other: BoxBounds, part: _Part) -> list[_Part]:
     """The part cut in two where that leaves the fewest pairs; nothing where no cut is worth it."""
     lo, hi = one.lo[:, part.one], one.hi[:, part.one]
     its_lo, its_hi = other.lo[:, part.other], other.hi[:, part.other]
@@ -93,7 +93,7 @@ def _halves(one: Bounds, other: Bounds, part: _Part) -> list[_Part]:
     ]
 
 
-def _compared(one: Bounds, other: Bounds, part: _Part) -> Iterator[tuple[Ints, Ints]]:
+def _compared(one: BoxBounds, other: BoxBounds, part: _Part) -> Iterator[tuple[Ints, Ints]]:
     step = max(_AT_A_TIME // max(len(part.other), 1), 1)
     lo, hi = other.lo[:, part.other], other.hi[:, part.other]
     for first in range(0, len(part.one), step):

@@ -11,7 +11,7 @@ from reissue.proposing.guess import guess
 from reissue.published import Tables, order_hint, read_tables, releases_among
 from reissue.schema import Role
 
-__all__ = ["Seen", "SeenFile", "look"]
+__all__ = ["Overview", "SeenFile", "look"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class SeenFile:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Overview:
     """What there is, what it was taken for, and what nobody could guess."""
 
     files: tuple[SeenFile, ...]
@@ -40,7 +40,7 @@ class Seen:
         return {**asdict(self), "columns": {name: str(role) for name, role in self.columns.items()}}
 
 
-def look(releases: Sequence[Path], *, dialect: Dialect = FOUND) -> Seen:
+def look(releases: Sequence[Path], *, dialect: Dialect = FOUND) -> Overview:
     """Read files and guess the roles of their columns; where that fails, everything is still there to be named."""
     paths = releases_among(releases)
     tables = [read_tables(path, dialect=dialect) for path in paths]
@@ -54,9 +54,9 @@ def look(releases: Sequence[Path], *, dialect: Dialect = FOUND) -> Seen:
         guessed = guess(tables, dialect=dialect)
     except (SchemaError, DataError) as problem:
         _refuse_empty(tables)
-        return Seen(files, nothing, tuple(hint), str(problem))
+        return Overview(files, nothing, tuple(hint), str(problem))
     roles = {name: guessed.schema.columns.get(name, Role.DROP) for name in names}
-    return Seen(files, nothing | roles, (*guessed.assumed, *hint))
+    return Overview(files, nothing | roles, (*guessed.assumed, *hint))
 
 
 def _refuse_empty(tables: Sequence[Tables]) -> None:

@@ -1,6 +1,6 @@
 """How the risk of a series grew: the same attacks by someone who stopped collecting earlier."""
 
-from reissue.attacks.findings import Attacked, Finding, Point, Status
+from reissue.attacks.findings import AttackedRelease, Finding, Point, Status
 from reissue.attacks.run import Ran
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
@@ -56,7 +56,7 @@ def _places(number: int, most: int) -> list[int]:
     return sorted({round((step + 1) * number / most) - 1 for step in range(most)})
 
 
-def attacked(series: Series) -> tuple[Attacked, ...]:
+def attacked(series: Series) -> tuple[AttackedRelease, ...]:
     """What a recipient counts in each release."""
     shown = []
     for number, release in zip(series.numbers, series.releases, strict=True):
@@ -64,7 +64,7 @@ def attacked(series: Series) -> tuple[Attacked, ...]:
         seen = release.of_its_columns()
         sizes = seen.sizes
         shown.append(
-            Attacked(
+            AttackedRelease(
                 number,
                 name or f"release {number}",
                 release.main.height,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reissue.attacks.pictures import Bars, Spread
+from reissue.attacks.pictures import Bars, IntervalCounts
 from reissue.report.scale import Axis, fit
 
 __all__ = ["bars", "histogram"]
@@ -12,7 +12,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 12, 16, 48
 _FRAME = {"width": WIDTH, "height": HEIGHT, "left": _LEFT, "right": WIDTH - _RIGHT, "top": _TOP}
 
 
-def histogram(picture: Spread) -> dict[str, Any]:
+def histogram(picture: IntervalCounts) -> dict[str, Any]:
     """One column for each interval; those above the limit are marked."""
     edges, counts, limit = list(picture["edges"]), list(picture["counts"]), picture.get("limit")
     across = Axis(edges[0], edges[-1], _LEFT, WIDTH - _RIGHT)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reissue.attacks.pictures import History, HistoryEdge, PathColumn, PathNode, Paths
+from reissue.attacks.pictures import CutHistory, HistoryEdge, PathColumn, PathNode, Paths
 
 __all__ = ["history", "paths", "sure"]
 
@@ -73,7 +73,7 @@ def _sentence(columns: Sequence[PathColumn]) -> str:
     return "; ".join(said) + "."
 
 
-def history(picture: History) -> dict[str, Any]:
+def history(picture: CutHistory) -> dict[str, Any]:
     """Two sides of a cut: what the attack subtracts lies between them."""
     given = list(picture["nodes"])
     sides = [[place for place, node in enumerate(given) if node.get("side", 0) == side] for side in (0, 1)]

@@ -7,7 +7,7 @@ from reissue.attacks.findings import Findings, Point
 from reissue.report.scale import Axis, fit
 from reissue.words import plural
 
-__all__ = ["Line", "Timeline", "risk_over_time"]
+__all__ = ["AttackLine", "Timeline", "risk_over_time"]
 
 WIDTH, HEIGHT = 480, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 12, 14, 44
@@ -16,7 +16,7 @@ MARKS = ("circle", "square", "triangle", "diamond", "cross", "ring", "bar")
 
 
 @dataclass(frozen=True)
-class Line:
+class AttackLine:
     """One attack through time."""
 
     attack: str
@@ -34,7 +34,7 @@ class Line:
 class Timeline:
     """The whole chart."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[AttackLine, ...]
     releases: tuple[int, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
@@ -81,11 +81,11 @@ def risk_over_time(findings: Findings) -> Timeline | None:
 
 def _line(
     name: str, place: int, points: tuple[Point, ...], releases: tuple[int, ...], across: Axis, up: Axis, *, joined: bool
-) -> Line:
+) -> AttackLine:
     by_release = {point.release: point.people for point in points}
     places = tuple((across(point.release), up(point.people)) for point in points)
     values = tuple(by_release.get(release) for release in releases)
-    return Line(name, place % len(MARKS), MARKS[place % len(MARKS)], places, joined, values)
+    return AttackLine(name, place % len(MARKS), MARKS[place % len(MARKS)], places, joined, values)
 
 
 def _sentence(shown: dict[str, tuple[Point, ...]], releases: tuple[int, ...], alone: set[str]) -> str:

@@ -24,7 +24,7 @@ from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
 from reissue.verify.counted import read_for_check, refuse_records
-from reissue.verify.groups import Groups, read_groups
+from reissue.verify.groups import CheckedGroups, read_groups
 from reissue.verify.measures import (
     distance,
     effective,
@@ -243,19 +243,19 @@ def _refuse(release: PublishedRelease, by: str | None) -> None:
         raise DataError("The two tables do not belong together: the sizes of their groups differ.")
 
 
-def _verdict(requirement: Requirement, groups: Groups) -> CheckResult:
+def _verdict(requirement: Requirement, groups: CheckedGroups) -> CheckResult:
     failed = ~judge(requirement, groups)
     return _short(str(requirement), groups, failed, int(groups.size.filter(failed).sum()))
 
 
-def _kept(preset: Preset, risk: GroupRisk, groups: Groups) -> CheckResult:
+def _kept(preset: Preset, risk: GroupRisk, groups: CheckedGroups) -> CheckResult:
     """Whether no record's risk is above a preset's."""
     failed = risk.risk > preset.largest
     words = f"preset {preset.name}: the {risk.attacker}'s risk at most 1 in {preset.people}"
     return _short(words, groups, pl.Series(failed), int(risk.records[failed].sum()))
 
 
-def _short(words: str, groups: Groups, failed: pl.Series, rows: int) -> CheckResult:
+def _short(words: str, groups: CheckedGroups, failed: pl.Series, rows: int) -> CheckResult:
     """A verdict on the groups that fall short, with their rows; or with their people, each counted once."""
     met, number = not failed.any(), int(failed.sum())
     if groups.members is None:
@@ -267,7 +267,7 @@ def _short(words: str, groups: Groups, failed: pl.Series, rows: int) -> CheckRes
 # --- measures in words -----------------------------------------------------------------------------------------------
 
 
-def _measures(groups: Groups, schema: Schema, form: Form) -> tuple[Measure, ...]:
+def _measures(groups: CheckedGroups, schema: Schema, form: Form) -> tuple[Measure, ...]:
     if groups.members is not None:
         return tuple(Measure(*one) for one in measures_of_people(groups, sensitive=bool(schema.sensitive)))
     if not schema.sensitive:
@@ -291,7 +291,7 @@ def _most(values: pl.Series) -> float:
     return float(values.max())  # type: ignore[arg-type]
 
 
-def _k(groups: Groups, form: Form) -> Measure:
+def _k(groups: CheckedGroups, form: Form) -> Measure:
     k, shared = int(_least(groups.size)), "quasi-identifiers" if form.boxes else "group"
     if k == 1:
         alone = int((groups.size == 1).sum())
@@ -299,7 +299,7 @@ def _k(groups: Groups, form: Form) -> Measure:
     return Measure("k", k, f"Every record shares its {shared} with at least {k - 1:,} others (k = {k:,}).")
 
 
-def _l(groups: Groups) -> Measure:
+def _l(groups: CheckedGroups) -> Measure:
     distinct = int(_least(groups.distinct))
     if distinct == 1:
         rows = int(groups.size.filter(groups.distinct == 1).sum())
@@ -307,13 +307,13 @@ def _l(groups: Groups) -> Measure:
     return Measure("l", distinct, f"Every group has at least {distinct} different sensitive values (l = {distinct}).")
 
 
-def _entropy(groups: Groups) -> Measure:
+def _entropy(groups: CheckedGroups) -> Measure:
     value = _least(effective(groups))
     words = f"The most uneven group is as diverse as {value:.4g} equally frequent values (entropy l = {value:.4g})."
     return Measure("entropy-l", value, words)
 
 
-def _recursive(groups: Groups, rank: int) -> Measure:
+def _recursive(groups: CheckedGroups, rank: int) -> Measure:
     name, ratio = f"recursive:l={rank}", _most(tail_ratio(groups, rank))
     if math.isinf(ratio):
         words = f"Some group has fewer than {rank} sensitive values, so no c makes it recursive (c,{rank})-diverse."
@@ -321,36 +321,36 @@ def _recursive(groups: Groups, rank: int) -> Measure:
     return Measure(name, ratio, f"Recursive (c,{rank})-diversity holds for every c above {ratio:.4g}.")
 
 
-def _simple(groups: Groups) -> Measure:
+def _simple(groups: CheckedGroups) -> Measure:
     value = 1 / _most(largest_share(groups))
     return Measure("simple-l", value, f"No value makes up more than 1/{value:.4g} of a group (simplified l-diversity).")
 
 
-def _confidence(groups: Groups) -> Measure:
+def _confidence(groups: CheckedGroups) -> Measure:
     value = _most(largest_share(groups))
     words = f"In the worst group a sensitive value can be inferred with confidence {value:.4g}."
     return Measure("confidence", value, words)
 
 
-def _alpha_k(groups: Groups) -> Measure:
+def _alpha_k(groups: CheckedGroups) -> Measure:
     value, k = _most(largest_share(groups)), int(_least(groups.size))
     return Measure("alpha-k", value, f"(alpha,k)-anonymity holds for alpha = {value:.4g} and k = {k:,}.")
 
 
-def _t(groups: Groups, kind: str) -> Measure:
+def _t(groups: CheckedGroups, kind: str) -> Measure:
     value = _most(distance(groups, kind))
     name = "t" if kind == "equal" else f"t:{kind}"
     words = f"Every group's distribution is within {value:.4g} of the whole table's ({kind} distance, t = {value:.4g})."
     return Measure(name, value, words)
 
 
-def _beta(groups: Groups) -> Measure:
+def _beta(groups: CheckedGroups) -> Measure:
     value = _most(gain(groups))
     words = f"No value's share in a group exceeds that in the table by more than {value:.4g} times (beta-likeness)."
     return Measure("beta", value, words)
 
 
-def _delta(groups: Groups) -> Measure:
+def _delta(groups: CheckedGroups) -> Measure:
     value, without = _most(log_ratio(groups)), int(lacking(groups).sum())
     if without:
         words = f"{without:,} groups lack a value of the table, so no delta makes it delta-disclosure private"
@@ -358,7 +358,7 @@ def _delta(groups: Groups) -> Measure:
     return Measure("delta-disclosure", value, f"It is delta-disclosure private for every delta above {value:.4g}.")
 
 
-def _k_e(groups: Groups) -> Measure:
+def _k_e(groups: CheckedGroups) -> Measure:
     distinct, reach = spread(groups)
     k, e = int(_least(distinct)), _least(reach)
     words = (
@@ -367,7 +367,7 @@ def _k_e(groups: Groups) -> Measure:
     return Measure("k-e", e, words)
 
 
-def _c_k(groups: Groups) -> Measure:
+def _c_k(groups: CheckedGroups) -> Measure:
     value = 1 / (1 + float(worst_odds(groups, 1).min()))
     words = (
         "Someone who knows one fact of the kind 'if she has this, so does he' can infer a value with probability "
@@ -376,7 +376,7 @@ def _c_k(groups: Groups) -> Measure:
     return Measure("c-k:k=1", value, words)
 
 
-def _m_unique(groups: Groups) -> Measure:
+def _m_unique(groups: CheckedGroups) -> Measure:
     repeated = int((groups.largest > 1).sum())
     if repeated:
         return Measure("m-unique", 0, f"{repeated:,} groups have some sensitive value twice, so they are not m-unique.")

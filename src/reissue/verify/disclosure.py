@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats
-from reissue.verify.groups import Groups
+from reissue.verify.groups import CheckedGroups
 
 __all__ = ["worst_odds"]
 
 _CHUNK = 1 << 16
 
 
-def worst_odds(groups: Groups, k: int) -> Floats:
+def worst_odds(groups: CheckedGroups, k: int) -> Floats:
     """For each group the least odds against its people's likeliest value, over all that k implications can say.
 
     The disclosure is 1 / (1 + odds).
@@ -35,7 +35,7 @@ def worst_odds(groups: Groups, k: int) -> Floats:
     return odds
 
 
-def _least(groups: Groups, facts: int) -> Floats:
+def _least(groups: CheckedGroups, facts: int) -> Floats:
     """f_g(0), f_g(1), ..., f_g(facts): facts x groups."""
     tops = [groups.top(rank).alias(str(rank)) for rank in range(1, facts + 1)]
     shapes = pl.DataFrame([groups.size.cast(pl.Int64).alias("size"), *tops])

@@ -18,13 +18,13 @@ from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Groups", "number_column", "read_groups"]
+__all__ = ["CheckedGroups", "number_column", "read_groups"]
 
 _LIMIT = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class CheckedGroups:
     """Published groups: runs of (group, value, count), and what is known about the values.
 
     A dataframe, not a Histogram: the check shares no arithmetic with what it checks.
@@ -108,7 +108,7 @@ def read_groups(
     sensitive: bool = True,
     by: str | None = None,
     people: pl.Series | None = None,
-) -> Groups:
+) -> CheckedGroups:
     """Count published tables by group and sensitive value; `by` names another column that numbers the groups.
 
     `secrets` are the holder's codings of the sensitive columns; without them the published values make their own.
@@ -128,7 +128,7 @@ def read_groups(
     if bound * domain.size > _LIMIT:
         key = key.rank("dense").cast(pl.Int64)
     boxes = (rows.select(schema.quasi), key) if published.form.boxes and by is None else None
-    return Groups(_runs(key * domain.size + values, domain.size, weights), domain, boxes, published.tables.times)
+    return CheckedGroups(_runs(key * domain.size + values, domain.size, weights), domain, boxes, published.tables.times)
 
 
 def number_column(column: pl.Series) -> tuple[pl.Series, int]:
@@ -174,12 +174,12 @@ def _runs(keys: pl.Series, width: int, weights: pl.Series | None) -> pl.DataFram
     return runs.select((key // width).rle_id().alias("group"), (key % width).alias("value"), "count")
 
 
-def _by_people(key: pl.Series, values: pl.Series, people: pl.Series, domain: Domain) -> Groups:
+def _by_people(key: pl.Series, values: pl.Series, people: pl.Series, domain: Domain) -> CheckedGroups:
     """Groups of different people: each person once in a group, and once for each value there."""
     rows = pl.DataFrame({"key": key, "value": values, "person": people}).unique()
     rows = rows.with_columns(group=pl.col("key").rank("dense").cast(pl.Int64) - 1)
     runs = rows.group_by("group", "value").agg(pl.len().alias("count")).sort("group", "value")
-    return Groups(runs, domain, members=rows.select("group", "person").unique())
+    return CheckedGroups(runs, domain, members=rows.select("group", "person").unique())
 
 
 def _nothing(rows: pl.DataFrame, weights: pl.Series | None) -> tuple[pl.Series, Domain]:

@@ -36,7 +36,7 @@ from reissue.requirements import (
 from reissue.requirements._values import Sets, masks
 from reissue.taxonomy.tree import Level
 from reissue.verify.disclosure import worst_odds
-from reissue.verify.groups import Groups, number_column
+from reissue.verify.groups import CheckedGroups, number_column
 from reissue.verify.risk.some_columns import some_columns
 
 __all__ = [
@@ -57,18 +57,18 @@ _SLACK = 1e-11
 """More than the requirements' own, so that rounding never makes the two answers differ."""
 
 
-def effective(groups: Groups) -> pl.Series:
+def effective(groups: CheckedGroups) -> pl.Series:
     """The number of equally frequent values that would have the group's entropy."""
     share = groups.share
     return (-groups.sum(share * share.log())).exp()
 
 
-def tail_ratio(groups: Groups, rank: int) -> pl.Series:
+def tail_ratio(groups: CheckedGroups, rank: int) -> pl.Series:
     """The most frequent value's rows over those of the values from a rank on; infinite where there are none."""
     return groups.largest / (groups.size.cast(pl.Int64) - groups.top(rank - 1))
 
 
-def largest_share(groups: Groups, values: Sets = ()) -> pl.Series:
+def largest_share(groups: CheckedGroups, values: Sets = ()) -> pl.Series:
     """The largest share that a value has in a group; of named values or sets only, if any are named."""
     if not values:
         return groups.largest / groups.size
@@ -76,12 +76,12 @@ def largest_share(groups: Groups, values: Sets = ()) -> pl.Series:
     return pl.DataFrame({str(number): share for number, share in enumerate(shares)}).max_horizontal()
 
 
-def _share(groups: Groups, mask: Bools) -> pl.Series:
+def _share(groups: CheckedGroups, mask: Bools) -> pl.Series:
     rows = pl.Series(mask).gather(groups.runs["value"]) * groups.runs["count"].cast(pl.Int64)
     return groups.sum(rows) / groups.size
 
 
-def spread(groups: Groups) -> tuple[pl.Series, pl.Series]:
+def spread(groups: CheckedGroups) -> tuple[pl.Series, pl.Series]:
     """How many different numbers a group has, and the range that they span; missing is no number."""
     domain = groups.domain
     places = pl.Series(domain.positions)
@@ -95,18 +95,18 @@ def spread(groups: Groups) -> tuple[pl.Series, pl.Series]:
     return found["numbers"], found["range"]
 
 
-def distance(groups: Groups, kind: str) -> pl.Series:
+def distance(groups: CheckedGroups, kind: str) -> pl.Series:
     """The earth mover's distance between a group's distribution and the whole table's."""
     return {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}[kind](groups)
 
 
-def _equal(groups: Groups) -> pl.Series:
+def _equal(groups: CheckedGroups) -> pl.Series:
     """Half of sum |P - Q|; values that a group lacks add their Q."""
     whole = pl.Series(groups.domain.shares).gather(groups.runs["value"])
     return (groups.sum((groups.share - whole).abs() - whole) + 1) / 2
 
 
-def _ordered(groups: Groups) -> pl.Series:
+def _ordered(groups: CheckedGroups) -> pl.Series:
     """The integral over u of |P's u-quantile - Q's u-quantile|, in steps of 1 / (m-1) from value to value.
 
     A run fills the levels from `low` to `high` of its group. Q's quantiles are at most the run's value up to the level
@@ -130,7 +130,7 @@ def _ordered(groups: Groups) -> pl.Series:
     return groups.sum(pl.Series(moved)) / max(size - 1, 1)
 
 
-def _hierarchical(groups: Groups) -> pl.Series:
+def _hierarchical(groups: CheckedGroups) -> pl.Series:
     """Li et al.: the cost at a node is its height times what its children have too much and too little, matched."""
     taxonomy = groups.domain.taxonomy
     if taxonomy is None:
@@ -165,39 +165,39 @@ def _parents(below: pl.DataFrame, level: Level) -> pl.DataFrame:
     return sums.agg(first, pl.col("share", "much").sum()).with_columns(pl.col("group").set_sorted())
 
 
-def gain(groups: Groups) -> pl.Series:
+def gain(groups: CheckedGroups) -> pl.Series:
     """By how much a value's share in a group exceeds that in the table at most, relative to it."""
     return _highest(groups, groups.share / _in_table(groups) - 1)
 
 
-def too_frequent(groups: Groups) -> pl.Series:
+def too_frequent(groups: CheckedGroups) -> pl.Series:
     """Which groups have a value that gains more than -ln of its share in the table: no enhanced beta allows it."""
     whole = _in_table(groups)
     return _highest(groups, groups.share / whole - 1 + whole.log()) > _SLACK
 
 
-def _in_table(groups: Groups) -> pl.Series:
+def _in_table(groups: CheckedGroups) -> pl.Series:
     """Run to its value's share in the whole table."""
     return pl.Series(groups.domain.shares).gather(groups.runs["value"])
 
 
-def log_ratio(groups: Groups) -> pl.Series:
+def log_ratio(groups: CheckedGroups) -> pl.Series:
     """The largest |ln(share in the group / share in the table)| of the values that a group has."""
     return _highest(groups, (groups.share / _in_table(groups)).log().abs())
 
 
-def lacking(groups: Groups) -> pl.Series:
+def lacking(groups: CheckedGroups) -> pl.Series:
     """Which groups lack a value that the table has."""
     return groups.distinct < int(np.count_nonzero(groups.domain.totals))
 
 
-def _highest(groups: Groups, each: pl.Series) -> pl.Series:
+def _highest(groups: CheckedGroups, each: pl.Series) -> pl.Series:
     runs = pl.DataFrame({"group": groups.runs["group"], "each": each})
     return runs.group_by("group", maintain_order=True).agg(pl.col("each").max())["each"]
 
 
 @singledispatch
-def judge(requirement: Requirement, groups: Groups) -> pl.Series:
+def judge(requirement: Requirement, groups: CheckedGroups) -> pl.Series:
     """Which published groups meet a requirement."""
     runs = [groups.runs[name].cast(pl.Int64).to_numpy() for name in ("group", "value", "count")]
     if groups.members is not None:
@@ -208,12 +208,12 @@ def judge(requirement: Requirement, groups: Groups) -> pl.Series:
 
 
 @judge.register
-def _k(requirement: KAnonymity, groups: Groups) -> pl.Series:
+def _k(requirement: KAnonymity, groups: CheckedGroups) -> pl.Series:
     return groups.size >= requirement.k
 
 
 @judge.register
-def _k_m(requirement: KM, groups: Groups) -> pl.Series:
+def _k_m(requirement: KM, groups: CheckedGroups) -> pl.Series:
     if groups.rows is None:
         return groups.size >= requirement.k
     frame, group = groups.rows
@@ -224,66 +224,66 @@ def _k_m(requirement: KM, groups: Groups) -> pl.Series:
 
 
 @judge.register
-def _l(requirement: LDiversity, groups: Groups) -> pl.Series:
+def _l(requirement: LDiversity, groups: CheckedGroups) -> pl.Series:
     # By people, a value that all of them have is known, whatever else they have; with one value each it adds nothing.
     return (groups.distinct >= requirement.l) & ((groups.largest < groups.size) | (requirement.l == 1))
 
 
 @judge.register
-def _entropy_l(requirement: EntropyLDiversity, groups: Groups) -> pl.Series:
+def _entropy_l(requirement: EntropyLDiversity, groups: CheckedGroups) -> pl.Series:
     return effective(groups) >= requirement.l * (1 - _SLACK)
 
 
 @judge.register
-def _recursive(requirement: RecursiveLDiversity, groups: Groups) -> pl.Series:
+def _recursive(requirement: RecursiveLDiversity, groups: CheckedGroups) -> pl.Series:
     return tail_ratio(groups, requirement.l) < requirement.c
 
 
 @judge.register
-def _simple_l(requirement: SimpleLDiversity, groups: Groups) -> pl.Series:
+def _simple_l(requirement: SimpleLDiversity, groups: CheckedGroups) -> pl.Series:
     return largest_share(groups, requirement.values) <= 1 / requirement.l
 
 
 @judge.register
-def _confidence(requirement: Confidence, groups: Groups) -> pl.Series:
+def _confidence(requirement: Confidence, groups: CheckedGroups) -> pl.Series:
     return largest_share(groups, requirement.values) <= requirement.bound
 
 
 @judge.register
-def _alpha_k(requirement: AlphaK, groups: Groups) -> pl.Series:
+def _alpha_k(requirement: AlphaK, groups: CheckedGroups) -> pl.Series:
     return (largest_share(groups, requirement.values) <= requirement.alpha) & (groups.size >= requirement.k)
 
 
 @judge.register
-def _t(requirement: TCloseness, groups: Groups) -> pl.Series:
+def _t(requirement: TCloseness, groups: CheckedGroups) -> pl.Series:
     return distance(groups, requirement.distance) <= requirement.t + _SLACK
 
 
 @judge.register
-def _beta(requirement: BetaLikeness, groups: Groups) -> pl.Series:
+def _beta(requirement: BetaLikeness, groups: CheckedGroups) -> pl.Series:
     met = gain(groups) <= requirement.beta + _SLACK / float(groups.domain.shares[groups.domain.totals > 0].min())
     return met & ~too_frequent(groups) if requirement.enhanced else met
 
 
 @judge.register
-def _delta(requirement: DeltaDisclosure, groups: Groups) -> pl.Series:
+def _delta(requirement: DeltaDisclosure, groups: CheckedGroups) -> pl.Series:
     return (log_ratio(groups) < requirement.delta + _SLACK) & ~lacking(groups)
 
 
 @judge.register
-def _k_e(requirement: KE, groups: Groups) -> pl.Series:
+def _k_e(requirement: KE, groups: CheckedGroups) -> pl.Series:
     distinct, reach = spread(groups)
     farthest = float(np.abs(groups.domain.positions).max(initial=0))
     return (distinct >= requirement.k) & (reach >= requirement.e - _SLACK * farthest)
 
 
 @judge.register
-def _c_k(requirement: CKSafety, groups: Groups) -> pl.Series:
+def _c_k(requirement: CKSafety, groups: CheckedGroups) -> pl.Series:
     return pl.Series(worst_odds(groups, requirement.k) > (1 - requirement.c) / requirement.c * (1 + _SLACK))
 
 
 @judge.register
-def _personalized(requirement: Personalized, groups: Groups) -> pl.Series:
+def _personalized(requirement: Personalized, groups: CheckedGroups) -> pl.Series:
     if not requirement.guards:
         return largest_share(groups) <= requirement.bound
     met = pl.repeat(True, groups.total, eager=True)
@@ -294,5 +294,5 @@ def _personalized(requirement: Personalized, groups: Groups) -> pl.Series:
 
 
 @judge.register
-def _m_unique(requirement: MUnique, groups: Groups) -> pl.Series:
+def _m_unique(requirement: MUnique, groups: CheckedGroups) -> pl.Series:
     return (groups.size >= requirement.m) & (groups.largest == 1)

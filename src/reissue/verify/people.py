@@ -9,7 +9,7 @@ import polars as pl
 from reissue.data.identifiers import identifier_texts
 from reissue.errors import DataError, InputError
 from reissue.published import PublishedRelease
-from reissue.verify.groups import Groups, number_column
+from reissue.verify.groups import CheckedGroups, number_column
 
 __all__ = ["measures_of_people", "people_of"]
 
@@ -38,7 +38,7 @@ def people_of(release: PublishedRelease) -> pl.Series | None:
     return number_column(ids)[0].alias("person")
 
 
-def measures_of_people(groups: Groups, *, sensitive: bool) -> list[tuple[str, float, str]]:
+def measures_of_people(groups: CheckedGroups, *, sensitive: bool) -> list[tuple[str, float, str]]:
     """What is defined by people: the requirement's name, the worst over all groups, and a sentence."""
     k = _least(groups.size)
     found: list[tuple[str, float, str]] = [
@@ -63,7 +63,7 @@ def measures_of_people(groups: Groups, *, sensitive: bool) -> list[tuple[str, fl
     ]
 
 
-def _l(groups: Groups) -> tuple[str, float, str]:
+def _l(groups: CheckedGroups) -> tuple[str, float, str]:
     known = int((groups.largest == groups.size).sum())
     if known:
         words = f"{known:,} groups have a sensitive value that all their people have: it is known (l = 1)."
@@ -73,7 +73,7 @@ def _l(groups: Groups) -> tuple[str, float, str]:
     return "l", l, words
 
 
-def _m_unique(groups: Groups) -> tuple[str, float, str]:
+def _m_unique(groups: CheckedGroups) -> tuple[str, float, str]:
     shared = int((groups.largest > 1).sum())
     if shared:
         return (

@@ -13,16 +13,16 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks.correspondence.state import Growth
+from reissue.attacks.correspondence.state import KeptReleases
 from reissue.attacks.equivalence.attack import EquivalenceState
-from reissue.attacks.equivalence.exact import Bucket, any_attack
+from reissue.attacks.equivalence.exact import BucketHistory, any_attack
 from reissue.attacks.findings import Finding
 from reissue.kernels.chains.history import ChainHistory
 from reissue.kernels.coalitions.contributions import Contributions
 from reissue.people.histories import PersonHistories
 from reissue.requirements import Requirement
 from reissue.updates import UpdateModel
-from reissue.verify.groups import Groups
+from reissue.verify.groups import CheckedGroups
 from reissue.verify.measures import judge
 
 __all__ = ["confirm", "confirm_buckets", "confirm_chains", "confirm_coalitions", "confirm_posteriors"]
@@ -38,7 +38,7 @@ _SLACK = 1e-6
 
 def confirm(state: object, found: Finding, rng: np.random.Generator) -> bool:
     """Whether a sample says the same as an attack that found nobody; states of other attacks are not looked at."""
-    if isinstance(state, Growth) and state.history is not None:
+    if isinstance(state, KeptReleases) and state.history is not None:
         return confirm_chains(state.history, int(found.limit or 0), rng)
     if isinstance(state, EquivalenceState) and state.evidence is not None and state.evidence.presence is not None:
         presence = state.evidence.presence
@@ -65,7 +65,7 @@ def confirm_coalitions(
     if not rows:
         return True
     runs = pl.DataFrame(rows, schema={"group": pl.Int64, "value": pl.Int64, "count": pl.Int64}, orient="row")
-    return bool(judge(requirement, Groups(runs, contributions.domain)).all())
+    return bool(judge(requirement, CheckedGroups(runs, contributions.domain)).all())
 
 
 def _left_by_coalitions(contributions: Contributions, number: int, m: int) -> list[Counter[int]]:
@@ -85,7 +85,7 @@ def _left_by_coalitions(contributions: Contributions, number: int, m: int) -> li
 # --- whole buckets ---------------------------------------------------------------------------------------------------
 
 
-def confirm_buckets(buckets: list[Bucket], limit: int) -> bool:
+def confirm_buckets(buckets: list[BucketHistory], limit: int) -> bool:
     """Whether no attack below the limit is in these buckets, by the integer program of the definition itself.
 
     No history graph, no releases made one: a variable for each pattern of presence (see `attacks.equivalence.exact`).

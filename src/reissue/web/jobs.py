@@ -18,7 +18,7 @@ from typing import Any
 from reissue.errors import InputError
 from reissue.words import plural
 
-__all__ = ["BusyError", "Job", "Jobs", "State"]
+__all__ = ["BusyError", "Jobs", "PieceOfWork", "State"]
 
 _PATIENCE = 1.0
 """Seconds that a cancelled job has to put its things away."""
@@ -42,7 +42,7 @@ class State(StrEnum):
 
 
 @dataclass(eq=False)
-class Job:
+class PieceOfWork:
     """One piece of work: its folder holds what is asked, and what comes of it."""
 
     name: str
@@ -51,7 +51,7 @@ class Job:
     after: str
     """The page that shows what came of it."""
     given: Mapping[str, Any] = field(default_factory=dict)
-    ended: Callable[["Job"], None] = lambda _: None
+    ended: Callable[["PieceOfWork"], None] = lambda _: None
     """Called once, however it ends."""
     state: State = State.RUNNING
     share: float = 0.0
@@ -94,21 +94,21 @@ class Jobs:
 
     folder: Path
     command: tuple[str, ...] = (sys.executable, "-m", "reissue.web.worker")
-    _all: dict[str, Job] = field(default_factory=dict)
+    _all: dict[str, PieceOfWork] = field(default_factory=dict)
     _task: asyncio.Task[None] | None = None
 
     @property
-    def running(self) -> Job | None:
+    def running(self) -> PieceOfWork | None:
         """What is under way."""
         return next((job for job in self._all.values() if job.state == State.RUNNING), None)
 
-    def find(self, name: str) -> Job:
+    def find(self, name: str) -> PieceOfWork:
         """The job of a name."""
         if name not in self._all:
             raise InputError("This is not here any more: begin again.")
         return self._all[name]
 
-    def done(self, name: str) -> Job:
+    def done(self, name: str) -> PieceOfWork:
         """The same, if something has come of it."""
         job = self.find(name)
         if job.state != State.DONE:
@@ -122,8 +122,8 @@ class Jobs:
         *,
         title: str,
         after: str,
-        ended: Callable[[Job], None] = lambda _: None,
-    ) -> Job:
+        ended: Callable[[PieceOfWork], None] = lambda _: None,
+    ) -> PieceOfWork:
         """Begin a job; `{job}` in the address of its outcome is its name."""
         if self.running is not None:
             raise BusyError("Something is under way already, and only one thing is done at a time.")
@@ -131,7 +131,7 @@ class Jobs:
         folder = self.folder / f"job-{name}"
         folder.mkdir(mode=0o700)
         (folder / "job.json").write_text(json.dumps({"verb": verb, "given": given}), encoding="utf-8")
-        job = self._all[name] = Job(name, title, folder, after.replace("{job}", name), given, ended)
+        job = self._all[name] = PieceOfWork(name, title, folder, after.replace("{job}", name), given, ended)
         self._forget()
         job.process = await asyncio.create_subprocess_exec(
             *(*self.command, str(folder)),
@@ -143,7 +143,7 @@ class Jobs:
         self._task = asyncio.create_task(_follow(job, job.process))
         return job
 
-    async def cancel(self, job: Job) -> None:
+    async def cancel(self, job: PieceOfWork) -> None:
         """End a job: it may put its things away, and is ended by force if it does not."""
         if job.state != State.RUNNING or job.process is None:
             return
@@ -170,7 +170,7 @@ class Jobs:
             shutil.rmtree(self._all.pop(name).folder, ignore_errors=True)
 
 
-async def _follow(job: Job, process: asyncio.subprocess.Process) -> None:
+async def _follow(job: PieceOfWork, process: asyncio.subprocess.Process) -> None:
     """Read how far a job is until it ends."""
     if process.stdout is not None:
         async for line in process.stdout:
@@ -184,7 +184,7 @@ async def _follow(job: Job, process: asyncio.subprocess.Process) -> None:
     job.tell()
 
 
-def _conclude(job: Job, code: int) -> None:
+def _conclude(job: PieceOfWork, code: int) -> None:
     """What came of it; of a job that failed nothing is kept."""
     said: dict[str, Any] = {}
     with suppress(OSError, ValueError):

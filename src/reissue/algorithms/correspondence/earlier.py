@@ -17,17 +17,17 @@ from functools import cached_property
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.algorithms.correspondence.pools import Pool, Split, stable_order
+from reissue.algorithms.correspondence.pools import Pool, SplitGroups, stable_order
 from reissue.counting.histogram import Histogram, counted
 from reissue.counting.segments import ranges
 from reissue.errors import InternalError
 from reissue.published.groups import PublishedValues
 
-__all__ = ["Arrived", "Chained", "Covers", "Node", "Trial", "covers_of"]
+__all__ = ["Arrived", "Chained", "Covers", "OpenNode", "Trial", "covers_of"]
 
 
 @dataclass(frozen=True)
-class Node:
+class OpenNode:
     """A taxonomy node that is to be specialized."""
 
     attribute: int
@@ -93,7 +93,7 @@ class Trial:
     local: Ints
     """Parts of the next release x times: the key's place among these; -1 for none."""
     stay: Ints
-    split: Split
+    split: SplitGroups
 
 
 class _Keyed:
@@ -109,9 +109,9 @@ class _Keyed:
     def start(self) -> Trial:
         """The keys at the beginning, where everything is generalized to the root: one for each time."""
         nothing = np.empty(0, np.int64)
-        return Trial(self._key, np.arange(self._key.shape[1]), Split(nothing, 1, nothing, nothing))
+        return Trial(self._key, np.arange(self._key.shape[1]), SplitGroups(nothing, 1, nothing, nothing))
 
-    def trial(self, groups: Ints, node: Node) -> Trial:
+    def trial(self, groups: Ints, node: OpenNode) -> Trial:
         """The keys if these groups of the next release were specialized."""
         width = len(node.children)
         keys = self._key[groups]
@@ -128,7 +128,7 @@ class _Keyed:
         new = np.concatenate([trial.stay, self.commit(trial.split), [-1]])
         self._key = np.concatenate([self._key, new[trial.local[filled]]])
 
-    def commit(self, split: Split) -> Ints:
+    def commit(self, split: SplitGroups) -> Ints:
         """Split keys; the new key of each part."""
         return self.pool.commit(split)
 
@@ -180,7 +180,7 @@ class Arrived(_Keyed):
         self._held, self._count = np.zeros(len(value), np.int64), np.zeros(len(value), np.int64)
         self._length = np.empty(0, np.int64)
         self._keep(np.arange(times), held.lengths, held)
-        self._recent: tuple[Split, Histogram] | None = None
+        self._recent: tuple[SplitGroups, Histogram] | None = None
 
     def _keep(self, keys: Ints, lengths: Ints, held: Histogram) -> None:
         """The histograms of new keys."""
@@ -202,7 +202,7 @@ class Arrived(_Keyed):
         )
         return Histogram(starts, value, count, self._values)
 
-    def commit(self, split: Split) -> Ints:
+    def commit(self, split: SplitGroups) -> Ints:
         """Split keys and keep their histograms."""
         number = super().commit(split)
         if self._recent is None or self._recent[0] is not split:

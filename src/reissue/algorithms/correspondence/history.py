@@ -24,11 +24,11 @@ from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
 from reissue.taxonomy.tree import ROOT
 
-__all__ = ["History", "never_published", "read_history", "recheck", "refusal"]
+__all__ = ["EarlierCells", "never_published", "read_history", "recheck", "refusal"]
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class EarlierCells:
     """The next table's cells in common codes with all earlier releases, and what those hold against it."""
 
     cells: Cells
@@ -43,16 +43,16 @@ class History:
     """What arrived after each earlier release."""
 
 
-def read_history(table: Table, after: ChainHistory | Sequence[Any]) -> History:
+def read_history(table: Table, after: ChainHistory | Sequence[Any]) -> EarlierCells:
     """What earlier releases hold against a table, in the table's own codings."""
     past = _read_past(after, table.schema, table.codings)
     own, common = _values(table, past)
     cells = cells_of(np.vstack([table.codes, common[table.sensitive].astype(np.int32)]), [*table.sizes, len(own)])
     if past is None:
-        return History(cells, own, past, *_nothing(table, len(own)))
+        return EarlierCells(cells, own, past, *_nothing(table, len(own)))
     columns = _placed(past.quasi, table)
     arrived = arrived_after(past, columns, cells, len(own), table.sizes)
-    return History(cells, own, past, _chained(past, columns, table, len(own)), arrived)
+    return EarlierCells(cells, own, past, _chained(past, columns, table, len(own)), arrived)
 
 
 def never_published(table: Table, after: ChainHistory | Sequence[Any]) -> Bools:
@@ -183,7 +183,7 @@ def _nothing(table: Table, values: int) -> tuple[Chained, Arrived]:
 # --- why there may be no next release --------------------------------------------------------------------------------
 
 
-def refusal(history: History, table: Table, least: int) -> NotMetError | None:
+def refusal(history: EarlierCells, table: Table, least: int) -> NotMetError | None:
     """Why not even the most general table would do, if it would not: which release binds, and by how much."""
     past = None
     total = 1 if history.past is None else history.past.releases + 1

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from reissue._arrays import Codes, Ints
-from reissue.algorithms.correspondence.earlier import Node, Trial
-from reissue.algorithms.correspondence.history import History, never_published, read_history, recheck, refusal
+from reissue.algorithms.correspondence.earlier import OpenNode, Trial
+from reissue.algorithms.correspondence.history import EarlierCells, never_published, read_history, recheck, refusal
 from reissue.algorithms.correspondence.pools import Pool
 from reissue.algorithms.leaving_out import blocking, surplus, without_outliers
 from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
@@ -106,7 +106,7 @@ def _rows(table: Table, cuts: list[Codes]) -> Codes:
 class _Judge:
     """The groups of the next release, and whether a specialization leaves enough to every target."""
 
-    def __init__(self, job: Job, history: History) -> None:
+    def __init__(self, job: Job, history: EarlierCells) -> None:
         cells = history.cells
         self._chained, self._arrived = history.chained, history.arrived
         self._code = history.code
@@ -125,7 +125,7 @@ class _Judge:
         held = counted(self._value * 0, self._value, 1, len(self._code), self._weight)
         return self._leaves_enough(held, self._chained.start(), self._arrived.start())
 
-    def specialized(self, groups: Ints, node: Node) -> tuple[Ints, Ints] | None:
+    def specialized(self, groups: Ints, node: OpenNode) -> tuple[Ints, Ints] | None:
         """Specialize a node in the groups that hold it: the filled parts and their sizes; None if that is unsafe."""
         if any(self._arrived.covers[node.attribute].crosses(lo, hi) for lo, hi in node.children):
             return None
@@ -144,7 +144,7 @@ class _Judge:
         self._arrived.accept(arrived, filled)
         return filled, sizes[filled]
 
-    def rank(self, groups: Ints, node: Node) -> tuple[int, float]:
+    def rank(self, groups: Ints, node: OpenNode) -> tuple[int, float]:
         """How a node comes among its equals: earlier releases that do not specialize it, and the squares it leaves."""
         against = int(self._arrived.covers[node.attribute].covers(node.lo, node.hi).sum())
         split = self.pool.split(groups, node.attribute, node.child, len(node.children))
@@ -251,7 +251,7 @@ class _Cuts:
             self._offer(attribute, *child)
         return True
 
-    def _best(self) -> Node:
+    def _best(self) -> OpenNode:
         """The candidate of the greatest score.
 
         The paper leaves ties open, and there are many: the roots of all attributes score the same. First come nodes
@@ -260,7 +260,7 @@ class _Cuts:
         """
         top = max(self._score[attribute][lo] for attribute, lo in self._open)
         best = sorted(which for which in self._open if self._score[which[0]][which[1]] == top)
-        nodes = [Node(a, lo, self._open[a, lo], self._children(a, lo)) for a, lo in best]
+        nodes = [OpenNode(a, lo, self._open[a, lo], self._children(a, lo)) for a, lo in best]
         if len(nodes) == 1:
             return nodes[0]
         return min(nodes, key=lambda node: self._judge.rank(self._groups(node.attribute, node.lo), node))
@@ -271,7 +271,7 @@ class _Cuts:
     def _groups(self, attribute: int, lo: int) -> Ints:
         return np.flatnonzero(self._node[attribute] == lo)
 
-    def _replace(self, groups: Ints, node: Node, filled: Ints, sizes: Ints) -> None:
+    def _replace(self, groups: Ints, node: OpenNode, filled: Ints, sizes: Ints) -> None:
         """The parts that are filled become groups."""
         self._add_scores(groups, -1)
         place, child = np.divmod(filled, len(node.children))

@@ -8,7 +8,7 @@ import numpy as np
 from reissue._arrays import Codes, Ints
 from reissue.counting.segments import ranges
 
-__all__ = ["Pool", "Split", "stable_order"]
+__all__ = ["Pool", "SplitGroups", "stable_order"]
 
 
 def stable_order(keys: Ints, bound: int) -> Ints:
@@ -21,7 +21,7 @@ def stable_order(keys: Ints, bound: int) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class SplitGroups:
     """Some groups, each split into as many parts (some perhaps empty) as the attribute's node has children."""
 
     groups: Ints
@@ -59,13 +59,13 @@ class Pool:
         """How many items each group has."""
         return self._length[groups]
 
-    def split(self, groups: Ints, attribute: int, child: Ints, width: int) -> Split:
+    def split(self, groups: Ints, attribute: int, child: Ints, width: int) -> SplitGroups:
         """Groups split by the child that each item's leaf lies under; nothing is changed yet."""
         items = self.items(groups)
         base = np.repeat(np.arange(len(groups)) * width, self._length[groups])
-        return Split(groups, width, items, base + child[self._leaves[attribute][items]])
+        return SplitGroups(groups, width, items, base + child[self._leaves[attribute][items]])
 
-    def commit(self, split: Split) -> Ints:
+    def commit(self, split: SplitGroups) -> Ints:
         """Carry a split out: the new group of each part, -1 for empty ones. The old groups have no items any more."""
         lengths = np.bincount(split.part, minlength=split.parts)
         within = lengths.reshape(-1, split.width)

@@ -21,9 +21,9 @@ import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.distinct.parts import pieces
-from reissue.algorithms.distinct.plan import DistinctPlan, Ineligible
+from reissue.algorithms.distinct.plan import DistinctPlan, IneligibleUnits
 from reissue.algorithms.distinct.repair import Formed, multisets
-from reissue.algorithms.distinct.risk import DistinctState, Exposed, Outcome, RiskLimit
+from reissue.algorithms.distinct.risk import DistinctState, Exposed, RiskLimit, RiskOutcome
 from reissue.algorithms.invariance.plan import (
     FORM,
     INELIGIBLE,
@@ -118,7 +118,7 @@ def _grouped(job: Job, m: int) -> Draft:
     plan.balance()
     try:
         extra = plan.settle(counterfeits=job.options["ineligible"] == "counterfeits")
-    except Ineligible as problem:
+    except IneligibleUnits as problem:
         raise scene.refusal(problem, plan.unit, m) from None
     plan.complete()
     plan.fresh(extra)
@@ -187,7 +187,7 @@ class _Scene:
         plan.divide(self.signatures, used.tolist(), counts.reshape(len(used), self.width))
         return plan
 
-    def refusal(self, problem: Ineligible, unit: Ints, m: int) -> DataError:
+    def refusal(self, problem: IneligibleUnits, unit: Ints, m: int) -> DataError:
         """Names the value by rows that have it: messages hold no values."""
         if problem.units < m:
             remedy = "Choose a smaller m, or do without `star`." if self.job.options["star"] else "Choose a smaller m."
@@ -321,7 +321,7 @@ def _form(scene: _Scene, plan: DistinctPlan, layout: _Layout) -> Formed:
     return Formed(groups, layout.values, bucket, [one.entries for one in plan.buckets], rows)
 
 
-def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, limit: RiskLimit, outcome: Outcome | None) -> Draft:
+def _draft(scene: _Scene, plan: DistinctPlan, formed: Formed, limit: RiskLimit, outcome: RiskOutcome | None) -> Draft:
     """The groups with their counterfeits, and what is remembered."""
     job, rows = scene.job, scene.job.table.rows
     number, listed = multisets(formed.groups, plan.first[formed.values])

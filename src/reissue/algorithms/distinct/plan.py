@@ -18,7 +18,7 @@ from reissue.algorithms.distinct.parts import pieces
 from reissue.algorithms.invariance.buckets import Signatures, assign
 from reissue.errors import InternalError
 
-__all__ = ["DistinctPlan", "Ineligible", "key_of"]
+__all__ = ["DistinctPlan", "IneligibleUnits", "key_of"]
 
 _NEIGHBOURS, _TRIES = 6, 2_000
 """How many partners are tried for a bucket that lacks records, and how many in all."""
@@ -118,7 +118,7 @@ class DistinctPlan:
         if short <= 0:
             return extra
         if not counterfeits or units < self.m:
-            raise Ineligible(int(rest.argmax()), int(rest.max()), units)
+            raise IneligibleUnits(int(rest.argmax()), int(rest.max()), units)
         most = int(rest.max())
         some = np.array([np.flatnonzero(self.unit == unit)[0] for unit in range(units)])
         for unit in np.argsort(rest, kind="stable").tolist():
@@ -187,7 +187,7 @@ class DistinctPlan:
         bucket.drawn = bucket.drawn + number
 
 
-class Ineligible(Exception):  # noqa: N818
+class IneligibleUnits(Exception):  # noqa: N818
     """New records that are not m-eligible: which unit, how many records have it, how many units there are."""
 
     def __init__(self, unit: int, number: int, units: int) -> None:

@@ -26,15 +26,15 @@ from reissue.kernels.forward_backward import ValueDistributions
 from reissue.kernels.tracking.incremental import Distributions
 from reissue.kernels.tracking.person_tracker import (
     BeliefTracker,
-    Judged,
     KnownPast,
     PersonTracker,
+    TrackedRisk,
     TrajectoryTracker,
     begun,
 )
 from reissue.updates import UpdateModel, mark_of
 
-__all__ = ["DistinctState", "Exposed", "Outcome", "RiskLimit"]
+__all__ = ["DistinctState", "Exposed", "RiskLimit", "RiskOutcome"]
 
 _SLACK = 1e-9
 
@@ -88,7 +88,7 @@ class RiskLimit:
 
     def keep_to(
         self, formed: Formed, people: Ints, rng: np.random.Generator, spare: int
-    ) -> "tuple[Formed, Outcome | None]":
+    ) -> "tuple[Formed, RiskOutcome | None]":
         """The groups with nobody above the limit, and what is known of everyone then; raises Exposed if some are."""
         if self.limit is None:
             return formed, None
@@ -114,12 +114,12 @@ class RiskLimit:
             "rows to be left out (`suppress`), or raise the limit."
         )
 
-    def _outcome(self, view: KnownPast, formed: Formed) -> "Outcome":
+    def _outcome(self, view: KnownPast, formed: Formed) -> "RiskOutcome":
         """What is known of every row, this release too."""
         number, listed = multisets(formed.groups, formed.values)
         shown, at = self.past.shown.joined(even(listed))
         place = at[number[formed.groups[: formed.rows]]]
-        return Outcome(shown, at[number], place, self.past.judged(view, place, shown.places, self.model))
+        return RiskOutcome(shown, at[number], place, self.past.judged(view, place, shown.places, self.model))
 
     @property
     def _most(self) -> float:
@@ -134,7 +134,7 @@ class RiskLimit:
 
         return largest
 
-    def after(self, outcome: "Outcome | None", people: Ints) -> PersonTracker | None:
+    def after(self, outcome: "RiskOutcome | None", people: Ints) -> PersonTracker | None:
         """Everybody's past after a release; None if there is no limit."""
         if outcome is None:
             return None
@@ -142,7 +142,7 @@ class RiskLimit:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class RiskOutcome:
     """Where everybody stands in the release, and what is known then."""
 
     shown: Distributions
@@ -150,7 +150,7 @@ class Outcome:
     """Group to its place."""
     place: Ints
     """Row to its place."""
-    judged: Judged
+    judged: TrackedRisk
 
     @property
     def risk(self) -> float:

@@ -35,7 +35,7 @@ from reissue.algorithms.equivalence.graphs import Graphs, KeptGraphs
 from reissue.algorithms.invariance.plan import (
     INELIGIBLE,
     KEEPS_VALUES,
-    Plan,
+    Draws,
     Situation,
     codes_of,
     m_of,
@@ -173,7 +173,7 @@ class _Work:
     situation: Situation
     m: int
     e: int
-    plan: Plan = field(init=False)
+    plan: Draws = field(init=False)
     old: "_Fakes" = field(init=False)
     graphs: Graphs = field(init=False)
     fresh: Ints = field(init=False)
@@ -182,7 +182,7 @@ class _Work:
     """Which of the old counterfeits stay."""
 
     def __post_init__(self) -> None:
-        self.plan = Plan(self.situation, self.m)
+        self.plan = Draws(self.situation, self.m)
         past: BucketState | None = self.job.state
         self.old = _Fakes.none(len(self.job.table.codes)) if past is None else past.fakes
         exact = self.job.options["exact"] is True and self.e <= self.m

@@ -18,7 +18,7 @@ from reissue.algorithms.invariance.plan import (
     FORM,
     INELIGIBLE,
     KEEPS_VALUES,
-    Plan,
+    Draws,
     Situation,
     codes_of,
     form_of,
@@ -50,7 +50,7 @@ def invariance(job: Job) -> Draft:
     m = m_of(job, "invariance")
     same_parameters(job, m=m)
     situation = Situation.of(job)
-    plan = Plan(situation, m)
+    plan = Draws(situation, m)
     lacking = plan.balance(counterfeits=job.options["ineligible"] == "counterfeits")
     plan.assign()
     places = plan.places()

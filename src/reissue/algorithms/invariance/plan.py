@@ -28,7 +28,7 @@ __all__ = [
     "INELIGIBLE",
     "KEEPS_VALUES",
     "MOST_VALUES",
-    "Plan",
+    "Draws",
     "Situation",
     "codes_of",
     "form_of",
@@ -58,7 +58,7 @@ FORM = Option(
 )
 
 
-class Form(TypedDict):
+class DraftForm(TypedDict):
     """How a draft is published."""
 
     numbered: bool
@@ -67,10 +67,10 @@ class Form(TypedDict):
     bucketized: bool
 
 
-def form_of(job: Job) -> Form:
+def form_of(job: Job) -> DraftForm:
     """How a draft is published, by the option `form`."""
     form = job.options["form"]
-    return Form(
+    return DraftForm(
         numbered=form in {"generalized", "panel"},
         panel=form == "panel",
         permuted=form == "permuted",
@@ -163,7 +163,7 @@ def _too_many(job: Job, values: int) -> DataError:
 
 
 @dataclass
-class Plan:
+class Draws:
     """New records drawn for buckets stage by stage, each a count by signature and value."""
 
     situation: Situation

@@ -13,7 +13,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Cuts", "Node", "Split"]
+__all__ = ["Cuts", "Node", "SpecializedGroups"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class SpecializedGroups:
     """What specializing a node would make of the groups that it touches."""
 
     node: Node
@@ -78,7 +78,7 @@ class Cuts:
         ends = starts[1:] - np.int32(1)
         return taxonomy.loss(starts[:1], ends[-1:]) - taxonomy.loss(starts[:-1], ends)
 
-    def split(self, node: Node) -> Split:
+    def split(self, node: Node) -> SpecializedGroups:
         """What specializing a node would do; nothing changes yet."""
         bounds = self._from[node.attribute][node.starts]
         members: Ints = self._order[node.attribute][bounds[0] : bounds[-1]]
@@ -89,9 +89,9 @@ class Cuts:
             members, child, groups = members[present], child[present], groups[present]
         width = len(bounds) - 1
         distinct, part = _numbers(groups * width + child, self.total * width)
-        return Split(node, members, child, part, distinct // width)
+        return SpecializedGroups(node, members, child, part, distinct // width)
 
-    def apply(self, split: Split, bad: Bools | None = None) -> list[Node]:
+    def apply(self, split: SpecializedGroups, bad: Bools | None = None) -> list[Node]:
         """Specialize a node, leave out the new groups that are `bad`, and return its children that have children."""
         first = np.append(True, split.parent[1:] != split.parent[:-1])[: split.total]
         number = split.parent.copy()

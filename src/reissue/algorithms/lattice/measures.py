@@ -15,10 +15,10 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.algorithms.lattice.lattice import Ladder, Rolled
 
-__all__ = ["MEASURES", "Measure"]
+__all__ = ["MEASURES", "LatticeLoss"]
 
 
-class Measure(ABC):
+class LatticeLoss(ABC):
     """A loss to minimize over the lattice."""
 
     def __init__(self, ladders: Sequence[Ladder], base: Rolled) -> None:
@@ -52,7 +52,7 @@ class Measure(ABC):
         return np.minimum(reduce(np.multiply.outer, counts), float(self.base.total))
 
 
-class _Cells(Measure):
+class _Cells(LatticeLoss):
     """The average information loss per cell; a row left out is lost in all its cells."""
 
     @cached_property
@@ -81,7 +81,7 @@ class _Cells(Measure):
         return left / (self.rows * len(self.ladders))
 
 
-class _Discernibility(Measure):
+class _Discernibility(LatticeLoss):
     """Every row costs the size of its group; a row left out costs as much as there are rows."""
 
     @cached_property
@@ -100,7 +100,7 @@ class _Discernibility(Measure):
         return float(sizes[bad] @ (self.rows - sizes[bad]))
 
 
-class _Groups(Measure):
+class _Groups(LatticeLoss):
     """Rows per published group, those left out included: the average group size before it is divided by k."""
 
     @cached_property
@@ -119,5 +119,5 @@ class _Groups(Measure):
         return self.rows / max(int((~bad).sum()), 1)
 
 
-MEASURES: dict[str, type[Measure]] = {"cells": _Cells, "discernibility": _Discernibility, "groups": _Groups}
+MEASURES: dict[str, type[LatticeLoss]] = {"cells": _Cells, "discernibility": _Discernibility, "groups": _Groups}
 """The measures by name."""

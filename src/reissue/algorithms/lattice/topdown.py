@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.algorithms.lattice.cuts import Cuts, Node, Split
+from reissue.algorithms.lattice.cuts import Cuts, Node, SpecializedGroups
 from reissue.algorithms.registry import Job, Option, algorithm
 from reissue.algorithms.suppression import Entries
 from reissue.counting.cells import Counts, Domain
@@ -46,7 +46,7 @@ __all__ = ["topdown"]
 class _Step:
     """A specialization that could be taken, as things stand."""
 
-    split: Split
+    split: SpecializedGroups
     bad: Bools
     """New groups to leave out."""
     lost: int
@@ -175,7 +175,7 @@ class _Search:
             return None
         return step
 
-    def _counts(self, split: Split) -> Counts:
+    def _counts(self, split: SpecializedGroups) -> Counts:
         """The statistics of the new groups; what nobody looks at is not fetched."""
         members = split.members
         asked = self.job.requirement.sensitive
@@ -186,7 +186,7 @@ class _Search:
             return PeopleCounts(split.part, values, people, self.domain, split.total, weights)
         return Counts(split.part, values, self.domain, split.total, weights)
 
-    def _saved(self, split: Split, bad: Bools) -> float:
+    def _saved(self, split: SpecializedGroups, bad: Bools) -> float:
         """How much less would be lost: in the cells of the node, less what the rows left out still had."""
         node, saves = split.node, self.cuts.losses(split.node)
         if self.cuts.whole and not bad.any():

@@ -21,7 +21,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.coalition.case import tell
-from reissue.attacks.coalition.records import Records, read_records
+from reissue.attacks.coalition.records import ProviderRecords, read_records
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, InputError
@@ -117,7 +117,7 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
     )
 
 
-def weakest(records: Records, requirement: Requirement) -> Weakness:
+def weakest(records: ProviderRecords, requirement: Requirement) -> Weakness:
     """The smallest coalition that breaks a requirement, and of those one that exposes many people."""
     contributions = records.contributions
     for m in range(int(contributions.contributors.max(initial=1))):
@@ -189,7 +189,7 @@ def _requirement(published: PublishedRelease, series: Series, knowledge: Knowled
 # --- telling ---------------------------------------------------------------------------------------------------------
 
 
-def _details(number: int, records: Records, requirement: Requirement, weakness: Weakness) -> dict[str, Any]:
+def _details(number: int, records: ProviderRecords, requirement: Requirement, weakness: Weakness) -> dict[str, Any]:
     parts = []
     for part in requirement.parts():
         one = weakness if len(requirement.parts()) == 1 else weakest(records, part)
@@ -237,7 +237,7 @@ def _checks(contributions: Contributions, requirement: Requirement, largest_m: i
 
 
 def _of_one(
-    series: Series, found: list[tuple[int, Records, Requirement, Weakness]], coalition: Sequence[str]
+    series: Series, found: list[tuple[int, ProviderRecords, Requirement, Weakness]], coalition: Sequence[str]
 ) -> Finding:
     """What one given coalition breaks, in the release where it exposes most people."""
     known = {name for _, records, _, _ in found for name in records.names}
@@ -276,7 +276,7 @@ def _of_one(
     )
 
 
-def _sentence(number: int, records: Records, requirement: Requirement, weakness: Weakness, m: int) -> str:
+def _sentence(number: int, records: ProviderRecords, requirement: Requirement, weakness: Weakness, m: int) -> str:
     providers = len(records.names)
     if not weakness.exact:
         return (

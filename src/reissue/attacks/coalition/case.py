@@ -6,7 +6,7 @@ import numpy as np
 
 from reissue._arrays import Bools
 from reissue.attacks.cases import case, in_words, listed, short
-from reissue.attacks.coalition.records import Records
+from reissue.attacks.coalition.records import ProviderRecords
 from reissue.attacks.pictures import Case, Matrix
 from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.requirements import Requirement
@@ -28,7 +28,7 @@ UNIT = "people exposed"
 
 def tell(
     number: int,
-    records: Records,
+    records: ProviderRecords,
     requirement: Requirement,
     members: Sequence[str] | None,
     exposed: Exposed,
@@ -107,7 +107,7 @@ def _people(contributions: Contributions, members: Sequence[int], groups: Bools)
 
 def _steps(
     number: int,
-    records: Records,
+    records: ProviderRecords,
     requirement: Requirement,
     members: Sequence[int] | None,
     exposed: Exposed,
@@ -134,7 +134,7 @@ def _steps(
     return [*sentences, f"That still meets {requirement}{stay}."]
 
 
-def _who(number: int, records: Records, members: Sequence[int], mine: int) -> str:
+def _who(number: int, records: ProviderRecords, members: Sequence[int], mine: int) -> str:
     whole = int(records.contributions.count.sum())
     if not members:
         return f"Nobody has to collude: the adversary gave none of the {whole:,} records of release {number}."
@@ -144,7 +144,7 @@ def _who(number: int, records: Records, members: Sequence[int], mine: int) -> st
     return f"{who} {know} {their} own records: {mine:,} of the {whole:,} in release {number}."
 
 
-def _worst_group(records: Records, own: Bools, group: int, colluding: int) -> str:
+def _worst_group(records: ProviderRecords, own: Bools, group: int, colluding: int) -> str:
     contributions = records.contributions
     inside = contributions.group == group
     whole, left = int(contributions.count[inside].sum()), int(contributions.count[inside & ~own].sum())

@@ -27,11 +27,11 @@ from reissue.release.recode import tables_of
 from reissue.release.release import Boxes, Release
 from reissue.schema import Schema
 
-__all__ = ["Records", "read_records", "without"]
+__all__ = ["ProviderRecords", "read_records", "without"]
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class ProviderRecords:
     """What a release's providers gave, by published group."""
 
     contributions: Contributions
@@ -41,7 +41,7 @@ class Records:
     """Group to its quasi-identifiers as published, if generalized, and to the texts of its sensitive values."""
 
 
-def read_records(published: PublishedRelease, schema: Schema) -> Records:
+def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords:
     """Count a release by group, provider and sensitive value."""
     if published.source is not None:
         return _of_release(published.source)
@@ -65,10 +65,10 @@ def read_records(published: PublishedRelease, schema: Schema) -> Records:
         texts = {name: rows[name][0] for name in schema.quasi}
         return shown(texts), dict(zip(values[mine].tolist(), row_texts(rows.select(schema.sensitive)), strict=True))
 
-    return Records(Contributions.of_rows(groups, providers, values, domain), names, look)
+    return ProviderRecords(Contributions.of_rows(groups, providers, values, domain), names, look)
 
 
-def _of_release(release: Release) -> Records:
+def _of_release(release: Release) -> ProviderRecords:
     """From what stays with the holder; groups with the same box are one group to a reader, unless numbered."""
     draft, table = release.draft, release.table
     if table.providers is None:
@@ -97,7 +97,7 @@ def _of_release(release: Release) -> Records:
         of_fake = fakes.groups if draft.form != Form.GENERALIZED else number[fakes.groups]
         given = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64))
         totals = totals + np.bincount(fakes.sensitive, minlength=len(totals))
-    return Records(Contributions.of_rows(*given, replace(table.domain, totals=totals)), names, look)
+    return ProviderRecords(Contributions.of_rows(*given, replace(table.domain, totals=totals)), names, look)
 
 
 def _with_counterfeits(given: tuple[Ints, Ints, Ints], of_fake: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:

@@ -15,7 +15,7 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.histogram import Histogram, starts_of
 from reissue.counting.texts import MISSING
 from reissue.errors import CannotRunError
-from reissue.kernels.overlaps import Bounds
+from reissue.kernels.overlaps import BoxBounds
 from reissue.published import PublishedRelease
 from reissue.published.groups import read_nodes
 from reissue.published.series import Series
@@ -24,7 +24,7 @@ from reissue.taxonomy.codings import Coding
 from reissue.taxonomy.notation import coding_of
 from reissue.updates import UpdateModel, read_updates
 
-__all__ = ["Column", "Groups", "SeriesBoxes", "Words", "count_bits", "groups_of", "read_boxes"]
+__all__ = ["Column", "SeriesBoxes", "SeriesGroups", "Words", "count_bits", "groups_of", "read_boxes"]
 
 _MOST = 4096
 """Different values, at most: sets of them are compared for millions of pairs of groups."""
@@ -34,7 +34,7 @@ Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class Groups(Histogram):
+class SeriesGroups(Histogram):
     """The groups of all releases, one after the other, with the values that each holds."""
 
     holds: Words
@@ -61,12 +61,12 @@ class Column:
 class SeriesBoxes:
     """What was published, in common codes."""
 
-    bounds: Bounds
+    bounds: BoxBounds
     release: Ints
     """Box to its release, from 0; boxes are sorted by it."""
     group: Ints
     """Box to its group."""
-    groups: Groups
+    groups: SeriesGroups
     columns: tuple[Column, ...]
     names: tuple[str | None, ...]
     """Value to its published text."""
@@ -124,7 +124,7 @@ def read_boxes(series: Series) -> SeriesBoxes:
         raise CannotRunError(f"there are more than {_MOST:,} different sensitive values to compare.", too_large=True)
     model = _model(series.schema, names)
     return SeriesBoxes(
-        Bounds(lo, hi),
+        BoxBounds(lo, hi),
         np.repeat(np.arange(len(shown)), [len(one.looks.group) for one in shown]),
         np.concatenate([one.looks.group + start for one, start in zip(shown, first, strict=True)]),
         groups_of(*groups, model, len(names)),
@@ -190,14 +190,14 @@ def _model(schema: Schema, names: Sequence[str | None]) -> UpdateModel:
     return read_updates(schema, names) if schema.updates else UpdateModel.none(names)
 
 
-def groups_of(starts: Ints, value: Ints, count: Ints, model: UpdateModel, values: int) -> Groups:
+def groups_of(starts: Ints, value: Ints, count: Ints, model: UpdateModel, values: int) -> SeriesGroups:
     """Groups with what their values can become, and have been."""
     own = _bits(np.eye(values, dtype=np.bool_))
     can = model.can[:values, :values]
     after, back = (own, own) if model.fixed else (_bits(can), _bits(can.T))
     first = starts[:-1]
     holds, later, before = (np.bitwise_or.reduceat(bits[value], first, axis=0) for bits in (own, after, back))
-    return Groups(starts, value, count, values, holds, later, before)
+    return SeriesGroups(starts, value, count, values, holds, later, before)
 
 
 def _bits(members: Bools) -> Words:

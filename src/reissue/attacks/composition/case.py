@@ -8,7 +8,7 @@ from reissue.attacks.cases import case, listed, short, value_text
 from reissue.attacks.composition.boxes import Column, SeriesBoxes
 from reissue.attacks.composition.exposures import at_most
 from reissue.attacks.composition.places import Part, Place
-from reissue.attacks.pictures import Candidate, Candidates, Shown
+from reissue.attacks.pictures import Candidates, Shown, TargetGroup
 from reissue.words import plural
 
 __all__ = ["describe", "description"]
@@ -111,7 +111,7 @@ def _step(boxes: SeriesBoxes, place: Place, number: int, release: int) -> str:
     )
 
 
-def _bar(boxes: SeriesBoxes, place: Place, number: int, release: int) -> Candidate:
+def _bar(boxes: SeriesBoxes, place: Place, number: int, release: int) -> TargetGroup:
     groups = _groups(boxes, place, number)
     held = int(boxes.members(np.array(groups)).any(axis=0).sum())
     shown: Shown = {}

@@ -15,14 +15,14 @@ from reissue.attacks.composition.exposures import shared_part
 from reissue.attacks.composition.pairs import SEEDS, Pairs
 from reissue.attacks.composition.places import Place, Undecided, find_place, values_left
 
-__all__ = ["STEPS", "Chains", "search_chains"]
+__all__ = ["STEPS", "FoundChains", "search_chains"]
 
 STEPS = 3_000
 """So many boxes are added to chains in all."""
 
 
 @dataclass(eq=False)
-class Chains:
+class FoundChains:
     """What the search found."""
 
     places: list[Place] = field(default_factory=list)
@@ -36,9 +36,9 @@ class Chains:
         return self.steps >= STEPS
 
 
-def search_chains(boxes: SeriesBoxes, seeds: Pairs, limit: int) -> tuple[Chains, bool]:
+def search_chains(boxes: SeriesBoxes, seeds: Pairs, limit: int) -> tuple[FoundChains, bool]:
     """Places of three releases or more where fewer values than the limit are left, and whether these are all."""
-    found = Chains()
+    found = FoundChains()
     if boxes.releases < 3:
         return found, True
     for one, other in zip(seeds.one[:SEEDS].tolist(), seeds.other[:SEEDS].tolist(), strict=True):
@@ -48,7 +48,7 @@ def search_chains(boxes: SeriesBoxes, seeds: Pairs, limit: int) -> tuple[Chains,
     return found, len(seeds) <= SEEDS and not found.spent and not found.undecided
 
 
-def _extend(boxes: SeriesBoxes, seed: tuple[int, ...], limit: int, found: Chains) -> None:
+def _extend(boxes: SeriesBoxes, seed: tuple[int, ...], limit: int, found: FoundChains) -> None:
     """All chains that begin with two boxes."""
     part = shared_part(boxes, seed)
     everywhere = np.arange(len(boxes.release))
@@ -64,7 +64,7 @@ def _extend(boxes: SeriesBoxes, seed: tuple[int, ...], limit: int, found: Chains
 
 
 def _longer(
-    boxes: SeriesBoxes, chain: tuple[int, ...], near: Ints, found: Chains
+    boxes: SeriesBoxes, chain: tuple[int, ...], near: Ints, found: FoundChains
 ) -> Iterator[tuple[tuple[int, ...], int]]:
     """A chain with one box more, and how many values its groups leave; what leaves least is taken up first, so last."""
     part = shared_part(boxes, chain)
@@ -83,7 +83,7 @@ def _longer(
     yield from sorted(longer, key=lambda one: -one[1])
 
 
-def _place(boxes: SeriesBoxes, chain: tuple[int, ...], near: Ints, limit: int, found: Chains) -> Place | None:
+def _place(boxes: SeriesBoxes, chain: tuple[int, ...], near: Ints, limit: int, found: FoundChains) -> Place | None:
     releases = tuple(boxes.release[list(chain)].tolist())
     part = shared_part(boxes, chain)
     own = near[np.isin(boxes.release[near], releases)]

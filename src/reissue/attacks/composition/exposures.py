@@ -13,7 +13,7 @@ from reissue._arrays import Bools, Ints
 from reissue.attacks.composition.boxes import SeriesBoxes, Words, count_bits
 from reissue.attacks.composition.pairs import Pairs
 from reissue.attacks.composition.places import Part, Place, Undecided, find_place
-from reissue.kernels.overlaps import Bounds, overlapping
+from reissue.kernels.overlaps import BoxBounds, overlapping
 
 __all__ = ["ONE_BY_ONE", "Exposures", "at_most", "mark", "people_at_most", "shared_part", "verify"]
 
@@ -43,7 +43,7 @@ def verify(boxes: SeriesBoxes, pairs: Pairs, limit: int) -> Exposures:
     marked = np.zeros_like(boxes.groups.holds)
     waiting, sure, left = np.arange(len(pairs)), [], []
     # All that a pair shares first; then, where that says nothing, its first and its last point.
-    for parts in (shared, Bounds(shared.lo, shared.lo), Bounds(shared.hi, shared.hi)):
+    for parts in (shared, BoxBounds(shared.lo, shared.lo), BoxBounds(shared.hi, shared.hi)):
         number = _settled(boxes, pairs.some(waiting), parts.some(waiting), limit, marked)
         few = number < limit
         sure.append(waiting[few])
@@ -63,15 +63,15 @@ def shared_part(boxes: SeriesBoxes, some: Sequence[int]) -> Part:
     return Part(boxes.bounds.lo[:, chosen].max(axis=1), boxes.bounds.hi[:, chosen].min(axis=1))
 
 
-def _shared(boxes: SeriesBoxes, pairs: Pairs) -> Bounds:
+def _shared(boxes: SeriesBoxes, pairs: Pairs) -> BoxBounds:
     lo, hi = boxes.bounds.lo, boxes.bounds.hi
-    return Bounds(np.maximum(lo[:, pairs.one], lo[:, pairs.other]), np.minimum(hi[:, pairs.one], hi[:, pairs.other]))
+    return BoxBounds(np.maximum(lo[:, pairs.one], lo[:, pairs.other]), np.minimum(hi[:, pairs.one], hi[:, pairs.other]))
 
 
 # --- all at once -----------------------------------------------------------------------------------------------------
 
 
-def _settled(boxes: SeriesBoxes, pairs: Pairs, parts: Bounds, limit: int, marked: Words) -> Ints:
+def _settled(boxes: SeriesBoxes, pairs: Pairs, parts: BoxBounds, limit: int, marked: Words) -> Ints:
     """For each pair how many values are left in a part of what it shares; where they are few, they are marked."""
     earlier, later = _values_left(boxes, pairs, parts)
     left = np.minimum(count_bits(earlier), count_bits(later))
@@ -81,7 +81,7 @@ def _settled(boxes: SeriesBoxes, pairs: Pairs, parts: Bounds, limit: int, marked
     return left
 
 
-def _values_left(boxes: SeriesBoxes, pairs: Pairs, shared: Bounds) -> tuple[Words, Words]:
+def _values_left(boxes: SeriesBoxes, pairs: Pairs, shared: BoxBounds) -> tuple[Words, Words]:
     """What is left in the earlier and in the later release, whichever boxes around the shared part somebody is in."""
     groups = boxes.groups
     one, other = _union(boxes, shared, pairs.one, groups.holds), _union(boxes, shared, pairs.other, groups.holds)
@@ -91,7 +91,7 @@ def _values_left(boxes: SeriesBoxes, pairs: Pairs, shared: Bounds) -> tuple[Word
     return one & before, other & after
 
 
-def _union(boxes: SeriesBoxes, shared: Bounds, side: Ints, sets: Words) -> Words:
+def _union(boxes: SeriesBoxes, shared: BoxBounds, side: Ints, sets: Words) -> Words:
     """For each shared part the union of the sets of all boxes around it, of the release that its own box is of."""
     result = np.zeros((len(side), sets.shape[1]), np.uint64)
     for release in np.unique(boxes.release[side]).tolist():
@@ -101,7 +101,7 @@ def _union(boxes: SeriesBoxes, shared: Bounds, side: Ints, sets: Words) -> Words
     return result
 
 
-def _mark(boxes: SeriesBoxes, shared: Bounds, side: Ints, values: Words, marked: Words) -> None:
+def _mark(boxes: SeriesBoxes, shared: BoxBounds, side: Ints, values: Words, marked: Words) -> None:
     """Mark what is left in all groups around each shared part."""
     for release in np.unique(boxes.release[side]).tolist():
         mine, own = np.flatnonzero(boxes.release[side] == release), boxes.of_release(release)

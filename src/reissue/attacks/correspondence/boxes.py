@@ -14,7 +14,7 @@ import numpy as np
 from reissue._arrays import Bools, Ints
 from reissue.counting.histogram import common
 from reissue.errors import CannotRunError
-from reissue.kernels.overlaps import Bounds, overlapping
+from reissue.kernels.overlaps import BoxBounds, overlapping
 from reissue.published.groups import ReleaseCounts, SeriesCounts
 
 __all__ = ["Exposure", "exposures"]
@@ -54,15 +54,15 @@ def exposures(views: SeriesCounts, limit: int) -> list[Exposure]:
     return found
 
 
-def _bounds(views: SeriesCounts, view: ReleaseCounts) -> Bounds:
+def _bounds(views: SeriesCounts, view: ReleaseCounts) -> BoxBounds:
     """First and last leaves of every group's box."""
     pairs = list(zip(views.quasi, view.nodes, strict=True))
-    return Bounds(
+    return BoxBounds(
         np.stack([column.lo[nodes] for column, nodes in pairs]), np.stack([column.hi[nodes] for column, nodes in pairs])
     )
 
 
-def _meeting(one: Bounds, other: Bounds) -> tuple[Ints, Ints]:
+def _meeting(one: BoxBounds, other: BoxBounds) -> tuple[Ints, Ints]:
     """The pairs of groups whose boxes overlap, sorted."""
     none = np.empty(0, np.int64)
     found = [(none, none), *overlapping(one, other)]
@@ -71,7 +71,7 @@ def _meeting(one: Bounds, other: Bounds) -> tuple[Ints, Ints]:
     return rows[order], columns[order]
 
 
-def _alone(box: Bounds) -> Bools:
+def _alone(box: BoxBounds) -> Bools:
     """Which groups overlap no other group of their release."""
     return np.asarray(np.bincount(_meeting(box, box)[0], minlength=len(box)) == 1)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from reissue.attacks.cases import case, in_words, listed, shown, value_text
 from reissue.attacks.correspondence.boxes import Exposure
-from reissue.attacks.pictures import Candidate, Case
+from reissue.attacks.pictures import Case, TargetGroup
 from reissue.published.groups import SeriesCounts
 from reissue.words import plural
 
@@ -32,7 +32,7 @@ def tell(
     left = sum(terms.values())
     counts = {place: _counts(views, place, group) for place, group in groups.items()}
     drawn = list(groups)[: _BARS // 2] + list(groups)[len(groups) - _BARS // 2 :] if len(groups) > _BARS else groups
-    bars: list[Candidate] = [
+    bars: list[TargetGroup] = [
         {
             "label": f"release {numbers[place]}",
             "size": sum(counts[place].values()),

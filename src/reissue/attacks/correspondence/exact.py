@@ -21,7 +21,7 @@ from reissue.errors import CannotRunError
 from reissue.kernels.chains.chains import Targets
 from reissue.published.groups import ReleaseCounts
 
-__all__ = ["Solved", "solve"]
+__all__ = ["ExactTargets", "solve"]
 
 MOST_VARIABLES = 2_000
 """Components with more variables keep the line's bound."""
@@ -30,7 +30,7 @@ MOST_PROGRAMS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class ExactTargets:
     """Targets with what is left of them, and how many components that took."""
 
     targets: list[Targets]
@@ -40,7 +40,7 @@ class Solved:
     """Components that keep the line's bound."""
 
 
-def solve(targets: Sequence[Targets], releases: Sequence[ReleaseCounts]) -> Solved:
+def solve(targets: Sequence[Targets], releases: Sequence[ReleaseCounts]) -> ExactTargets:
     """Replace every term by the exact one, where its component is not too large."""
     counts = np.concatenate([view.count for view in releases])
     matrix = _matrix(targets, releases)
@@ -60,7 +60,7 @@ def solve(targets: Sequence[Targets], releases: Sequence[ReleaseCounts]) -> Solv
             if best is not None:
                 bound[chosen] = best
                 solved += 1
-    return Solved(_replaced(targets, bound), solved, number - solved)
+    return ExactTargets(_replaced(targets, bound), solved, number - solved)
 
 
 def _matrix(targets: Sequence[Targets], releases: Sequence[ReleaseCounts]) -> sparse.csc_array:

@@ -6,7 +6,7 @@ from typing import Any
 
 from reissue.attacks.findings import Finding, Status
 
-__all__ = ["MEASURE", "NAME", "ChainGroup", "Tally", "Worst", "finding", "records"]
+__all__ = ["MEASURE", "NAME", "ChainGroup", "Tally", "WorstTarget", "finding", "records"]
 
 NAME = "correspondence"
 MEASURE = "records left for a target"
@@ -15,7 +15,7 @@ _LISTED = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Worst:
+class WorstTarget:
     """The target that is worst off; of several the one that arrived first, then the one with the smallest nodes."""
 
     left: int
@@ -24,7 +24,7 @@ class Worst:
     nodes: tuple[int, ...]
     """The smallest node of each quasi-identifier along its chain of groups."""
 
-    def __lt__(self, other: "Worst") -> bool:
+    def __lt__(self, other: "WorstTarget") -> bool:
         return (self.left, self.arrived, self.nodes) < (other.left, other.arrived, other.nodes)
 
 
@@ -42,7 +42,7 @@ class Tally:
 
     left: tuple[int, ...]
     """The least that is left by arrival time; 0 where nobody can have arrived."""
-    worst: Worst
+    worst: WorstTarget
     groups: tuple[ChainGroup, ...]
     """The groups of the one worst off, from the release on that it arrived with."""
     exposed: int

@@ -12,7 +12,7 @@ import numpy as np
 
 from reissue._arrays import Ints
 from reissue.attacks.correspondence import case as cases
-from reissue.attacks.correspondence.finding import NAME, ChainGroup, Tally, Worst, finding
+from reissue.attacks.correspondence.finding import NAME, ChainGroup, Tally, WorstTarget, finding
 from reissue.attacks.correspondence.whole import all_at_once
 from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold
@@ -23,7 +23,7 @@ from reissue.published.groups import SeriesCounts
 from reissue.published.recodings import refuse_other_recodings, varying_columns
 from reissue.published.series import Series
 
-__all__ = ["FOLD", "Growth", "readable"]
+__all__ = ["FOLD", "KeptReleases", "readable"]
 
 _SINGLE = "it compares releases, and there is only one."
 _CHANGING = "it follows records that never change, and the schema says that sensitive values do."
@@ -31,7 +31,7 @@ _APART = "a release publishes quasi-identifiers and sensitive values apart, in g
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
+class KeptReleases:
     """What is kept of all releases so far."""
 
     VERSION: ClassVar[int] = 2
@@ -47,7 +47,7 @@ class Growth:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SeenCells:
     """One release."""
 
     series: Series
@@ -71,16 +71,16 @@ def _refuse(series: Series, releases: int, *, apart: bool) -> None:
         raise CannotRunError(_CHANGING if series.schema.updates else _APART)
 
 
-def see(series: Series, knowledge: Knowledge) -> Iterator[Seen]:
+def see(series: Series, knowledge: Knowledge) -> Iterator[SeenCells]:
     """Each release; several are read together, so that what their texts mean does not change on the way."""
     together = None if len(series) < 2 or series.schema.updates else series.counts
     for place, number in enumerate(series.numbers):
         counts = None if together is None else replace(together, releases=together.releases[place : place + 1])
-        yield Seen(series.of([number]), counts)
+        yield SeenCells(series.of([number]), counts)
         knowledge.progress((place + 1) / len(series))
 
 
-def add(state: Growth | None, seen: Seen) -> Growth:
+def add(state: KeptReleases | None, seen: SeenCells) -> KeptReleases:
     """The state after one release more. What once stands in the way does so forever."""
     series = seen.series
     numbers, promised = series.numbers, series.k
@@ -88,13 +88,13 @@ def add(state: Growth | None, seen: Seen) -> Growth:
         numbers = state.numbers + numbers
         promised = None if promised is None or state.promised is None else min(promised, state.promised)
     if series.schema.updates or series.releases[0].generalized is None or (state is not None and state.apart):
-        return Growth(numbers, promised, apart=True, history=None)
+        return KeptReleases(numbers, promised, apart=True, history=None)
     lost = state is not None and state.history is None
     history = None if lost else _followed(None if state is None else state.history, seen)
-    return Growth(numbers, promised, apart=False, history=history)
+    return KeptReleases(numbers, promised, apart=False, history=history)
 
 
-def _followed(history: ChainHistory | None, seen: Seen) -> ChainHistory | None:
+def _followed(history: ChainHistory | None, seen: SeenCells) -> ChainHistory | None:
     try:
         if seen.counts is not None:
             refuse_other_recodings(seen.counts, seen.series.numbers)
@@ -105,7 +105,7 @@ def _followed(history: ChainHistory | None, seen: Seen) -> ChainHistory | None:
         return None
 
 
-def judge(state: Growth, series: Series) -> Finding:
+def judge(state: KeptReleases, series: Series) -> Finding:
     """What all releases so far leave."""
     _refuse(series, len(state.numbers), apart=state.apart)
     if state.history is None:
@@ -117,7 +117,7 @@ def judge(state: Growth, series: Series) -> Finding:
     return finding(state.numbers, _tally(state.history, limit), limit, {"exact": certain})
 
 
-def _at_once(state: Growth, series: Series) -> Finding:
+def _at_once(state: KeptReleases, series: Series) -> Finding:
     """The same from all releases, if they are at hand."""
     if not set(state.numbers) <= set(series.numbers):
         raise CannotCarryError
@@ -125,12 +125,12 @@ def _at_once(state: Growth, series: Series) -> Finding:
     return all_at_once(whole, readable(whole))
 
 
-def _limit(state: Growth, history: ChainHistory, series: Series) -> int:
+def _limit(state: KeptReleases, history: ChainHistory, series: Series) -> int:
     asked = series.k if series.schema.policy.get("require") else state.promised
     return int(series.limits.get(NAME) or asked or history.shown.sizes.min())
 
 
-def explain(state: Growth, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
+def explain(state: KeptReleases, found: Finding, series: Series, knowledge: Knowledge) -> Finding:
     """With the case of the target that is worst off, from what is kept."""
     del knowledge
     if state.history is None or "case" in found.details:
@@ -165,12 +165,12 @@ def _worst_chain(history: ChainHistory) -> int:
     return int(lowest[np.lexsort((*chains.nodes[::-1, lowest], chains.arrived[lowest]))[0]])
 
 
-def _worst(history: ChainHistory, chain: int) -> Worst:
+def _worst(history: ChainHistory, chain: int) -> WorstTarget:
     chains = history.chains
-    return Worst(int(chains.sizes[chain]), int(chains.arrived[chain]), tuple(chains.nodes[:, chain].tolist()))
+    return WorstTarget(int(chains.sizes[chain]), int(chains.arrived[chain]), tuple(chains.nodes[:, chain].tolist()))
 
 
-def _groups_around(history: ChainHistory, worst: Worst) -> Ints:
+def _groups_around(history: ChainHistory, worst: WorstTarget) -> Ints:
     """The groups around the nodes of a chain, release by release."""
     around = history.release >= worst.arrived
     for column, node, groups in zip(history.quasi, worst.nodes, history.shown.nodes, strict=True):
@@ -178,7 +178,7 @@ def _groups_around(history: ChainHistory, worst: Worst) -> Ints:
     return np.flatnonzero(around)
 
 
-def _chain_groups(history: ChainHistory, worst: Worst) -> tuple[ChainGroup, ...]:
+def _chain_groups(history: ChainHistory, worst: WorstTarget) -> tuple[ChainGroup, ...]:
     shown, quasi = history.shown, history.quasi
     return tuple(
         ChainGroup(int(shown.sizes[group]), {c.name: c.texts[n] for c, n in zip(quasi, nodes, strict=True)})
@@ -186,4 +186,4 @@ def _chain_groups(history: ChainHistory, worst: Worst) -> tuple[ChainGroup, ...]
     )
 
 
-FOLD: Fold[Seen, Growth] = Fold(see, add, judge, explain, state=Growth)
+FOLD: Fold[SeenCells, KeptReleases] = Fold(see, add, judge, explain, state=KeptReleases)

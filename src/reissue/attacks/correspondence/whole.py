@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.attacks.correspondence import case as cases
-from reissue.attacks.correspondence.finding import MEASURE, NAME, ChainGroup, Tally, Worst, finding, records
+from reissue.attacks.correspondence.finding import MEASURE, NAME, ChainGroup, Tally, WorstTarget, finding, records
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.pictures import Case
 from reissue.errors import CannotRunError
@@ -60,7 +60,7 @@ def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Ta
     releases = views.releases
     left = [0] * len(releases)
     left_of_entry = np.zeros(len(releases[-1].count), np.int64)
-    found: list[tuple[Worst, _Target]] = []
+    found: list[tuple[WorstTarget, _Target]] = []
     exposed = 0
     for part in some:
         possible = np.flatnonzero(part.sizes > 0)
@@ -70,7 +70,7 @@ def _tally(some: Iterable[Targets], views: SeriesCounts, limit: int) -> tuple[Ta
         left[part.arrived] = min(left[part.arrived] or value, value)
         lowest = possible[part.sizes[possible] == value]
         least = int(lowest[np.lexsort(part.nodes[::-1, lowest])[0]])
-        worst = Worst(value, part.arrived, tuple(part.nodes[:, least].tolist()))
+        worst = WorstTarget(value, part.arrived, tuple(part.nodes[:, least].tolist()))
         if not found or worst < found[0][0]:
             found = [(worst, _Target(part.arrived, _groups(part, least, releases), part.counts_of(least)))]
         low = (part.sizes > 0) & (part.sizes < limit)

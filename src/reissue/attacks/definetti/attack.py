@@ -40,7 +40,7 @@ from reissue.release.release import Release
 from reissue.schema import Role, Schema
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Outcome", "People", "definetti", "people_of", "sharpen"]
+__all__ = ["GuessAccuracy", "ReleasePeople", "definetti", "people_of", "sharpen"]
 
 NAME = "definetti"
 _FOLDS = 3
@@ -53,7 +53,7 @@ _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class ReleasePeople:
     """Everyone in a release: quasi-identifiers, group, and the truth to compare with."""
 
     features: Ints
@@ -69,7 +69,7 @@ class People:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class GuessAccuracy:
     """How well values are guessed."""
 
     accuracy: float
@@ -156,7 +156,7 @@ def _by_release(series: Series, knowledge: Knowledge) -> Finding:
 
 
 def _finding(
-    series: Series, found: Outcome | Learnt, sentence: str, more: dict[str, Any], case: Callable[[float], Case]
+    series: Series, found: GuessAccuracy | Learnt, sentence: str, more: dict[str, Any], case: Callable[[float], Case]
 ) -> Finding:
     """Exposed where learning is better than guessing without it, beyond chance, and above the limit."""
     limit = float(series.limits.get(NAME, found.baseline))
@@ -177,7 +177,7 @@ def _finding(
     )
 
 
-def people_of(release: Release) -> People:
+def people_of(release: Release) -> ReleasePeople:
     """The holder's own view."""
     table, draft = release.table, release.draft
     if draft.counterfeits is not None:
@@ -187,7 +187,7 @@ def people_of(release: Release) -> People:
     return _gathered(table, kept, draft.groups[kept].astype(np.int64), published[kept], table.sensitive[kept])
 
 
-def _people(release: PublishedRelease, series: Series, knowledge: Knowledge) -> People:
+def _people(release: PublishedRelease, series: Series, knowledge: Knowledge) -> ReleasePeople:
     if not series.schema.sensitive:
         raise CannotRunError("the schema names no sensitive column, so there is nothing to guess.")
     if knowledge.population is None:
@@ -208,7 +208,7 @@ def _original(data: Any, schema: Schema) -> Table:
     return Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
 
 
-def _outsider(release: PublishedRelease, series: Series, knowledge: Knowledge) -> People:
+def _outsider(release: PublishedRelease, series: Series, knowledge: Knowledge) -> ReleasePeople:
     """From published tables and the original: who stands where is found by elimination."""
     given = knowledge.population
     table = given if isinstance(given, Table) else _original(given, series.schema)
@@ -236,12 +236,12 @@ def _outsider(release: PublishedRelease, series: Series, knowledge: Knowledge) -
     return _gathered(table, kept, places[kept], published, table.sensitive[kept])
 
 
-def _gathered(table: Table, kept: Bools, groups: Ints, published: Codes, truth: Codes) -> People:
+def _gathered(table: Table, kept: Bools, groups: Ints, published: Codes, truth: Codes) -> ReleasePeople:
     coarse = [_coarse(taxonomy) for taxonomy in table.taxonomies]
     features = np.stack([bins[codes[kept]] for bins, codes in zip(coarse, table.codes, strict=True)])
     _, dense = np.unique(groups, return_inverse=True)
     widths = tuple(int(bins.max(initial=0)) + 1 for bins in coarse)
-    return People(features, widths, dense, published, truth, table.domain.size)
+    return ReleasePeople(features, widths, dense, published, truth, table.domain.size)
 
 
 def _coarse(taxonomy: Taxonomy) -> Ints:
@@ -267,7 +267,7 @@ class _Pairs:
     """Cell to how many of the group have the value."""
 
     @classmethod
-    def of(cls, people: People) -> "_Pairs":
+    def of(cls, people: ReleasePeople) -> "_Pairs":
         keys, stock = np.unique(people.groups * people.values + people.published, return_counts=True)
         owner = keys // people.values
         start, stop = np.searchsorted(owner, people.groups, "left"), np.searchsorted(owner, people.groups, "right")
@@ -302,7 +302,7 @@ class _Link:
     tables: list[Floats]
 
     @classmethod
-    def learn(cls, people: People, pairs: _Pairs, chances: Floats) -> "_Link":
+    def learn(cls, people: ReleasePeople, pairs: _Pairs, chances: Floats) -> "_Link":
         tables = []
         for features, width in zip(people.features, people.widths, strict=True):
             place = features[pairs.person] * people.values + pairs.value
@@ -313,7 +313,7 @@ class _Link:
             tables.append(np.log(seen / seen.sum(axis=0)))
         return cls(tables)
 
-    def chances(self, people: People, pairs: _Pairs) -> Floats:
+    def chances(self, people: ReleasePeople, pairs: _Pairs) -> Floats:
         """How likely each pair is by the link alone, up to a factor for each person."""
         logs = np.zeros(len(pairs.person))
         for features, table in zip(people.features, self.tables, strict=True):
@@ -323,7 +323,7 @@ class _Link:
         return np.asarray(np.exp(logs - highest[pairs.person]), np.float64)
 
 
-def sharpen(people: People, *, folds: int = _FOLDS, seed: int = 0) -> Outcome:
+def sharpen(people: ReleasePeople, *, folds: int = _FOLDS, seed: int = 0) -> GuessAccuracy:
     """Guess everyone's value with a link learnt from other groups."""
     pairs = _Pairs.of(people)
     number = people.features.shape[1]
@@ -336,10 +336,10 @@ def sharpen(people: People, *, folds: int = _FOLDS, seed: int = 0) -> Outcome:
         link_learnt = _expectation_maximization(people, learnt)
         test = pairs.pick(judged)
         _best(test, test.fit(link_learnt.chances(people, test), number), posterior, guess)
-    return Outcome(float((guess == people.truth).mean()), _baseline(people, pairs), posterior, guess, number)
+    return GuessAccuracy(float((guess == people.truth).mean()), _baseline(people, pairs), posterior, guess, number)
 
 
-def _baseline(people: People, pairs: _Pairs) -> float:
+def _baseline(people: ReleasePeople, pairs: _Pairs) -> float:
     """How many are guessed right by their group's most frequent value: expected, or counted if values were changed."""
     number = people.features.shape[1]
     share, most_frequent = np.zeros(number), np.zeros(number, np.int32)
@@ -353,7 +353,7 @@ def _baseline(people: People, pairs: _Pairs) -> float:
     return float((most_frequent == people.truth).mean())
 
 
-def _expectation_maximization(people: People, pairs: _Pairs) -> _Link:
+def _expectation_maximization(people: ReleasePeople, pairs: _Pairs) -> _Link:
     chances = pairs.fit(np.ones(len(pairs.person)), people.features.shape[1])
     learnt = _Link.learn(people, pairs, chances)
     for _ in range(_ROUNDS):

@@ -21,7 +21,7 @@ from reissue.attacks.joint.base_rates import base_rates, expecting, made_by_valu
 from reissue.attacks.joint.beliefs import Beliefs, Claims, believe, occupied
 from reissue.attacks.joint.calibration import tenths
 from reissue.attacks.joint.sight import see, with_histories
-from reissue.attacks.joint.update_model import Seen, update_model
+from reissue.attacks.joint.update_model import Learnable, update_model
 from reissue.attacks.pictures import Bars, Case
 from reissue.errors import CannotRunError
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, scale
@@ -148,7 +148,7 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
         )
     rates = base_rates(crowd.observations, crowd.values)
     seen = expecting(crowd.observations, rates)
-    model = update_model(series.schema, Seen(seen, crowd.names, crowd.truth, rates)).model
+    model = update_model(series.schema, Learnable(seen, crowd.names, crowd.truth, rates)).model
     first = believe(seen, model, prior=np.tile(rates, (crowd.people, 1)))
     knowledge.progress(1 / 3)
     last = _learning(crowd, seen, model, first, rates, knowledge.progress)

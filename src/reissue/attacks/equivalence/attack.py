@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from reissue._arrays import Ints
 from reissue.attacks.equivalence.case import CaseContext, case_of
-from reissue.attacks.equivalence.state import Crowd, Evidence, arrive, domino_of, with_arrival
+from reissue.attacks.equivalence.state import Evidence, NumberedCrowd, arrive, domino_of, with_arrival
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.fold import Fold
 from reissue.attacks.registry import attack
@@ -37,7 +37,7 @@ _CONTRADICTING = (
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SeenBuckets:
     """One release."""
 
     series: Series
@@ -67,18 +67,18 @@ class EquivalenceState:
     """How many people were exposed after each release, by the limit at that time."""
 
 
-def see(series: Series, knowledge: Knowledge) -> Iterator[Seen]:
+def see(series: Series, knowledge: Knowledge) -> Iterator[SeenBuckets]:
     """Who stands where in each release."""
     try:
         for number, one in zip(series.numbers, arrivals(series, knowledge), strict=True):
-            yield Seen(series.of([number]), one)
+            yield SeenBuckets(series.of([number]), one)
     except CannotRunError as obstacle:
         if len(series) > 1:
             raise
-        yield Seen(series, None, str(obstacle))
+        yield SeenBuckets(series, None, str(obstacle))
 
 
-def add(state: EquivalenceState | None, seen: Seen) -> EquivalenceState:
+def add(state: EquivalenceState | None, seen: SeenBuckets) -> EquivalenceState:
     """All that was shown, with one release more."""
     before, series = state or EquivalenceState(()), seen.series
     numbers = before.numbers + series.numbers
@@ -86,7 +86,7 @@ def add(state: EquivalenceState | None, seen: Seen) -> EquivalenceState:
         return EquivalenceState(numbers, before.obstacle or seen.obstacle)
     if series.schema.updates and series.schema.updates.get("none") is not True:
         return EquivalenceState(numbers, _CHANGING)
-    arrival = arrive(Crowd() if before.evidence is None else before.evidence.crowd, seen.arrivals)
+    arrival = arrive(NumberedCrowd() if before.evidence is None else before.evidence.crowd, seen.arrivals)
     promises = [one for one in (_promise(series.releases[0]), before.promised) if one is not None]
     promised, distinct = min(promises, default=None), int(arrival.members.distinct.min())
     distinct = distinct if before.evidence is None else min(distinct, before.distinct)
@@ -120,7 +120,7 @@ def explain(state: EquivalenceState, found: Finding, series: Series, knowledge: 
     return replace(found, details={**found.details, "case": story}) if story else found
 
 
-FOLD: Fold[Seen, EquivalenceState] = Fold(see, add, judge, explain, looks_back=True, state=EquivalenceState)
+FOLD: Fold[SeenBuckets, EquivalenceState] = Fold(see, add, judge, explain, looks_back=True, state=EquivalenceState)
 attack(
     NAME,
     "Subtracts groups of the same values from each other: who has the same value as whom.",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.attacks.equivalence.exact import Bucket, cheapest, tells_newest
-from reissue.attacks.equivalence.groups import Groups
+from reissue.attacks.equivalence.exact import BucketHistory, cheapest, tells_newest
+from reissue.attacks.equivalence.groups import ValueGroups
 from reissue.counting.hashing import mix
 from reissue.kernels.tracking.incremental import enrolled
 from reissue.people.presence import PresenceIntervals
@@ -69,7 +69,7 @@ class BucketPresence:
         there[own] = True
         return after, Newest(there, np.bincount(mine[fresh], minlength=len(number)))
 
-    def buckets(self, chosen: Bools) -> Iterator[tuple[int, Bucket]]:
+    def buckets(self, chosen: Bools) -> Iterator[tuple[int, BucketHistory]]:
         """Some of the buckets, each with its number."""
         first, further = np.flatnonzero(chosen[self.bucket]), np.flatnonzero(chosen[self.more[1]])
         number = np.concatenate([self.bucket[first].astype(np.int64), self.more[1, further]])
@@ -80,7 +80,7 @@ class BucketPresence:
         for own in np.split(order, cuts) if len(order) else []:
             yield int(number[own[0]]), _bucket(who[own], there[own])
 
-    def groups(self) -> Groups:
+    def groups(self) -> ValueGroups:
         """All groups of all releases, of people."""
         sizes, members, kinds = [], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for release in range(self.releases):
@@ -90,16 +90,16 @@ class BucketPresence:
             used, size = np.unique(bucket, return_counts=True)
             kinds.append(kinds_of(self.shapes[used], size))
             sizes.append(size)
-        return Groups(np.cumsum(np.concatenate([[0], *sizes])), np.concatenate(members), np.concatenate(kinds))
+        return ValueGroups(np.cumsum(np.concatenate([[0], *sizes])), np.concatenate(members), np.concatenate(kinds))
 
 
-def _bucket(who: Ints, there: Bools) -> Bucket:
+def _bucket(who: Ints, there: Bools) -> BucketHistory:
     """One bucket: people and the releases in which each was there."""
     bits = np.packbits(there, axis=1)
     packed = bits.view(np.dtype((np.void, bits.shape[1]))).reshape(-1)
     _, first, pattern, weights = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
     people = who[np.argsort(pattern.reshape(-1), kind="stable")]
-    return Bucket(there[first][:, there.any(axis=0)], weights, people)
+    return BucketHistory(there[first][:, there.any(axis=0)], weights, people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ def look(before: Found | None, presence: BucketPresence, newest: Newest, limit: 
     return Found(*(np.concatenate(column) for column in zip(*parts, strict=True))), near
 
 
-def _nearly(bucket: Bucket, limit: int) -> bool:
+def _nearly(bucket: BucketHistory, limit: int) -> bool:
     """Whether the newest release of a bucket differs from one as large in fewer people than the limit, but in some."""
     sizes = bucket.weights @ bucket.patterns
     alike = (bucket.weights * bucket.patterns[:, -1]) @ bucket.patterns

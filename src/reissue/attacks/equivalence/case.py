@@ -11,10 +11,10 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.cases import case, group_text, in_words, listed, short, value_text
-from reissue.attacks.equivalence.exact import Bucket, Witness, buckets, witness
+from reissue.attacks.equivalence.exact import BucketHistory, Witness, buckets, witness
 from reissue.attacks.equivalence.propagation import Equivalences, apart_from, propagate, rests
 from reissue.attacks.equivalence.state import Evidence
-from reissue.attacks.pictures import Case, History, HistoryEdge, HistoryNode
+from reissue.attacks.pictures import Case, CutHistory, HistoryEdge, HistoryNode
 from reissue.kernels.tracking.incremental import found as looked_up
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Membership
@@ -170,7 +170,7 @@ def _differing(members: Membership, found: Equivalences, e: int) -> Iterator[tup
 # --- a whole bucket --------------------------------------------------------------------------------------------------
 
 
-def of_bucket(context: CaseContext, bucket: Bucket, pattern: int, e: int) -> Case | None:
+def of_bucket(context: CaseContext, bucket: BucketHistory, pattern: int, e: int) -> Case | None:
     """The history graph of a bucket, and an attack that the people of a pattern are in; None if it is not found."""
     found = witness(bucket, pattern, e)
     if found is None:
@@ -192,7 +192,7 @@ def _releases(numbers: Sequence[int]) -> str:
     return f"releases {listed(numbers)}" if len(numbers) <= 12 else f"{len(numbers)} releases"
 
 
-def _people(bucket: Bucket, counted: Ints, numbers: Sequence[int]) -> str:
+def _people(bucket: BucketHistory, counted: Ints, numbers: Sequence[int]) -> str:
     """Who is left on the side that counts above 0."""
     sets = []
     for pattern in np.flatnonzero(counted > 0).tolist():
@@ -204,7 +204,7 @@ def _people(bucket: Bucket, counted: Ints, numbers: Sequence[int]) -> str:
     return listed(sets) if more <= 0 else f"{', '.join(sets[:_NAMED])} and {plural(more, 'other set')}"
 
 
-def _graph(context: CaseContext, bucket: Bucket, found: Witness, numbers: Sequence[int]) -> History:
+def _graph(context: CaseContext, bucket: BucketHistory, found: Witness, numbers: Sequence[int]) -> CutHistory:
     """A node for each release and one for the end; an edge from where people arrived to where they were gone."""
     arrived = bucket.patterns.argmax(axis=1)
     gone = bucket.patterns.shape[1] - bucket.patterns[:, ::-1].argmax(axis=1)
@@ -242,5 +242,5 @@ def _important(arrived: Ints, gone: Ints, cut: Ints, weights: Ints, total: int) 
     return sorted(used[np.argsort(-rank[used], kind="stable")][:_NODES].tolist())
 
 
-def _picture(nodes: list[HistoryNode], edges: list[HistoryEdge], limit: int) -> History:
+def _picture(nodes: list[HistoryNode], edges: list[HistoryEdge], limit: int) -> CutHistory:
     return {"kind": "history", "nodes": nodes, "edges": edges, "limit": limit}

@@ -20,7 +20,7 @@ from reissue.attacks.equivalence.merge import coefficients, tied
 from reissue.kernels.history_graph import END, History, attacks
 from reissue.people.membership import Membership, mix
 
-__all__ = ["Bucket", "Witness", "any_attack", "buckets", "cheapest", "tells_newest", "witness"]
+__all__ = ["BucketHistory", "Witness", "any_attack", "buckets", "cheapest", "tells_newest", "witness"]
 
 _INFEASIBLE = 2
 """What the solver says where there is nothing."""
@@ -30,7 +30,7 @@ _WIDE = 1e4
 
 
 @dataclass(frozen=True, eq=False)
-class Bucket:
+class BucketHistory:
     """One bucket through a series: who was in it when."""
 
     patterns: Bools | Ints
@@ -53,7 +53,7 @@ class Witness:
     """Pattern to how often its people count: for one side, against it (below 0), or not."""
 
 
-def buckets(members: Membership, releases: int | None = None) -> list[Bucket] | None:
+def buckets(members: Membership, releases: int | None = None) -> list[BucketHistory] | None:
     """The buckets of a series, or of its first releases.
 
     None if a release has two groups of one distribution: those are no whole buckets.
@@ -73,11 +73,11 @@ def buckets(members: Membership, releases: int | None = None) -> list[Bucket] | 
         _, first, pattern, weights = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         present = np.zeros((len(first), len(groups)), np.bool_)
         present[pattern[which], place] = True
-        found.append(Bucket(present, weights, person[np.argsort(pattern, kind="stable")], groups))
+        found.append(BucketHistory(present, weights, person[np.argsort(pattern, kind="stable")], groups))
     return found
 
 
-def cheapest(bucket: Bucket, limit: int) -> Ints:
+def cheapest(bucket: BucketHistory, limit: int) -> Ints:
     """For each pattern the smallest e below `limit` of an attack that its people are in; 0 if there is none.
 
     -1 where the solver could not tell: there may be one.
@@ -91,7 +91,7 @@ def cheapest(bucket: Bucket, limit: int) -> Ints:
     return best
 
 
-def tells_newest(bucket: Bucket, limit: int) -> bool:
+def tells_newest(bucket: BucketHistory, limit: int) -> bool:
     """Whether an attack below the limit may tell the bucket's newest release from the end; a no is certain."""
     # A release in which nobody arrived or left counts in no attack: there its potential may be that of the end.
     if not (bucket.patterns[:, -2:-1] != bucket.patterns[:, -1:]).any() or _paths(bucket) > 2 * (limit - 1):
@@ -102,7 +102,7 @@ def tells_newest(bucket: Bucket, limit: int) -> bool:
     return not few.once or History(few.edges).attack(few.newest + 1, 2 * limit - 1) is not None
 
 
-def _paths(bucket: Bucket) -> int:
+def _paths(bucket: BucketHistory) -> int:
     """How many paths, none sharing a person, lead from the newest release to the end: each costs an attack 1 or more.
 
     Who arrived now leads there at once; two people who arrived together, one of whom left now while the other stayed,
@@ -153,7 +153,7 @@ class _Contracted:
         return dict(zip(self.ends, self.weights.tolist(), strict=True))
 
 
-def _contracted(bucket: Bucket, limit: int) -> _Contracted:
+def _contracted(bucket: BucketHistory, limit: int) -> _Contracted:
     classes = tied(bucket.patterns, bucket.weights, limit)
     counted = coefficients(bucket.patterns, classes)
     some = np.flatnonzero(counted.any(axis=1))
@@ -164,7 +164,7 @@ def _contracted(bucket: Bucket, limit: int) -> _Contracted:
 
 def _patterns(patterns: Ints, weights: Ints, limit: int) -> Ints:
     """The same for patterns as counts of some potentials."""
-    bucket, budget = Bucket(patterns, weights, np.empty(0, np.int64)), 2 * (limit - 1)
+    bucket, budget = BucketHistory(patterns, weights, np.empty(0, np.int64)), 2 * (limit - 1)
     moved = _moved(bucket, _light(bucket, budget))
     best = np.zeros(len(weights), np.int64)
     for pattern in np.flatnonzero(moved).tolist():
@@ -173,7 +173,7 @@ def _patterns(patterns: Ints, weights: Ints, limit: int) -> Ints:
     return best
 
 
-def any_attack(bucket: Bucket, limit: int, most: int = 40) -> bool:
+def any_attack(bucket: BucketHistory, limit: int, most: int = 40) -> bool:
     """Whether there is an attack below the limit, by the definition alone: nothing is made one, no graph is cut.
 
     A pattern that is in none counts nothing in any other attack either: each answer takes a degree of freedom away, so
@@ -197,25 +197,25 @@ def any_attack(bucket: Bucket, limit: int, most: int = 40) -> bool:
     return False
 
 
-def witness(bucket: Bucket, pattern: int, e: int) -> Witness | None:
+def witness(bucket: BucketHistory, pattern: int, e: int) -> Witness | None:
     """An attack with e that the people of a pattern are in; None if the solver finds none."""
     moved = _moved(bucket, _light(bucket, 2 * e))
     _, found = _solve(bucket, pattern, 2 * e, moved) if moved[pattern] else (_INFEASIBLE, None)
     return found if _cost(bucket, found, 2 * e) == e else None
 
 
-def _light(bucket: Bucket, budget: int) -> Bools:
+def _light(bucket: BucketHistory, budget: int) -> Bools:
     """Which patterns are not too many: what counts for and what counts against cancel, each is half the cost."""
     return np.asarray(bucket.weights <= budget // 2)
 
 
-def _moved(bucket: Bucket, light: Bools) -> Bools:
+def _moved(bucket: BucketHistory, light: Bools) -> Bools:
     """Which of some patterns can count at all, if no other does."""
     basis = _free(bucket, light)
     return np.asarray(light & (np.abs(bucket.patterns.astype(np.float64) @ basis).max(axis=1, initial=0.0) > _TINY))
 
 
-def _cost(bucket: Bucket, found: Witness | None, budget: int) -> int:
+def _cost(bucket: BucketHistory, found: Witness | None, budget: int) -> int:
     """The e of an attack, counted again in integers; 0 if it is above the budget, -1 if it is no attack."""
     if found is None or int((bucket.weights * found.pattern).sum()) != 0:
         return -1
@@ -231,7 +231,7 @@ def _stretches(few: _Contracted, limit: int) -> Ints:
     return np.array([-1 if cost == 1 else cost // 2 for cost in costs], np.int64)
 
 
-def _free(bucket: Bucket, light: Bools) -> Floats:
+def _free(bucket: BucketHistory, light: Bools) -> Floats:
     """The weights that leave all heavy patterns and the balance at 0: a basis, one column each."""
     sizes = bucket.weights @ bucket.patterns
     rows = np.vstack([bucket.patterns[~light].astype(np.float64), sizes])
@@ -240,7 +240,7 @@ def _free(bucket: Bucket, light: Bools) -> Floats:
     return np.asarray(right[rank:].T)
 
 
-def _solve(bucket: Bucket, forced: int, budget: int, moved: Bools) -> tuple[int, Witness | None]:
+def _solve(bucket: BucketHistory, forced: int, budget: int, moved: Bools) -> tuple[int, Witness | None]:
     """An attack of least sum of |y|, that of one pattern 1 or more; and the solver's status, 2 if there is none."""
     patterns, weights = bucket.patterns[moved].astype(np.float64), bucket.weights[moved]
     fixed = bucket.patterns[~moved].astype(np.float64)

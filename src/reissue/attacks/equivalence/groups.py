@@ -27,14 +27,14 @@ from reissue._arrays import Bools, Ints
 from reissue.counting.hashing import mix
 from reissue.counting.segments import ranges
 
-__all__ = ["Groups", "Shown", "apart_of", "rests", "tokens_of"]
+__all__ = ["Shown", "ValueGroups", "apart_of", "rests", "tokens_of"]
 
 _CHUNK = 200_000
 _PAIR = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class ValueGroups:
     """Groups of classes, and what kind of values each has."""
 
     starts: Ints
@@ -54,26 +54,26 @@ class Groups:
         """Member to its group."""
         return np.repeat(np.arange(len(self.kind)), self.sizes)
 
-    def some(self, groups: Ints) -> "Groups":
+    def some(self, groups: Ints) -> "ValueGroups":
         """Some of the groups; kinds are numbered anew."""
         sizes = self.sizes[groups]
         kind = np.unique(self.kind[groups], return_inverse=True)[1].reshape(-1)
-        return Groups(np.append(0, np.cumsum(sizes)), self.member[ranges(self.starts[groups], sizes)], kind)
+        return ValueGroups(np.append(0, np.cumsum(sizes)), self.member[ranges(self.starts[groups], sizes)], kind)
 
-    def and_more(self, more: "Groups") -> "Groups":
+    def and_more(self, more: "ValueGroups") -> "ValueGroups":
         """These and those after them."""
-        return Groups(
+        return ValueGroups(
             np.concatenate([self.starts[:-1], more.starts + self.starts[-1]]),
             np.concatenate([self.member, more.member]),
             np.concatenate([self.kind, more.kind]),
         )
 
-    def kept(self, groups: Bools) -> "Groups":
+    def kept(self, groups: Bools) -> "ValueGroups":
         """Those of the groups that are kept."""
         if groups.all():
             return self
         inside = np.repeat(groups, self.sizes)
-        return Groups(np.append(0, np.cumsum(self.sizes[groups])), self.member[inside], self.kind[groups])
+        return ValueGroups(np.append(0, np.cumsum(self.sizes[groups])), self.member[inside], self.kind[groups])
 
     def beside(self, chosen: Bools, classes: int) -> Ints:
         """The chosen groups and those of their kinds that share a class with one of them.
@@ -97,7 +97,7 @@ class Shown:
     """Person to the number of its class: people shown to have one and the same value."""
     apart: Ints
     """Class to the smallest difference of two groups that it is in, from 2 on; 0 if there is none below the limit."""
-    groups: Groups
+    groups: ValueGroups
     """All groups, those that show the same only once."""
     limit: int
     """Differences below it were looked for."""
@@ -105,7 +105,7 @@ class Shown:
     @classmethod
     def nothing(cls, people: int = 0) -> "Shown":
         """Before the first release."""
-        none = Groups(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
+        none = ValueGroups(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))
         return cls(np.arange(people), np.zeros(people, np.int64), none, 0)
 
     def and_people(self, number: int) -> "Shown":
@@ -114,7 +114,7 @@ class Shown:
         apart = np.concatenate([self.apart, np.zeros_like(new)])
         return replace(self, classes=np.concatenate([self.classes, new]), apart=apart)
 
-    def and_groups(self, more: Groups, limit: int) -> "Shown":
+    def and_groups(self, more: ValueGroups, limit: int) -> "Shown":
         """With the groups of one release more, whose members are people; differences below `limit` are looked for."""
         kind = self.groups.member.dtype
         groups = self.groups.and_more(replace(more, member=self.classes[more.member].astype(kind)))
@@ -155,19 +155,19 @@ def _smaller(one: Ints, other: Ints) -> Ints:
 # --- differences of one ----------------------------------------------------------------------------------------------
 
 
-def rests(groups: Groups) -> NDArray[np.uint64]:
+def rests(groups: ValueGroups) -> NDArray[np.uint64]:
     """Member to a number for its group without it: equal where the kind and the other members' classes are."""
     scattered = mix(groups.member.astype(np.uint64) + np.uint64(1))
     keys = mix(groups.kind.astype(np.uint64) << np.uint64(32))
     return np.asarray((_sums(groups, scattered) + keys)[groups.of_member] - scattered, np.uint64)
 
 
-def _sums(groups: Groups, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _sums(groups: ValueGroups, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The sum of each group's numbers; no group is empty."""
     return np.add.reduceat(numbers, groups.starts[:-1]) if len(groups.kind) else numbers[:0]
 
 
-def _merged(groups: Groups, classes: int) -> Ints | None:
+def _merged(groups: ValueGroups, classes: int) -> Ints | None:
     """One round of 1-equivalences: class to its coarser class, or None if nothing changes."""
     rest = rests(groups)
     order = np.argsort(rest)
@@ -180,7 +180,7 @@ def _merged(groups: Groups, classes: int) -> Ints | None:
     return np.asarray(connected_components(links, directed=False)[1], np.int64)
 
 
-def _once(groups: Groups, changed: Bools, classes: int) -> Bools:
+def _once(groups: ValueGroups, changed: Bools, classes: int) -> Bools:
     """Which groups to keep: of those that show the same the first; those that did not change differ already."""
     near = groups.beside(changed, classes)
     part = groups.some(near)
@@ -196,7 +196,7 @@ def _once(groups: Groups, changed: Bools, classes: int) -> Bools:
 # --- larger differences ----------------------------------------------------------------------------------------------
 
 
-def _compared(groups: Groups, fresh: Bools, limit: int, classes: int) -> Ints:
+def _compared(groups: ValueGroups, fresh: Bools, limit: int, classes: int) -> Ints:
     """Class to the smallest difference below the limit of two groups, one of them fresh, that it is in; 0 if none."""
     tokens = tokens_of(groups)
     order = np.lexsort((tokens, groups.of_member))
@@ -214,7 +214,7 @@ def _compared(groups: Groups, fresh: Bools, limit: int, classes: int) -> Ints:
     return np.where(found < limit, found, 0)
 
 
-def tokens_of(groups: Groups) -> Ints:
+def tokens_of(groups: ValueGroups) -> Ints:
     """Member to (class, how many of the class are before it in the group), as numbers, rare ones first."""
     size = int(groups.member.max(initial=0)) + 1
     keys = groups.of_member * size + groups.member
@@ -260,7 +260,7 @@ def _portions(sizes: Ints) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def apart_of(one: Ints, other: Ints, tokens: Ints, groups: Groups) -> Ints:
+def apart_of(one: Ints, other: Ints, tokens: Ints, groups: ValueGroups) -> Ints:
     """In how many tokens the groups of each pair differ; both have the same size."""
     apart = np.zeros(len(one), np.int64)
     for size, part in _by_size(groups.sizes[one], np.arange(len(one))):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.equivalence import groups as _carry_groups
-from reissue.attacks.equivalence.groups import Groups, Shown, apart_of, tokens_of
+from reissue.attacks.equivalence.groups import Shown, ValueGroups, apart_of, tokens_of
 from reissue.counting.segments import ranges
 from reissue.people.membership import Membership
 
@@ -46,9 +46,9 @@ def propagations(members: Membership, limits: Sequence[int]) -> Iterator[Shown]:
         yield shown
 
 
-def _groups(members: Membership, classes: Ints) -> Groups:
+def _groups(members: Membership, classes: Ints) -> ValueGroups:
     starts = np.append(0, np.cumsum(members.sizes))
-    return Groups(starts, classes[members.person], members.kinds)
+    return ValueGroups(starts, classes[members.person], members.kinds)
 
 
 def rests(members: Membership, classes: Ints) -> NDArray[np.uint64]:
@@ -66,7 +66,7 @@ def apart_from(members: Membership, classes: Ints, group: int) -> tuple[Ints, In
 # --- what follows from one value -------------------------------------------------------------------------------------
 
 
-def falling(groups: Groups, classes: Ints, known: Ints, names: pl.Series, seeds: int = 10) -> tuple[int, int]:
+def falling(groups: ValueGroups, classes: Ints, known: Ints, names: pl.Series, seeds: int = 10) -> tuple[int, int]:
     """If one person's value becomes known: in the largest class, and at worst, how many others' become known with it.
 
     Their own class at once; then the last unknown class of any group, and so on. The worst is looked for among the

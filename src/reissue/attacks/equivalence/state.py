@@ -15,15 +15,15 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.equivalence.buckets import BucketPresence, Found, Newest, kinds_of, look
-from reissue.attacks.equivalence.groups import Groups, Shown
+from reissue.attacks.equivalence.groups import Shown, ValueGroups
 from reissue.attacks.equivalence.propagation import falling
-from reissue.attacks.updates.beliefs import Beliefs, believe
+from reissue.attacks.updates.beliefs import LeftValues, believe
 from reissue.counting.hashing import mix
 from reissue.kernels.tracking.incremental import enrolled
 from reissue.people.histories import histories_of_members
 from reissue.people.membership import Arrivals, Membership
 
-__all__ = ["Arrival", "Crowd", "Evidence", "arrive", "domino_of", "with_arrival"]
+__all__ = ["ArrivedRelease", "Evidence", "NumberedCrowd", "arrive", "domino_of", "with_arrival"]
 
 
 def _nobody() -> Ints:
@@ -31,10 +31,10 @@ def _nobody() -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
+class NumberedCrowd:
     """Everybody by now, numbered in the order in which they arrived, strangers too."""
 
-    beliefs: Beliefs = field(default_factory=Beliefs)
+    beliefs: LeftValues = field(default_factory=LeftValues)
     """What is left of the known people's values; and these people, in the order in which they arrived."""
     who: Ints = field(default_factory=_nobody)
     """Known person to its number among all people."""
@@ -51,7 +51,7 @@ class Evidence:
 
     VERSION: ClassVar[int] = 1
 
-    crowd: Crowd
+    crowd: NumberedCrowd
     limit: int
     """Attacks below it were looked for."""
     smallest: int
@@ -72,11 +72,11 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Arrival:
+class ArrivedRelease:
     """A release in the terms of all earlier ones."""
 
     members: Membership
-    crowd: Crowd
+    crowd: NumberedCrowd
     """Everybody with those of this release."""
     here: Ints
     """Person of this release to its number among all people."""
@@ -96,7 +96,7 @@ class Arrival:
         return len(np.unique(self.shapes)) == len(self.shapes)
 
 
-def arrive(before: Crowd, newest: Arrivals) -> Arrival:
+def arrive(before: NumberedCrowd, newest: Arrivals) -> ArrivedRelease:
     """The newest release."""
     members, real, lasting = newest.members, newest.members.real, newest.strangers
     beliefs, at = believe(before.beliefs, histories_of_members(members), newest.known[real])
@@ -111,7 +111,9 @@ def arrive(before: Crowd, newest: Arrivals) -> Arrival:
     here[alone] = total + np.arange(int(alone.sum()))
     total += int(alone.sum())
     fakes = enrolled(before.fakes, lasting[named])[0]
-    return Arrival(members, Crowd(beliefs, who, fakes, fake_who, total), here, *_signatures(members, beliefs.names))
+    return ArrivedRelease(
+        members, NumberedCrowd(beliefs, who, fakes, fake_who, total), here, *_signatures(members, beliefs.names)
+    )
 
 
 def _numbered(known: Ints, numbers: Ints, arriving: Ints, total: int) -> tuple[Ints, Ints, int]:
@@ -131,7 +133,7 @@ def _signatures(members: Membership, names: Sequence[str | None]) -> tuple[Ints,
     return kinds_of(shapes, shown.sizes), shapes
 
 
-def with_arrival(before: Evidence | None, arrival: Arrival, limit: int) -> Evidence:
+def with_arrival(before: Evidence | None, arrival: ArrivedRelease, limit: int) -> Evidence:
     """What is shown with this release, together with all earlier ones."""
     known, crowd = before if before is not None and limit <= before.limit else None, arrival.crowd
     stays = _stays(before, arrival)
@@ -155,7 +157,7 @@ def with_arrival(before: Evidence | None, arrival: Arrival, limit: int) -> Evide
     )
 
 
-def _stays(before: Evidence | None, arrival: Arrival) -> tuple[BucketPresence, Newest] | None:
+def _stays(before: Evidence | None, arrival: ArrivedRelease) -> tuple[BucketPresence, Newest] | None:
     """Who was in which bucket when, this release in particular; None once there were groups that are none."""
     presence = BucketPresence.none() if before is None else before.presence
     if not arrival.whole or presence is None:
@@ -163,18 +165,18 @@ def _stays(before: Evidence | None, arrival: Arrival) -> tuple[BucketPresence, N
     return presence.after(arrival.where, arrival.members.group, arrival.shapes, arrival.crowd.total)
 
 
-def _counted(arrival: Arrival) -> bool:
+def _counted(arrival: ArrivedRelease) -> bool:
     """Whether every group shows as many values as it has people: then its kind follows from those."""
     return bool((kinds_of(arrival.shapes, arrival.members.sizes) == arrival.kinds).all())
 
 
-def _pairs(before: Evidence | None, arrival: Arrival, limit: int, *, near: bool) -> Shown | None:
+def _pairs(before: Evidence | None, arrival: ArrivedRelease, limit: int, *, near: bool) -> Shown | None:
     """What pairs of groups show with this release; None while that is nothing, and the groups are whole buckets."""
     plain, counted = before is None or before.pairs is None, _counted(arrival)
     if plain and counted and not near and (before is None or limit <= before.limit):
         return None
     shown = _shown(before)
-    groups = Groups(np.append(0, np.cumsum(arrival.members.sizes)), arrival.where, arrival.kinds)
+    groups = ValueGroups(np.append(0, np.cumsum(arrival.members.sizes)), arrival.where, arrival.kinds)
     shown = shown.and_people(arrival.crowd.total - len(shown.classes)).and_groups(groups, limit)
     whole = arrival.whole and (before is None or before.presence is not None)
     nothing = len(shown.apart) == len(shown.classes) and not shown.apart.any()

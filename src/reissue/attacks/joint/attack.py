@@ -10,7 +10,7 @@ from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold, one_by_one
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Beliefs, occupied
-from reissue.attacks.joint.case import Solved, with_case
+from reissue.attacks.joint.case import SolvedSeries, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import (
@@ -22,7 +22,7 @@ from reissue.attacks.joint.sight import (
     with_histories,
 )
 from reissue.attacks.joint.state import JointState, add, judge
-from reissue.attacks.joint.update_model import Chosen, Seen, check_fit, learnable, learned, misfits, update_model
+from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit, learnable, learned, misfits, update_model
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, DataError
 from reissue.kernels.everyone.observations import of_people
@@ -74,7 +74,7 @@ def _judge(state: _Held, series: Series) -> Finding:
 def _explain(state: _Held, found: Finding, series: Series, _: Knowledge) -> Finding:
     """With the case of whoever is worst off."""
     crowd, believed = with_histories(state.crowd), state.believed
-    solved = Solved(
+    solved = SolvedSeries(
         [of_people(one) for one in crowd.observations],
         believed.chosen.model,
         range(len(series)),
@@ -107,7 +107,7 @@ def _solved(crowd: Crowd, series: Series, knowledge: Knowledge, said: Chosen | N
     """Solve some releases for everyone at once; `said` is how values change, if that is known."""
     crowd = with_histories(crowd)
     rates = base_rates(crowd.observations, crowd.values)
-    seen = Seen(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
+    seen = Learnable(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
     chosen = said or update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
     believe = partial(_believe, series, seen, crowd, knowledge)
     beliefs = believe(chosen)
@@ -124,7 +124,7 @@ def _solved(crowd: Crowd, series: Series, knowledge: Knowledge, said: Chosen | N
     return _Believed(chosen, judged)
 
 
-def _believe(series: Series, seen: Seen, crowd: Crowd, knowledge: Knowledge, chosen: Chosen) -> Beliefs:
+def _believe(series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge, chosen: Chosen) -> Beliefs:
     beliefs = believe_in_blocks(
         seen.series,
         chosen.model,

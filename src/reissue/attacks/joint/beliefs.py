@@ -15,7 +15,7 @@ from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, 
 from reissue.kernels.everyone.observations import Layer, Observation
 from reissue.kernels.everyone.settled import unsettled
 from reissue.kernels.everyone.sharpening import sharpened
-from reissue.kernels.everyone.small_worlds import MOST, Solved, solve_small
+from reissue.kernels.everyone.small_worlds import MOST, ExactPosteriors, solve_small
 from reissue.kernels.everyone.transitions import Model
 
 __all__ = ["Beliefs", "Claims", "believe", "occupied"]
@@ -137,7 +137,7 @@ def believe(
     else:
         given, later = scaled.multipliers, lambda done: progress(0.6 + 0.3 * done)
         chance, said = sharpened(chains, messages, multipliers=given, progress=later)
-    solved = Solved([], []) if thin else solve_small(chains, model, times, most=_ALL if exact else MOST)
+    solved = ExactPosteriors([], []) if thin else solve_small(chains, model, times, most=_ALL if exact else MOST)
     progress(1.0)
     _replace(chance, solved)
     layers = Chains(narrowed.layers, ()).tilted(scaled.tilts).layers
@@ -157,7 +157,7 @@ def _thin(series: Sequence[Observation]) -> bool:
     return sum(len(seen.group) for seen in series) > _MANY * sum(len(seen.people) for seen in series)
 
 
-def _replace(chance: list[Floats], solved: Solved) -> None:
+def _replace(chance: list[Floats], solved: ExactPosteriors) -> None:
     """Put what was solved exactly in place of what was computed."""
     for place, (entries, chances) in enumerate(zip(solved.entry, solved.chance, strict=True)):
         if entries:

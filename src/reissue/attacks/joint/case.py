@@ -16,14 +16,14 @@ from reissue._arrays import Ints
 from reissue.attacks.cases import case
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.finding import Judged
-from reissue.attacks.joint.picture import Labels, Scene, picture_of_person, picture_of_proof
+from reissue.attacks.joint.picture import Letters, Scene, picture_of_person, picture_of_proof
 from reissue.attacks.joint.steps import likely_steps, proof_steps
 from reissue.attacks.pictures import Case, Shown
 from reissue.kernels.everyone.deduction import Neighbourhood, Proof, prove, refute
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["Solved", "tell", "with_case"]
+__all__ = ["SolvedSeries", "tell", "with_case"]
 
 _TRIED = 40
 """People whose values are certain of whom a proof is looked for, at most."""
@@ -34,7 +34,7 @@ _SHORT = (3, 6)
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class SolvedSeries:
     """What was solved: releases as the reader sees them, and how values change."""
 
     observations: Sequence[Observation]
@@ -47,13 +47,13 @@ class Solved:
     """Release and group to the quasi-identifiers as published; nothing where they are not at hand."""
 
 
-def with_case(finding: Finding, judged: Judged, solved: Solved) -> Finding:
+def with_case(finding: Finding, judged: Judged, solved: SolvedSeries) -> Finding:
     """The finding with its story."""
     story = tell(judged, solved, finding.limit or 1.0)
     return finding if story is None else replace(finding, details={**finding.details, "case": story})
 
 
-def tell(judged: Judged, solved: Solved, limit: float) -> Case | None:
+def tell(judged: Judged, solved: SolvedSeries, limit: float) -> Case | None:
     """The case of whoever is worst off; None where nobody is in the releases."""
     scene = Scene(
         Neighbourhood(solved.observations, solved.model, solved.times),
@@ -68,7 +68,7 @@ def tell(judged: Judged, solved: Solved, limit: float) -> Case | None:
         return None
     proof = _shortest(judged, scene)
     if proof is not None:
-        labels = Labels.of(proof)
+        labels = Letters.of(proof)
         return case(proof_steps(scene, proof, labels), picture_of_proof(scene, proof, labels))
     person = _likeliest(judged, scene)
     place, value = int(judged.claims.release[person]), int(judged.claims.value[person])

@@ -12,7 +12,7 @@ from reissue.attacks.joint.beliefs import Beliefs
 from reissue.attacks.pictures import EquationGroup, EquationRow, Equations, Shown
 from reissue.kernels.everyone.deduction import Equation, Neighbourhood, Proof
 
-__all__ = ["Labels", "Scene", "picture_of_person", "picture_of_proof"]
+__all__ = ["Letters", "Scene", "picture_of_person", "picture_of_proof"]
 
 _GROUPS = 6
 _ROWS = 10
@@ -64,14 +64,14 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Labels:
+class Letters:
     """What the people of a case are called: letters."""
 
     person: int
     letters: dict[int, str]
 
     @classmethod
-    def of(cls, proof: Proof) -> "Labels":
+    def of(cls, proof: Proof) -> "Letters":
         """In the order in which they matter."""
         named = dict.fromkeys(one for step in proof.steps for one in step.people if one != proof.person)
         return cls(proof.person, dict(zip(named, ascii_uppercase, strict=False)))
@@ -83,7 +83,7 @@ class Labels:
         return "this person" if person == self.person else self.letters[person]
 
 
-def picture_of_proof(scene: Scene, proof: Proof, labels: Labels) -> Equations:
+def picture_of_proof(scene: Scene, proof: Proof, labels: Letters) -> Equations:
     """The groups that the proof takes, and who fills which of their records."""
     # What follows from what was only supposed is nobody's.
     steps = [] if proof.supposes else proof.steps
@@ -105,7 +105,7 @@ def picture_of_person(scene: Scene, person: int, place: int) -> Equations:
     """The person's groups: the release named, and those that say most beside it."""
     own = scene.places(person)
     chosen = sorted(sorted(own, key=lambda one: (one != place, -_gain(scene, person, one), one))[:_GROUPS])
-    labels = Labels(person, {})
+    labels = Letters(person, {})
     groups = [_table(scene, labels, one, scene.around.groups(person, one), frozenset()) for one in chosen]
     return _picture(groups, scene, len(own))
 
@@ -123,7 +123,7 @@ def _gain(scene: Scene, person: int, place: int) -> float:
 
 
 def _table(
-    scene: Scene, labels: Labels, place: int, groups: Sequence[int], closed: frozenset[tuple[int, int, int]]
+    scene: Scene, labels: Letters, place: int, groups: Sequence[int], closed: frozenset[tuple[int, int, int]]
 ) -> EquationGroup:
     """One group, or all that the person fits in a release."""
     members = sorted({one for group in groups for one in scene.around.members((place, group))})
@@ -149,7 +149,7 @@ def _was_there(scene: Scene, person: int, place: int) -> bool:
 
 
 def _filled(
-    scene: Scene, labels: Labels, place: int, groups: Sequence[int], closed: frozenset[tuple[int, int, int]]
+    scene: Scene, labels: Letters, place: int, groups: Sequence[int], closed: frozenset[tuple[int, int, int]]
 ) -> dict[int, list[str]]:
     """Value to the people who are shown to have it."""
     found: dict[int, list[str]] = {}
@@ -163,7 +163,7 @@ def _filled(
 
 
 def _rows(
-    scene: Scene, labels: Labels, place: int, groups: Sequence[int], filled: dict[int, list[str]]
+    scene: Scene, labels: Letters, place: int, groups: Sequence[int], filled: dict[int, list[str]]
 ) -> list[EquationRow]:
     """A row a value: its records, who has them, and how likely this person has it; of many values the first ones."""
     own = set(groups) <= set(scene.around.groups(labels.person, place))

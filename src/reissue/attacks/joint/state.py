@@ -18,11 +18,11 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe, occupied
-from reissue.attacks.joint.case import Solved, with_case
+from reissue.attacks.joint.case import SolvedSeries, with_case
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
 from reissue.attacks.joint.past import WAYS, Past, first_times
 from reissue.attacks.joint.sight import knows_totals, see
-from reissue.attacks.joint.update_model import Seen, check_fit, update_model
+from reissue.attacks.joint.update_model import Learnable, check_fit, update_model
 from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.kernels.everyone.observations import Observation, of_people, pair_order, people_in
 from reissue.kernels.tracking.incremental import lasting_values
@@ -31,13 +31,13 @@ from reissue.people.knowledge import Knowledge
 from reissue.people.slot_histories import by_history
 from reissue.published.series import Series
 
-__all__ = ["WINDOW", "Effort", "JointState", "Recent", "add", "companions", "judge"]
+__all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "companions", "judge"]
 
 WINDOW = 12
 
 
 @dataclass(frozen=True)
-class Effort:
+class Thoroughness:
     """How much work goes into it: all of it at the gate, less where many settings are rehearsed."""
 
     story: bool = True
@@ -80,7 +80,7 @@ class JointState:
     """Pseudonyms of those whom earlier ones had exposed."""
 
 
-def add(state: JointState | None, series: Series, effort: Effort = Effort()) -> JointState:  # noqa: B008
+def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroughness()) -> JointState:  # noqa: B008
     """The state after one more release, the newest and only one of the series."""
     newest = see(series, Knowledge())
     index, place = update(PersonIndex.none() if state is None else state.index, newest.identifiers)
@@ -146,7 +146,7 @@ def _solve(
     series: Series,
     truth: Ints | None,
     before: Bools,
-    effort: Effort,
+    effort: Thoroughness,
 ) -> _Solved:
     """Everyone at once over the window, begun from what older releases left."""
     people = people_in([one.seen for one in window])
@@ -157,7 +157,7 @@ def _solve(
     starts: list[Floats | None] = [one.multipliers if len(one.multipliers) else None for one in window]
     unknown: list[Ints | None] = [None] * (len(window) - 1)
     steps = past.steps if past.steps.size else None
-    chosen = update_model(series.schema, Seen(seen, names, [*unknown, truth], rates, times, steps))
+    chosen = update_model(series.schema, Learnable(seen, names, [*unknown, truth], rates, times, steps))
     if steps is None and chosen.source == "releases":
         # Multipliers of values that stay, which these releases do not allow, are no place to start from.
         starts = [None] * len(window)
@@ -173,7 +173,7 @@ def _solve(
     found = occupied(beliefs, seen)
     judged = Judged.of(found, reader, [*unknown, known], len(people))
     whole = replace(_with_past(judged, past, people), before=before)
-    solved = Solved([of_people(one) for one in seen], chosen.model, times, names, numbers[-len(window) :])
+    solved = SolvedSeries([of_people(one) for one in seen], chosen.model, times, names, numbers[-len(window) :])
     finding = finding_of(whole, series)
     finding = with_case(finding, judged, solved) if effort.story else finding
     kept = min(_fitting(window), effort.window or WINDOW)

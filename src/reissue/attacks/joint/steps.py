@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reissue.attacks.cases import in_words, listed, percent
-from reissue.attacks.joint.picture import Labels, Scene, expected_of_others
+from reissue.attacks.joint.picture import Letters, Scene, expected_of_others
 from reissue.kernels.everyone.deduction import Proof, Rule, Step
 from reissue.words import plural
 
@@ -16,7 +16,7 @@ _VALUES = 6
 _NOBODY = "nobody's value"
 
 
-def proof_steps(scene: Scene, proof: Proof, labels: Labels) -> list[str]:
+def proof_steps(scene: Scene, proof: Proof, labels: Letters) -> list[str]:
     """What each conclusion rests on, and what they come to."""
     if proof.supposes:
         sentences = _suppositions(scene, proof, labels)
@@ -31,7 +31,7 @@ def proof_steps(scene: Scene, proof: Proof, labels: Labels) -> list[str]:
     return [_known(scene), _group(scene, proof), *sentences, _certain(scene, proof)]
 
 
-def _suppositions(scene: Scene, proof: Proof, labels: Labels) -> list[str]:
+def _suppositions(scene: Scene, proof: Proof, labels: Letters) -> list[str]:
     """For each other value a sentence of what would follow from it, and why that cannot be."""
     made: list[str] = []
     between: list[Step] = []
@@ -48,7 +48,7 @@ def _suppositions(scene: Scene, proof: Proof, labels: Labels) -> list[str]:
     return made
 
 
-def _clauses(scene: Scene, labels: Labels, steps: Sequence[Step]) -> list[str]:
+def _clauses(scene: Scene, labels: Letters, steps: Sequence[Step]) -> list[str]:
     """What follows from what, in short; what is the same of several people together, of very many the last ones."""
     made = []
     for some in _alike(scene, steps):
@@ -75,7 +75,7 @@ def _alike(scene: Scene, steps: Sequence[Step]) -> list[list[Step]]:
     return [*found.values()]
 
 
-def _impossible(scene: Scene, labels: Labels, step: Step) -> str:
+def _impossible(scene: Scene, labels: Letters, step: Step) -> str:
     here = scene.release(step.place)
     if step.rule == Rule.NOTHING:
         return f"no value is left for {_people(labels, step.people)} in {here}"
@@ -183,7 +183,7 @@ def _values(scene: Scene, step: Step) -> tuple[int, ...]:
     return tuple(sorted({scene.around.value(step.place, slot) for _, _, slot in step.closed}))
 
 
-def _conclusion(scene: Scene, proof: Proof, labels: Labels, steps: Sequence[Step]) -> str:
+def _conclusion(scene: Scene, proof: Proof, labels: Letters, steps: Sequence[Step]) -> str:
     step = steps[0]
     people = [one for some in steps for one in some.people]
     if step.rule == Rule.CHAIN:
@@ -205,7 +205,7 @@ def _group_of(scene: Scene, step: Step) -> int:
     return int(scene.around.observations[step.place].slot_group[step.other])
 
 
-def _chain(scene: Scene, labels: Labels, step: Step, people: Sequence[int]) -> str:
+def _chain(scene: Scene, labels: Letters, step: Step, people: Sequence[int]) -> str:
     here, other, who = scene.release(step.place), scene.release(step.other), _people(labels, people)
     values, them = _listed(scene, _values(scene, step)), "them" if len(people) > 1 else "that person"
     shows = f"what is left for {them} in {other}" if step.rests else f"what {other} shows for {them}"
@@ -226,7 +226,7 @@ def _listed(scene: Scene, values: Sequence[int]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) <= _NAMED else f"any of {len(names)} values"
 
 
-def _people(labels: Labels, people: Sequence[int], ending: str = "") -> str:
+def _people(labels: Letters, people: Sequence[int], ending: str = "") -> str:
     names = [f"{labels[one]}{ending}" for one in people if one in labels]
     if len(names) < len(people) or len(names) > 2 * _NAMED:
         return f"{len(people):,} people{chr(39) if ending else ''}"

@@ -23,7 +23,17 @@ from reissue.kernels.everyone.transitions import Model
 from reissue.schema import Schema
 from reissue.updates import read_updates
 
-__all__ = ["Chosen", "Seen", "check_fit", "grown", "learnable", "learned", "misfits", "stays_by_method", "update_model"]
+__all__ = [
+    "Chosen",
+    "Learnable",
+    "check_fit",
+    "grown",
+    "learnable",
+    "learned",
+    "misfits",
+    "stays_by_method",
+    "update_model",
+]
 
 _CONTRADICTED = 0.01
 """The share of people whose groups may contradict each other where values stay: records linked wrongly."""
@@ -53,7 +63,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Learnable:
     """What is there to learn from."""
 
     series: Sequence[Observation]
@@ -67,7 +77,7 @@ class Seen:
     """What was learned from the releases before."""
 
 
-def update_model(schema: Schema, seen: Seen, progress: Callable[[float], None] = lambda _: None) -> Chosen:
+def update_model(schema: Schema, seen: Learnable, progress: Callable[[float], None] = lambda _: None) -> Chosen:
     """The best that is known of how these values change."""
     size = len(seen.names)
     if schema.updates:
@@ -85,7 +95,7 @@ def update_model(schema: Schema, seen: Seen, progress: Callable[[float], None] =
     return learned(seen, progress)
 
 
-def learnable(schema: Schema, seen: Seen) -> bool:
+def learnable(schema: Schema, seen: Learnable) -> bool:
     """Whether nobody says how values change, and it can be learned from the releases."""
     said = bool(schema.updates) or stays_by_method(schema)
     return not said and 1 < len(seen.names) <= _WIDEST and len(seen.series) > 1
@@ -108,7 +118,7 @@ def grown(steps: Floats, values: int) -> Floats:
     return np.asarray(wide / wide.sum(axis=1, keepdims=True))
 
 
-def learned(seen: Seen, progress: Callable[[float], None] = lambda _: None) -> Chosen:
+def learned(seen: Learnable, progress: Callable[[float], None] = lambda _: None) -> Chosen:
     """From the releases: on from what was learned before, or from the beginning."""
     size = len(seen.names)
     layers = [layer_of(one, size) for one in seen.series]
@@ -118,7 +128,7 @@ def learned(seen: Seen, progress: Callable[[float], None] = lambda _: None) -> C
     return Chosen(Model(size, steps), "releases")
 
 
-def _stay(seen: Seen, size: int) -> bool:
+def _stay(seen: Learnable, size: int) -> bool:
     """Whether the releases allow that values stay."""
     model = Model(size)
     people = len(np.unique(np.concatenate([one.people for one in seen.series])))

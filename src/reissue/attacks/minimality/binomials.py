@@ -27,14 +27,14 @@ import numpy as np
 from reissue._arrays import Floats
 from reissue.counting.polynomials import ScaledPolynomial, binomials
 
-__all__ = ["Block", "Odds", "fast"]
+__all__ = ["AlikeClasses", "Odds", "fast"]
 
 _LEAST = 5e-324
 """The smallest share that is not nothing."""
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class AlikeClasses:
     """Classes that are alike: as many people in the group, and the same chance to be fine with j of them sensitive."""
 
     size: int
@@ -80,7 +80,7 @@ class _Pair:
 _NOBODY = _Pair(0, ScaledPolynomial.plain(np.ones(1), 0, 0), ScaledPolynomial.plain(np.zeros(1), 0, 0))
 
 
-def fast(blocks: Sequence[Block], sensitive: int) -> Odds:
+def fast(blocks: Sequence[AlikeClasses], sensitive: int) -> Odds:
     """The credibility of every block, in floats; see the module's docstring for the error."""
     pairs = [_pair(block, sensitive) for block in blocks]
     before, after = [_NOBODY], [_NOBODY]
@@ -100,7 +100,7 @@ def fast(blocks: Sequence[Block], sensitive: int) -> Odds:
     return Odds(min(max(kept, _LEAST), 1.0), np.minimum(shares, 1.0))
 
 
-def _pair(block: Block, top: int) -> _Pair:
+def _pair(block: AlikeClasses, top: int) -> _Pair:
     """All copies of a block's class: squared and multiplied."""
     ways = binomials(block.size, top)
     fine = block.fine[: len(ways)]

@@ -12,7 +12,7 @@ from reissue.people.linkage import Linkage
 from reissue.requirements import Requirement
 from reissue.words import plural
 
-__all__ = ["Worst", "tell", "worst_of"]
+__all__ = ["WorstClass", "tell", "worst_of"]
 
 _SLACK = 1e-9
 _EXCLUDED = (
@@ -23,7 +23,7 @@ _NOTHING = "No way to hand out the group's values can be excluded, so knowing th
 
 
 @dataclass(frozen=True, eq=False)
-class Worst:
+class WorstClass:
     """The class that is linked most surely, and the group that tells it."""
 
     cls: int
@@ -34,7 +34,7 @@ class Worst:
     """The set of values that they are linked to."""
 
 
-def worst_of(linkage: Linkage, found: Credibility) -> Worst:
+def worst_of(linkage: Linkage, found: Credibility) -> WorstClass:
     """Of the classes with the largest credibility one of which the release itself tells least; the first of those."""
     there = np.flatnonzero(linkage.placed > 0)
     worst = np.round(found.worst[there], 9)
@@ -42,7 +42,7 @@ def worst_of(linkage: Linkage, found: Credibility) -> Worst:
     cls = int(there[np.lexsort((-gain, -worst))[0]])
     links = np.flatnonzero(linkage.cls == cls)
     link = links[np.lexsort((-linkage.num[links], linkage.plain[linkage.grp[links]]))[0]]
-    return Worst(cls, int(linkage.grp[link]), int(linkage.num[link]), int(found.believed[cls].argmax()))
+    return WorstClass(cls, int(linkage.grp[link]), int(linkage.num[link]), int(found.believed[cls].argmax()))
 
 
 def tell(
@@ -59,7 +59,7 @@ def _steps(
     linkage: Linkage,
     found: Credibility,
     mask: Bools,
-    worst: Worst,
+    worst: WorstClass,
     requirement: Requirement,
     limit: float,
     look: Shown,

@@ -19,9 +19,9 @@ from typing import TypeAlias
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.minimality.binomials import Block, Odds, fast
+from reissue.attacks.minimality.binomials import AlikeClasses, Odds, fast
 from reissue.attacks.minimality.other_groups import Beside
-from reissue.attacks.minimality.rules import Cap, Rule, judged, value_sets
+from reissue.attacks.minimality.rules import Cap, RequirementParts, judged, value_sets
 from reissue.attacks.minimality.worlds import TooManyError, worlds
 from reissue.errors import CannotRunError
 from reissue.people.linkage import Linkage
@@ -71,7 +71,7 @@ def credibility(linkage: Linkage, requirement: Requirement, values: Names = (), 
         raise CannotRunError(
             "there are too many sensitive values to follow each of them; name those that matter.", needs=["values"]
         )
-    return _Attack(linkage, Rule(requirement, linkage.domain), asked, budget).run()
+    return _Attack(linkage, RequirementParts(requirement, linkage.domain), asked, budget).run()
 
 
 @dataclass
@@ -111,7 +111,7 @@ class _Attack:
     """One release under attack, group by group."""
 
     linkage: Linkage
-    rule: Rule
+    rule: RequirementParts
     asked: Bools
     budget: int
     tally: _Tally = field(default_factory=_Tally)
@@ -273,16 +273,16 @@ class _Attack:
         return found.kept, found.credibility, list(np.eye(len(group.codes), dtype=np.bool_))
 
 
-def _blocks(group: _Group, cap: Cap, look: Beside, kinds: Ints, copies: Ints, free: int) -> Iterator[Block]:
+def _blocks(group: _Group, cap: Cap, look: Beside, kinds: Ints, copies: Ints, free: int) -> Iterator[AlikeClasses]:
     """Classes by kind: people, slack, and place in the group if some of the class stand in other groups."""
     for (people, slack, place), number in zip(kinds.tolist(), copies.tolist(), strict=True):
         if people < 0:
-            yield Block(free, np.ones(free + 1))
+            yield AlikeClasses(free, np.ones(free + 1))
         elif place < 0:
-            yield Block(people, (np.arange(people + 1) <= slack).astype(np.float64), number)
+            yield AlikeClasses(people, (np.arange(people + 1) <= slack).astype(np.float64), number)
         else:
             chances = look.chances(int(group.classes[place]), group.number, cap.mask)
-            yield Block(people, _smeared(people, slack, chances), number)
+            yield AlikeClasses(people, _smeared(people, slack, chances), number)
 
 
 def _smeared(people: int, slack: int, chances: Floats) -> Floats:

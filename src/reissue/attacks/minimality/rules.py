@@ -9,7 +9,7 @@ from reissue.counting.cells import Counts, Domain
 from reissue.requirements import Requirement
 from reissue.requirements._values import Names, masks, sets_of
 
-__all__ = ["Cap", "Rule", "judged", "limit_of", "singles", "value_sets"]
+__all__ = ["Cap", "RequirementParts", "judged", "limit_of", "singles", "value_sets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Cap:
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class RequirementParts:
     """A requirement taken apart: least size, caps on sets, or neither if it has to be asked itself."""
 
     requirement: Requirement

@@ -24,7 +24,7 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.finding import limit_of
 from reissue.attacks.registry import Heading, attack
 from reissue.attacks.trajectory.case import describe, describe_slots
-from reissue.attacks.trajectory.classes import Sight, Trajectories, follow, one_each
+from reissue.attacks.trajectory.classes import Sight, TrajectoryClasses, follow, one_each
 from reissue.attacks.trajectory.lasting import crowds_of, lasting_columns
 from reissue.attacks.trajectory.slots import slot_histories
 from reissue.counting.texts import joined_texts
@@ -172,7 +172,7 @@ def _looks(release: PublishedRelease) -> Ints:
     return (texts.rank("dense").cast(pl.Int64) - 1).to_numpy()
 
 
-def _sentence(found: Trajectories, limit: int, releases: int) -> str:
+def _sentence(found: TrajectoryClasses, limit: int, releases: int) -> str:
     first, end = found.growth[0], found.growth[-1]
     many = "one release" if releases == 1 else f"{releases} releases"
     since = f" (after the first release {first.unique:,} and {first.below:,})" if releases > 1 else ""

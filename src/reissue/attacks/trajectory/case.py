@@ -6,7 +6,7 @@ import numpy as np
 
 from reissue.attacks.cases import case, in_words, shown
 from reissue.attacks.pictures import Bars, Case
-from reissue.attacks.trajectory.classes import Sight, Trajectories
+from reissue.attacks.trajectory.classes import Sight, TrajectoryClasses
 from reissue.attacks.trajectory.slots import SlotHistories
 from reissue.published import PublishedRelease
 from reissue.words import plural
@@ -18,7 +18,7 @@ _STEPS = 4
 
 
 def describe(
-    found: Trajectories,
+    found: TrajectoryClasses,
     releases: Sequence[PublishedRelease],
     sights: Sequence[Sight],
     numbers: Sequence[int],

@@ -13,7 +13,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 
-__all__ = ["Growth", "Sight", "Trajectories", "follow", "one_each"]
+__all__ = ["ClassGrowth", "Sight", "TrajectoryClasses", "follow", "one_each"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Sight:
 
 
 @dataclass(frozen=True)
-class Growth:
+class ClassGrowth:
     """How far people can be told apart after some release."""
 
     people: int
@@ -46,14 +46,14 @@ class Growth:
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectories:
+class TrajectoryClasses:
     """Everyone's class after all releases, and how it grew."""
 
     of_person: Ints
     """Person to class; people are numbered as they first occur."""
     sizes: Ints
     """Class to its people."""
-    growth: tuple[Growth, ...]
+    growth: tuple[ClassGrowth, ...]
     looks: Ints
     """People x releases: the look in each, -1 where absent."""
 
@@ -69,7 +69,7 @@ def one_each(marks: pl.Series, look: Ints) -> Sight:
     return Sight(people["mark"], pattern, first, number)
 
 
-def follow(sights: Sequence[Sight], limit: int) -> Trajectories:
+def follow(sights: Sequence[Sight], limit: int) -> TrajectoryClasses:
     """Follow marks through releases."""
     numbers = _numbered([one.marks for one in sights])
     total = 1 + max((int(person.max(initial=-1)) for person in numbers), default=-1)
@@ -82,7 +82,7 @@ def follow(sights: Sequence[Sight], limit: int) -> Trajectories:
         cls = np.unique(cls * width + looks[:, place] + 1, return_inverse=True)[1].reshape(-1)
         growth.append(_growth(np.bincount(cls[known]), limit))
     sizes = np.bincount(cls, minlength=1)
-    return Trajectories(cls, sizes, tuple(growth), looks)
+    return TrajectoryClasses(cls, sizes, tuple(growth), looks)
 
 
 def _numbered(marks: Sequence[pl.Series]) -> list[Ints]:
@@ -94,9 +94,9 @@ def _numbered(marks: Sequence[pl.Series]) -> list[Ints]:
     return np.split(codes.to_numpy().astype(np.int64), ends)
 
 
-def _growth(sizes: Ints, limit: int) -> Growth:
+def _growth(sizes: Ints, limit: int) -> ClassGrowth:
     sizes = sizes[sizes > 0]
     below = sizes[sizes < limit]
-    return Growth(
+    return ClassGrowth(
         int(sizes.sum()), len(sizes), int((sizes == 1).sum()), int(below.sum()), int(sizes.min(initial=sizes.sum()))
     )

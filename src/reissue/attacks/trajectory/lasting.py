@@ -8,7 +8,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 
-__all__ = ["Crowd", "crowds_of", "lasting_columns"]
+__all__ = ["LastingCrowd", "crowds_of", "lasting_columns"]
 
 _BIRTH = frozenset({"birth", "born", "birthdate", "birthday", "birthyear", "dob", "yob"})
 _OTHERS = frozenset({"sex", "gender", "race", "ethnicity", "ethnic", "native"})
@@ -16,7 +16,7 @@ _ROWS = "\0rows"
 
 
 @dataclass(frozen=True)
-class Crowd:
+class LastingCrowd:
     """People who share all that never changes."""
 
     smallest: int
@@ -41,7 +41,9 @@ def _words(name: str) -> set[str]:
     return set(re.split(r"[^a-z]+", name.lower()))
 
 
-def crowds_of(texts: Sequence[pl.DataFrame], rows: Sequence[Ints], columns: Sequence[str], limit: int) -> list[Crowd]:
+def crowds_of(
+    texts: Sequence[pl.DataFrame], rows: Sequence[Ints], columns: Sequence[str], limit: int
+) -> list[LastingCrowd]:
     """The crowds of all releases, from their different combinations and how many rows have each."""
     counted = [
         frame.select(columns).with_columns(pl.Series(_ROWS, count)).group_by(columns).agg(pl.col(_ROWS).sum())
@@ -57,4 +59,4 @@ def crowds_of(texts: Sequence[pl.DataFrame], rows: Sequence[Ints], columns: Sequ
             number.filter(number < limit).max().fill_null(0).alias("below"),
         )
     )
-    return [Crowd(*row) for row in found.select("least", "most", "below").rows()]
+    return [LastingCrowd(*row) for row in found.select("least", "most", "below").rows()]

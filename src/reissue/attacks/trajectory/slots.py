@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.attacks.trajectory.classes import Sight, Trajectories, follow
+from reissue.attacks.trajectory.classes import Sight, TrajectoryClasses, follow
 from reissue.counting.texts import joined_texts
 from reissue.published import PublishedRelease
 
@@ -23,7 +23,7 @@ __all__ = ["SlotHistories", "slot_histories"]
 class SlotHistories:
     """What a panel shows of slots that cannot be told apart by where they were."""
 
-    found: Trajectories
+    found: TrajectoryClasses
     """Of slots instead of people."""
     sights: tuple[Sight, ...]
     share: float

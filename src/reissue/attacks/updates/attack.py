@@ -24,7 +24,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.fold import Fold, one_by_one
 from reissue.attacks.registry import attack
-from reissue.attacks.updates.beliefs import Beliefs, believe, known_of_beliefs, largest_beliefs
+from reissue.attacks.updates.beliefs import LeftValues, believe, known_of_beliefs, largest_beliefs
 from reissue.attacks.updates.case import tell, worst_place
 from reissue.attacks.updates.guess_accuracy import guessed_right
 from reissue.attacks.updates.histories import Histories, known_of_histories, largest_of_histories, remember
@@ -95,7 +95,7 @@ class UpdateState:
 class Staying:
     """Everybody, where values do not change."""
 
-    beliefs: Beliefs
+    beliefs: LeftValues
     present: PresenceIntervals
     """Person to the releases in which it was there."""
 
@@ -117,7 +117,7 @@ def _add(state: UpdateState | None, series: Series) -> UpdateState:
 
 
 def _stayed(before: Staying | Histories | None, linked: PersonHistories, person: Ints, release: int) -> Staying:
-    was = before if isinstance(before, Staying) else Staying(Beliefs(), PresenceIntervals.none())
+    was = before if isinstance(before, Staying) else Staying(LeftValues(), PresenceIntervals.none())
     beliefs, at = believe(was.beliefs, linked, person)
     return Staying(beliefs, was.present.after(len(beliefs.index.people), release, at))
 

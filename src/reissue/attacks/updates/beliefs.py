@@ -18,14 +18,14 @@ from reissue.people.index import PersonIndex, update
 from reissue.people.presence import PresenceIntervals
 from reissue.updates import UpdateModel
 
-__all__ = ["Beliefs", "believe", "contradicted", "known_of_beliefs", "largest_beliefs"]
+__all__ = ["LeftValues", "believe", "contradicted", "known_of_beliefs", "largest_beliefs"]
 
 _PORTION = 4096
 """So many people at a time are asked for the releases that they were in."""
 
 
 @dataclass(frozen=True, eq=False)
-class Beliefs:
+class LeftValues:
     """What is left of everybody's values."""
 
     index: PersonIndex = field(default_factory=PersonIndex.none)
@@ -37,7 +37,7 @@ class Beliefs:
     """Value to its text."""
 
 
-def believe(before: Beliefs, linked: PersonHistories, person: Ints) -> tuple[Beliefs, Codes]:
+def believe(before: LeftValues, linked: PersonHistories, person: Ints) -> tuple[LeftValues, Codes]:
     """The beliefs after one release more, and the place of each of its people among all.
 
     `person` is the number of each row of people linked in this release alone.
@@ -54,7 +54,7 @@ def believe(before: Beliefs, linked: PersonHistories, person: Ints) -> tuple[Bel
     belief[at[again]] = len(both.widths) + of_pair
     belief[at[~again]] = place[~again]
     kept, of_old = distinct(_scaled(together(both, products)), np.flatnonzero(np.bincount(belief)))
-    return Beliefs(index, of_old.astype(np.int32)[belief], kept, tuple(names)), at
+    return LeftValues(index, of_old.astype(np.int32)[belief], kept, tuple(names)), at
 
 
 def _products(both: ValueDistributions, pairs: Ints, names: Sequence[str | None]) -> ValueDistributions:
@@ -82,12 +82,12 @@ def _scaled(places: ValueDistributions) -> ValueDistributions:
     return ValueDistributions(places.starts, places.value, places.share / np.repeat(most, places.widths))
 
 
-def contradicted(beliefs: Beliefs) -> bool:
+def contradicted(beliefs: LeftValues) -> bool:
     """Whether somebody's groups have no value in common; every distribution that is kept is somebody's."""
     return bool((beliefs.places.widths == 0).any())
 
 
-def known_of_beliefs(beliefs: Beliefs, present: PresenceIntervals, releases: int) -> Known:
+def known_of_beliefs(beliefs: LeftValues, present: PresenceIntervals, releases: int) -> Known:
     """Everybody's posterior, release by release; people who share a belief once for all of them."""
     places, belief = beliefs.places, beliefs.belief
     top, single = _tops(places), places.widths == 1
@@ -99,7 +99,7 @@ def known_of_beliefs(beliefs: Beliefs, present: PresenceIntervals, releases: int
     return Known(risks, sure.tolist(), top, single, places.widths == 0, np.bincount(belief, minlength=len(top)))
 
 
-def largest_beliefs(beliefs: Beliefs) -> tuple[Ints, Floats]:
+def largest_beliefs(beliefs: LeftValues) -> tuple[Ints, Floats]:
     """Everybody's number, and the largest posterior of each."""
     return beliefs.index.people, _tops(beliefs.places)[beliefs.belief]
 

@@ -27,7 +27,7 @@ from reissue.errors import CannotRunError
 from reissue.published.groups import PublishedValues, ReleaseCounts, SeriesCounts
 
 __all__ = [
-    "Chains",
+    "GroupChains",
     "Targets",
     "chains_of",
     "growth",
@@ -45,7 +45,7 @@ _MOST_LOOKED_UP = 5_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Chains(Histogram):
+class GroupChains(Histogram):
     """The chains that start at one release, with the values that occur all along each and the fewest records of it."""
 
     nodes: Codes
@@ -127,7 +127,7 @@ def smaller(column: PublishedValues, one: Codes, other: Codes) -> Codes:
     return np.asarray(np.where(inside, one, other), np.int32)
 
 
-def extended(quasi: Sequence[PublishedValues], view: ReleaseCounts, rest: Chains) -> Iterator[Chains]:
+def extended(quasi: Sequence[PublishedValues], view: ReleaseCounts, rest: GroupChains) -> Iterator[GroupChains]:
     """The chains that start at a release, from those that start one later; piece by piece."""
     mine, its, _ = join_keys(quasi, view.nodes, rest.nodes)
     order, start, number = equal_keys(mine, its)
@@ -145,20 +145,20 @@ def extended(quasi: Sequence[PublishedValues], view: ReleaseCounts, rest: Chains
         ]
         starts = np.append(fresh, len(pair))
         count = np.minimum(view.count[own], rest.count[further])
-        yield Chains(starts, view.value[own], count, view.values, np.stack(nodes), own, further)
+        yield GroupChains(starts, view.value[own], count, view.values, np.stack(nodes), own, further)
 
 
-def chains_of(views: SeriesCounts, releases: Sequence[ReleaseCounts]) -> list[Chains]:
+def chains_of(views: SeriesCounts, releases: Sequence[ReleaseCounts]) -> list[GroupChains]:
     """For each of the releases the chains that start there and go on to the last one."""
     last = releases[-1]
     entries = np.arange(len(last.value))
-    chains = [Chains(last.starts, last.value, last.count, last.values, last.nodes, entries, entries[:0])]
+    chains = [GroupChains(last.starts, last.value, last.count, last.values, last.nodes, entries, entries[:0])]
     for view in reversed(releases[:-1]):
         chains.append(_whole(list(_at_most(extended(views.quasi, view, chains[-1])))))
     return chains[::-1]
 
 
-def _at_most(parts: Iterator[Chains]) -> Iterator[Chains]:
+def _at_most(parts: Iterator[GroupChains]) -> Iterator[GroupChains]:
     entries = 0
     for part in parts:
         entries += len(part.own)
@@ -182,13 +182,13 @@ def too_many() -> CannotRunError:
     )
 
 
-def _whole(parts: Sequence[Chains]) -> Chains:
+def _whole(parts: Sequence[GroupChains]) -> GroupChains:
     """Pieces put together."""
     if len(parts) == 1:
         return parts[0]
     ends = np.cumsum([0, *(len(part.own) for part in parts)])
     starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
-    return Chains(
+    return GroupChains(
         np.append(np.concatenate(starts), ends[-1]),
         np.concatenate([part.value for part in parts]),
         np.concatenate([part.count for part in parts]),
@@ -219,7 +219,7 @@ def targets(views: SeriesCounts) -> Iterator[Targets]:
         yield _judged(arrived, chains[arrived - 1 :], ceilings[arrived:])
 
 
-def _judged(arrived: int, chains: Sequence[Chains], ceilings: Sequence[Ints]) -> Targets:
+def _judged(arrived: int, chains: Sequence[GroupChains], ceilings: Sequence[Ints]) -> Targets:
     """Follow every entry to the last release and take the smallest ceiling on the way, if there are any."""
     first = chains[0]
     entries, place = [first.own], first.rest

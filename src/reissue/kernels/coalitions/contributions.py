@@ -18,7 +18,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.keys import pack
-from reissue.kernels.coalitions.exact import Verdict, worst_coalition
+from reissue.kernels.coalitions.exact import CoalitionResult, worst_coalition
 from reissue.kernels.coalitions.group import Group
 from reissue.kernels.coalitions.values import Holdings, values_stay
 from reissue.requirements import Loss, Requirement
@@ -182,7 +182,7 @@ def _values_stay(least: int, contributions: Contributions, m: int, open_: Bools)
     return fine, still
 
 
-def answers(contributions: Contributions, requirement: Requirement, m: int) -> dict[int, Verdict]:
+def answers(contributions: Contributions, requirement: Requirement, m: int) -> dict[int, CoalitionResult]:
     """For the groups that are not m-private a harmful coalition each, its members as bits of the group's providers."""
     broken = np.flatnonzero(~private(contributions, requirement, m))
     return {number: worst_coalition(contributions.one(number)[0], requirement, m) for number in broken.tolist()}

@@ -27,7 +27,7 @@ from reissue.kernels.coalitions.group import Group, Oracle
 from reissue.kernels.coalitions.search import binary, direct
 from reissue.requirements import Remaining, Requirement
 
-__all__ = ["Verdict", "worst_coalition"]
+__all__ = ["CoalitionResult", "worst_coalition"]
 
 _NODES = 2000
 _CHECKS = 20_000
@@ -37,7 +37,7 @@ _SLACK = 1e-12
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CoalitionResult:
     """A harmful coalition, or none."""
 
     coalition: int | None
@@ -47,7 +47,7 @@ class Verdict:
     """Whether it is sure: what is not shown to be harmless counts as harmful."""
 
 
-def worst_coalition(group: Group, requirement: Requirement, size: int) -> Verdict:
+def worst_coalition(group: Group, requirement: Requirement, size: int) -> CoalitionResult:
     """A coalition of at most `size` providers (never all of them) that breaks the requirement, if there is one."""
     size = min(size, group.providers - 1)
     checks, exact = 0, True
@@ -55,11 +55,11 @@ def worst_coalition(group: Group, requirement: Requirement, size: int) -> Verdic
         found = _worst(group, part, size)
         checks, exact = checks + found.checks, exact and found.exact
         if found.coalition is not None:
-            return Verdict(found.coalition, checks, found.exact)
-    return Verdict(None, checks, exact)
+            return CoalitionResult(found.coalition, checks, found.exact)
+    return CoalitionResult(None, checks, exact)
 
 
-def _worst(group: Group, part: Requirement, size: int) -> Verdict:
+def _worst(group: Group, part: Requirement, size: int) -> CoalitionResult:
     remaining = part.remaining(group.values, group.domain)
     if remaining is not None:
         return _lost(group, remaining, size)
@@ -70,7 +70,7 @@ def _worst(group: Group, part: Requirement, size: int) -> Verdict:
     return _searched(group, part, size) if sets is None else _outside(group, part, sets, size)
 
 
-def _outside(group: Group, part: Requirement, sets: Bools, size: int) -> Verdict:
+def _outside(group: Group, part: Requirement, sets: Bools, size: int) -> CoalitionResult:
     """For each set the coalition that owns most outside it."""
     outside = group.counts @ ~sets.T  # providers x sets
     chosen = np.argsort(-outside, axis=0, kind="stable")[:size]
@@ -78,10 +78,10 @@ def _outside(group: Group, part: Requirement, sets: Bools, size: int) -> Verdict
     remaining = np.where(sets, group.whole, group.whole - taken)
     broken = np.flatnonzero(~group.met(part, remaining))
     coalition = sum(1 << int(place) for place in chosen[:, broken[0]]) if len(broken) else None
-    return Verdict(coalition, len(sets))
+    return CoalitionResult(coalition, len(sets))
 
 
-def _largest_share(group: Group, sets: Ints, bounds: Floats, size: int) -> Verdict:
+def _largest_share(group: Group, sets: Ints, bounds: Floats, size: int) -> CoalitionResult:
     """For each set of values its share if the coalition owns most outside it, less what it may have."""
     outside = group.counts @ (1 - sets).T  # providers x sets
     taken = -np.partition(-outside, size - 1, axis=0)[:size].sum(axis=0) if size else 0
@@ -90,19 +90,19 @@ def _largest_share(group: Group, sets: Ints, bounds: Floats, size: int) -> Verdi
     excess = share - bounds
     worst = int(excess.argmax())
     if excess[worst] <= _SLACK:
-        return Verdict(None, len(sets))
+        return CoalitionResult(None, len(sets))
     members = np.argsort(-outside[:, worst], kind="stable")[:size]
-    return Verdict(sum(1 << int(place) for place in members), len(sets))
+    return CoalitionResult(sum(1 << int(place) for place in members), len(sets))
 
 
-def _searched(group: Group, part: Requirement, size: int) -> Verdict:
+def _searched(group: Group, part: Requirement, size: int) -> CoalitionResult:
     oracle = _Limited(group, part)
     try:
         coalition = (direct if comb(group.providers, size) <= _FEW else binary)(oracle, size)
     except _TooManyError:
         suspects = np.argsort(-group.sizes, kind="stable")[:size].tolist()
-        return Verdict(sum(1 << place for place in suspects), oracle.checks, exact=False)
-    return Verdict(coalition, oracle.checks, oracle.exact)
+        return CoalitionResult(sum(1 << place for place in suspects), oracle.checks, exact=False)
+    return CoalitionResult(coalition, oracle.checks, oracle.exact)
 
 
 class _TooManyError(Exception):
@@ -197,16 +197,16 @@ def _program(supports: Sequence[int], size: int, target: int) -> int | None:
     return None
 
 
-def _lost(group: Group, remaining: Remaining, size: int) -> Verdict:
+def _lost(group: Group, remaining: Remaining, size: int) -> CoalitionResult:
     """Too few values remain, or all of one of the losses are gone."""
     supports = [support for support, known in zip(_supports(group), remaining.counted.tolist(), strict=True) if known]
     found = _gone(supports, size, len(supports) - remaining.least + 1)
     if found is not None:
-        return Verdict(found, 1)
+        return CoalitionResult(found, 1)
     for number, gone in enumerate(remaining.losses):
         union = 0
         for place in np.flatnonzero(gone).tolist():
             union |= supports[place]
         if union.bit_count() <= size:
-            return Verdict(union, number + 2)
-    return Verdict(None, len(remaining.losses) + 1)
+            return CoalitionResult(union, number + 2)
+    return CoalitionResult(None, len(remaining.losses) + 1)

@@ -20,7 +20,7 @@ from reissue.kernels.everyone.iterative_scaling import Chains
 from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["MOST", "Solved", "solve_small"]
+__all__ = ["MOST", "ExactPosteriors", "solve_small"]
 
 _LARGEST = 20_000
 """Cells of a table at most."""
@@ -31,7 +31,7 @@ _PAIRS = 12
 
 
 @dataclass(eq=False)
-class Solved:
+class ExactPosteriors:
     """Exact posteriors of entries, by layer, and pairs of people who have the same value in every world."""
 
     entry: list[list[Ints]]
@@ -55,9 +55,9 @@ class _Axis:
 
 def solve_small(
     chains: Chains, model: Model, times: Sequence[int] | None = None, *, largest: int = _LARGEST, most: int = MOST
-) -> Solved:
+) -> ExactPosteriors:
     """Solve every component that is small enough."""
-    solved = Solved([[] for _ in chains.layers], [[] for _ in chains.layers])
+    solved = ExactPosteriors([[] for _ in chains.layers], [[] for _ in chains.layers])
     if not most:
         return solved
     given = _Given.of(chains, model, times)
@@ -163,7 +163,7 @@ def _axes(layer: Layer, loose: Bools, rows: Ints) -> list[_Axis]:
     return made
 
 
-def _solve(axes: list[list[_Axis]], given: _Given, solved: Solved) -> None:
+def _solve(axes: list[list[_Axis]], given: _Given, solved: ExactPosteriors) -> None:
     """Forward and backward through the releases, and what every cell of every table weighs."""
     layers, room, model = given.layers, given.room, given.model
     order: list[int] = sorted({axis.person for here in axes for axis in here})
@@ -246,7 +246,7 @@ _FACTORIALS = np.array([1.0 / factorial(number) for number in range(151)])
 """One over the ways to exchange so many free members of one value."""
 
 
-def _read(weight: Floats, here: list[_Axis], order: list[int], place: int, solved: Solved) -> None:
+def _read(weight: Floats, here: list[_Axis], order: list[int], place: int, solved: ExactPosteriors) -> None:
     """Everyone's posterior."""
     for axis in here:
         at = order.index(axis.person)

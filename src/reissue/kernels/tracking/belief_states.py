@@ -25,7 +25,7 @@ from reissue.counting.hashing import mix
 from reissue.counting.segments import ranges
 from reissue.kernels.forward_backward import Powers, ValueDistributions, rounded
 
-__all__ = ["CERTAIN", "IMPOSSIBLE", "BeliefStates", "Step", "moved"]
+__all__ = ["CERTAIN", "IMPOSSIBLE", "BeliefStates", "NextPlace", "moved"]
 
 CERTAIN, IMPOSSIBLE = 1, 2
 _SLACK = 1e-12
@@ -99,7 +99,7 @@ def joined(parts: list[BeliefStates]) -> BeliefStates:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class NextPlace:
     """People on their way to one place more."""
 
     shape: Ints
@@ -112,7 +112,9 @@ class Step:
     """Person to where it is now."""
 
 
-def moved(shapes: BeliefStates, step: Step, shown: ValueDistributions, powers: Powers) -> tuple[BeliefStates, Ints]:
+def moved(
+    shapes: BeliefStates, step: NextPlace, shown: ValueDistributions, powers: Powers
+) -> tuple[BeliefStates, Ints]:
     """The shapes of some people one release later, each once; and person to its shape."""
     parts, of_row = [BeliefStates.none()], np.empty(len(step.shape), np.int64)
     number = 0
@@ -126,7 +128,7 @@ def moved(shapes: BeliefStates, step: Step, shown: ValueDistributions, powers: P
 
 
 def _blocks(
-    shapes: BeliefStates, step: Step, shown: ValueDistributions, powers: Powers
+    shapes: BeliefStates, step: NextPlace, shown: ValueDistributions, powers: Powers
 ) -> Iterator[tuple[Ints, BeliefStates]]:
     """People of about one size at a time."""
     known = step.shape >= 0

@@ -8,17 +8,17 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
 from reissue.kernels.forward_backward import Powers, ValueDistributions
-from reissue.kernels.tracking.belief_states import BeliefStates, Step, joined, moved
+from reissue.kernels.tracking.belief_states import BeliefStates, NextPlace, joined, moved
 from reissue.kernels.tracking.incremental import Distributions, absent, found
 from reissue.updates import UpdateModel
 
-__all__ = ["BeliefTracker", "Judged"]
+__all__ = ["BeliefTracker", "TrackedRisk"]
 
 _COLUMNS = ("people", "place", "shape", "seen")
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class TrackedRisk:
     """What is known of some people with one release more."""
 
     largest: Floats
@@ -66,25 +66,25 @@ class BeliefTracker:
         """Before the first release."""
         return cls(Distributions.none(), _People.none(), _People.none(), BeliefStates.none())
 
-    def look(self, people: Ints, release: int) -> Step:
+    def look(self, people: Ints, release: int) -> NextPlace:
         """What is known of some people when they come to a release; where they stand in it is not, yet."""
         shape, last, gap = np.full((3, len(people)), -1, np.int64)
         for some in (self.here, self.gone):
             rows, at = found(some.people, people)
             shape[rows], last[rows], gap[rows] = some.shape[at], some.place[at], release - some.seen[at]
-        return Step(shape, last, gap, last)
+        return NextPlace(shape, last, gap, last)
 
-    def judged(self, view: Step, at: Ints, shown: ValueDistributions, model: UpdateModel) -> Judged:
+    def judged(self, view: NextPlace, at: Ints, shown: ValueDistributions, model: UpdateModel) -> TrackedRisk:
         """What is known of them with their places in the release."""
         shapes, shape = moved(self.shapes, replace(view, place=at), shown, Powers(model))
-        return Judged(shapes.largest[shape], shapes.certainty[shape], shapes, shape)
+        return TrackedRisk(shapes.largest[shape], shapes.certainty[shape], shapes, shape)
 
-    def picked(self, view: Step, rows: Ints) -> Step:
+    def picked(self, view: NextPlace, rows: Ints) -> NextPlace:
         """The same of some of them, who may repeat."""
-        return Step(view.shape[rows], view.last[rows], view.gap[rows], view.place[rows])
+        return NextPlace(view.shape[rows], view.last[rows], view.gap[rows], view.place[rows])
 
     def after(
-        self, people: Ints, release: int, at: Ints, shown: Distributions, judged: Judged, model: UpdateModel
+        self, people: Ints, release: int, at: Ints, shown: Distributions, judged: TrackedRisk, model: UpdateModel
     ) -> "BeliefTracker":
         """With one release more."""
         del model

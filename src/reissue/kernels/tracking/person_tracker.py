@@ -9,7 +9,7 @@ then `TrajectoryTracker` keeps everybody's places, and a release costs by how lo
 from typing import Any
 
 from reissue.kernels.tracking.belief_states import CERTAIN, IMPOSSIBLE
-from reissue.kernels.tracking.belief_tracker import BeliefTracker, Judged
+from reissue.kernels.tracking.belief_tracker import BeliefTracker, TrackedRisk
 from reissue.kernels.tracking.trajectory_tracker import TrajectoryTracker
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, settled
@@ -18,9 +18,9 @@ __all__ = [
     "CERTAIN",
     "IMPOSSIBLE",
     "BeliefTracker",
-    "Judged",
     "KnownPast",
     "PersonTracker",
+    "TrackedRisk",
     "TrajectoryTracker",
     "begun",
 ]

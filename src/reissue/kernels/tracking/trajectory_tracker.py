@@ -8,7 +8,7 @@ from reissue._arrays import Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.kernels.forward_backward import PresenceHistory, ValueDistributions, presence_blocks
 from reissue.kernels.tracking.belief_states import CERTAIN, IMPOSSIBLE
-from reissue.kernels.tracking.belief_tracker import Judged
+from reissue.kernels.tracking.belief_tracker import TrackedRisk
 from reissue.kernels.tracking.incremental import Distributions, found
 from reissue.kernels.tracking.trajectories import Trajectories, longer
 from reissue.updates import UpdateModel, mark_of
@@ -49,7 +49,7 @@ class TrajectoryTracker:
         """What is known of some people when they come to a release."""
         return _KnownPast(self.trails.past(people), release)
 
-    def judged(self, view: _KnownPast, at: Ints, shown: ValueDistributions, model: UpdateModel) -> Judged:
+    def judged(self, view: _KnownPast, at: Ints, shown: ValueDistributions, model: UpdateModel) -> TrackedRisk:
         """What is known of them with their places in the release."""
         return _judged(longer(view.presence, view.release, at), shown, model)
 
@@ -61,7 +61,7 @@ class TrajectoryTracker:
         return _KnownPast(PresenceHistory(starts, view.presence.release[at], view.presence.place[at]), view.release)
 
     def after(
-        self, people: Ints, release: int, at: Ints, shown: Distributions, judged: Judged, model: UpdateModel
+        self, people: Ints, release: int, at: Ints, shown: Distributions, judged: TrackedRisk, model: UpdateModel
     ) -> "TrajectoryTracker":
         """With one release more. If the update model has changed, those who are gone are looked at again."""
         trails, mark, order = self.trails.after(people, release, at), mark_of(model), np.argsort(people)
@@ -70,7 +70,7 @@ class TrajectoryTracker:
             shown, trails, mark, judged.largest[order], judged.certainty[order], gone.largest, gone.certainty
         )
 
-    def _kept(self, gone: Ints) -> Judged:
+    def _kept(self, gone: Ints) -> TrackedRisk:
         """What was found of those who are gone, when they were last looked at."""
         largest, certainty = np.empty(len(gone)), np.empty(len(gone), np.uint8)
         for people, known in (
@@ -79,7 +79,7 @@ class TrajectoryTracker:
         ):
             rows, at = found(people, gone)
             largest[rows], certainty[rows] = (part[at] for part in known)
-        return Judged(largest, certainty)
+        return TrackedRisk(largest, certainty)
 
     @property
     def people(self) -> Ints:
@@ -92,7 +92,7 @@ class TrajectoryTracker:
         return np.concatenate([self.largest, self.gone_largest]), np.concatenate([self.certainty, self.gone_certainty])
 
 
-def _judged(presence: PresenceHistory, shown: ValueDistributions, model: UpdateModel) -> Judged:
+def _judged(presence: PresenceHistory, shown: ValueDistributions, model: UpdateModel) -> TrackedRisk:
     """The largest posterior in any version of each history; and whether one is certain, or none possible."""
     largest, certainty = np.zeros(len(presence.versions)), np.zeros(len(presence.versions), np.uint8)
     for block in presence_blocks(presence, shown, model):
@@ -100,4 +100,4 @@ def _judged(presence: PresenceHistory, shown: ValueDistributions, model: UpdateM
         largest[block.rows] = block.posterior.max(axis=(1, 2))
         certain, impossible = (left == 1).any(axis=1), (left == 0).any(axis=1)
         certainty[block.rows] = CERTAIN * certain + IMPOSSIBLE * impossible
-    return Judged(largest, certainty)
+    return TrackedRisk(largest, certainty)

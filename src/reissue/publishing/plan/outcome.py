@@ -9,10 +9,10 @@ from reissue.publishing.plan.settings import Limits, Setting
 from reissue.schema import Section
 from reissue.words import plural
 
-__all__ = ["Outcome", "Plan", "Step", "Verdict", "ordered"]
+__all__ = ["Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
 
 
-class Verdict(StrEnum):
+class RehearsalEnd(StrEnum):
     """How a rehearsal ended."""
 
     WITHSTOOD = "withstood"
@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Step:
+class RehearsedRelease:
     """One release of a rehearsal."""
 
     rows: int
@@ -51,8 +51,8 @@ class Outcome:
     """One setting: how many releases it made, what it cost, and whom it exposed."""
 
     setting: Setting
-    steps: tuple[Step, ...]
-    verdict: Verdict
+    steps: tuple[RehearsedRelease, ...]
+    verdict: RehearsalEnd
     reason: str = ""
     room: int | None = None
     """How many releases of a simulated continuation could be published, too; None: not looked at."""
@@ -61,9 +61,9 @@ class Outcome:
     @property
     def published(self) -> int:
         """How many releases could go out."""
-        return len(self.steps) - (self.verdict == Verdict.EXPOSED)
+        return len(self.steps) - (self.verdict == RehearsalEnd.EXPOSED)
 
-    def _mean(self, of: Callable[[Step], float]) -> float | None:
+    def _mean(self, of: Callable[[RehearsedRelease], float]) -> float | None:
         return sum(map(of, self.steps)) / len(self.steps) if self.steps else None
 
     @property
@@ -164,7 +164,7 @@ class Plan:
 
         One that was given up on the way is measured over fewer releases: it is compared with nobody.
         """
-        some = [one for one in self.outcomes if one.verdict == Verdict.WITHSTOOD]
+        some = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
         return tuple(one for one in some if not any(other.beats(one) for other in some))
 
     def as_dict(self) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class Plan:
 
     def _cheaper(self, best: Outcome) -> list[str]:
         """Why nothing that costs less would do."""
-        less = [one for one in self.outcomes if one.verdict == Verdict.EXPOSED and one.cost < best.cost]
+        less = [one for one in self.outcomes if one.verdict == RehearsalEnd.EXPOSED and one.cost < best.cost]
         if not less:
             return []
         nearest = max(less, key=lambda one: (one.published, -one.exposed))
@@ -234,7 +234,7 @@ class Plan:
         return [f"What costs less does not suffice: {why}."]
 
     def _nothing(self) -> list[str]:
-        fine = [one for one in self.outcomes if one.verdict == Verdict.WITHSTOOD]
+        fine = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
         said = ["Nothing that was tried stays below the limit within what may be spent."]
         if fine:
             longest = max(fine, key=lambda one: one.room or 0)

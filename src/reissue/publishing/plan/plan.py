@@ -20,7 +20,7 @@ from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.publishing.plan.continuation import Dynamics, continued
 from reissue.publishing.plan.learning import learnt_from
-from reissue.publishing.plan.outcome import Outcome, Plan, Verdict, ordered
+from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
 from reissue.publishing.plan.rehearsal import Rehearsal, first_loss, rehearse
 from reissue.publishing.plan.settings import Limits, Setting, sensible
 from reissue.publishing.plan.waves import Waves, read_waves
@@ -155,7 +155,7 @@ class _Search:
             self._watch(setting)
             found = first_loss(setting, self.waves, self.limits)
             if isinstance(found, str):
-                self.outcomes[setting.name] = Outcome(setting, (), Verdict.IMPOSSIBLE, found)
+                self.outcomes[setting.name] = Outcome(setting, (), RehearsalEnd.IMPOSSIBLE, found)
                 self.waiting.remove(setting)
             else:
                 self.losses[setting.name] = found
@@ -168,7 +168,7 @@ class _Search:
             rehearsal = rehearse(rehearsal, [table], lambda: None)
             self.outcomes[setting.name] = replace(rehearsal, verdict=_so_far(rehearsal, self.waves)).outcome(self.waves)
             if rehearsal.over:
-                if not mended and rehearsal.verdict == Verdict.EXPOSED:
+                if not mended and rehearsal.verdict == RehearsalEnd.EXPOSED:
                     self.unmended.append(setting)
                 return
         self.withstood[setting.name] = rehearsal
@@ -178,7 +178,7 @@ class _Search:
         seconds, rooms = rehearsal.seconds, []
         for tables in self.further:
             further = rehearse(rehearsal.guessed(), tables, lambda: self._watch(setting))
-            refused = further.verdict == Verdict.EXPOSED
+            refused = further.verdict == RehearsalEnd.EXPOSED
             rooms.append(len(further.steps) - len(self.waves.tables) - refused)
             seconds += further.seconds - rehearsal.seconds
             if further.over:
@@ -196,7 +196,7 @@ class _Search:
         seconds = time.monotonic() - self.started
         if self.budget is not None and seconds > self.budget:
             raise _OutOfTimeError
-        done = len([one for one in self.outcomes.values() if one.verdict != Verdict.UNFINISHED])
+        done = len([one for one in self.outcomes.values() if one.verdict != RehearsalEnd.UNFINISHED])
         total = len({*self.outcomes, *(one.name for one in self.waiting)})
         left = seconds / done * (total - done) if done else None
         if left is not None and self.budget is not None:
@@ -208,10 +208,10 @@ class _Search:
         return Plan(self.limits, self.waves.sentences, len(self.waves.tables), outcomes, None, 0)
 
 
-def _so_far(rehearsal: Rehearsal, waves: Waves) -> Verdict:
+def _so_far(rehearsal: Rehearsal, waves: Waves) -> RehearsalEnd:
     if rehearsal.over or len(rehearsal.steps) == len(waves.tables):
         return rehearsal.verdict
-    return Verdict.UNFINISHED
+    return RehearsalEnd.UNFINISHED
 
 
 def plan(

@@ -10,7 +10,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.algorithms import find
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.joint.state import Effort, JointState, add, companions, judge
+from reissue.attacks.joint.state import JointState, Thoroughness, add, companions, judge
 from reissue.attacks.run import cannot_run
 from reissue.data.table import Table
 from reissue.errors import CannotRunError, InputError, NotMetError
@@ -18,7 +18,7 @@ from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.policy import Policy
 from reissue.published import read_published
 from reissue.published.series import Series
-from reissue.publishing.plan.outcome import Outcome, Step, Verdict
+from reissue.publishing.plan.outcome import Outcome, RehearsalEnd, RehearsedRelease
 from reissue.publishing.plan.settings import Limits, Setting, counterfeits_in_rehearsal
 from reissue.publishing.plan.waves import Waves
 from reissue.publishing.repair.mending import Attempt, make_and_mend
@@ -29,8 +29,8 @@ from reissue.utility import compare
 
 __all__ = ["Rehearsal", "first_loss", "rehearse"]
 
-_FULL = Effort(story=False)
-_HALF = Effort(story=False, scaling=Scaling(sweeps=20))
+_FULL = Thoroughness(story=False)
+_HALF = Thoroughness(story=False, scaling=Scaling(sweeps=20))
 """Half of the gate's sweeps: where values change and tables are large that is near enough (measured: a tenth fewer)."""
 _LARGE = 5_000
 """Rows of all waves together."""
@@ -76,7 +76,7 @@ class _Wave(Attempt):
     number: int
     earlier: tuple[Release, ...]
     state: JointState | None
-    effort: Effort
+    effort: Thoroughness
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
         """The release, unless it costs too much."""
@@ -118,13 +118,13 @@ class Rehearsal:
     setting: Setting
     schema: Schema
     policy: Policy
-    steps: tuple[Step, ...] = ()
-    verdict: Verdict = Verdict.UNFINISHED
+    steps: tuple[RehearsedRelease, ...] = ()
+    verdict: RehearsalEnd = RehearsalEnd.UNFINISHED
     reason: str = ""
     earlier: tuple[Release, ...] = field(default=(), repr=False)
     state: JointState | None = field(default=None, repr=False)
     seconds: float = 0.0
-    effort: Effort = _FULL
+    effort: Thoroughness = _FULL
     mended: bool = True
     """Whether releases that expose few people are mended."""
 
@@ -148,7 +148,7 @@ class Rehearsal:
     @property
     def over(self) -> bool:
         """Whether it cannot go on."""
-        return self.verdict not in {Verdict.UNFINISHED, Verdict.WITHSTOOD}
+        return self.verdict not in {RehearsalEnd.UNFINISHED, RehearsalEnd.WITHSTOOD}
 
     def advance(self, table: Table) -> "Rehearsal":
         """After the next wave."""
@@ -166,21 +166,21 @@ class Rehearsal:
         try:
             wave, release, found = make_and_mend(wave, _Wave.attack, widest=_WIDEST, turns=_TURNS if self.mended else 1)
         except _TooManyError as problem:
-            return self.stopped(Verdict.TOO_COSTLY, str(problem), started)
+            return self.stopped(RehearsalEnd.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:
-            return self.stopped(Verdict.IMPOSSIBLE, str(problem), started)
+            return self.stopped(RehearsalEnd.IMPOSSIBLE, str(problem), started)
         step = _step(wave, release, found, table, time.process_time() - started)
         made = replace(self, steps=(*self.steps, step))
         if found.finding.status == Status.NOT_RUN:
-            return made.stopped(Verdict.IMPOSSIBLE, found.finding.sentence, started)
+            return made.stopped(RehearsalEnd.IMPOSSIBLE, found.finding.sentence, started)
         if step.exposed:
             why = found.finding.sentence + ("" if self.mended else _UNMENDED)
-            return made.stopped(Verdict.EXPOSED, why, started)
+            return made.stopped(RehearsalEnd.EXPOSED, why, started)
         earlier = (*self.earlier, release)[-1 if find(self.policy.method).stateful else 0 :]
         seconds = self.seconds + time.process_time() - started
         return replace(made, earlier=earlier, state=found.state, seconds=seconds)
 
-    def stopped(self, verdict: Verdict, reason: str, started: float) -> "Rehearsal":
+    def stopped(self, verdict: RehearsalEnd, reason: str, started: float) -> "Rehearsal":
         """It cannot go on."""
         seconds = self.seconds + time.process_time() - started
         return replace(self, verdict=verdict, reason=reason, seconds=seconds, earlier=(), state=None)
@@ -197,7 +197,7 @@ def rehearse(rehearsal: Rehearsal, tables: Sequence[Table], watch: Callable[[], 
         rehearsal = rehearsal.advance(table)
         if rehearsal.over:
             return rehearsal
-    return replace(rehearsal, verdict=Verdict.WITHSTOOD)
+    return replace(rehearsal, verdict=RehearsalEnd.WITHSTOOD)
 
 
 def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | str:
@@ -227,11 +227,11 @@ def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | str:
     return why
 
 
-def _step(wave: _Wave, release: Release, found: _Found, table: Table, seconds: float) -> Step:
+def _step(wave: _Wave, release: Release, found: _Found, table: Table, seconds: float) -> RehearsedRelease:
     """One release in numbers."""
     lost = compare(table, release, wave.schema, queries=_QUERIES, seed=_SEED)
     margins: Mapping[str, float] = lost.margins
-    return Step(
+    return RehearsedRelease(
         rows=table.rows,
         published=lost.published,
         loss=lost.loss,

@@ -15,7 +15,7 @@ from reissue.published import Form, PublishedRelease
 from reissue.verify.groups import number_column
 from reissue.verify.risk.attackers import Attacker, journalist, marketer, of_records, prosecutor
 from reissue.verify.risk.individual import Households, households_of, individual_risk
-from reissue.verify.risk.register import Register, match_register
+from reissue.verify.risk.register import RegisterRisk, match_register
 from reissue.verify.risk.some_columns import SomeColumns, some_columns
 from reissue.verify.risk.uniqueness import Uniqueness, estimate_uniqueness
 from reissue.verify.risk.words import (
@@ -79,7 +79,7 @@ class Risk:
     alone: int
     """Records that are alone in their group."""
     attackers: tuple[Attacker, ...]
-    register: Register | None = None
+    register: RegisterRisk | None = None
     uniqueness: Uniqueness | None = None
     some_columns: SomeColumns | None = None
     households: Households | None = None
@@ -175,7 +175,7 @@ def _group(release: PublishedRelease, by: str | None, *, as_read: bool) -> Ints:
     return np.unique(keys, return_inverse=True)[1].reshape(-1)
 
 
-def _register(release: PublishedRelease, inputs: RiskInputs, by: str | None) -> tuple[Register | None, Ints | None]:
+def _register(release: PublishedRelease, inputs: RiskInputs, by: str | None) -> tuple[RegisterRisk | None, Ints | None]:
     if inputs.population is None:
         return None, None
     if by is not None or not release.form.boxes:

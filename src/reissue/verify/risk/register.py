@@ -17,11 +17,11 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease
 from reissue.words import plural
 
-__all__ = ["Register", "match_register"]
+__all__ = ["RegisterRisk", "match_register"]
 
 
 @dataclass(frozen=True)
-class Register:
+class RegisterRisk:
     """What a register of the population says of a release."""
 
     people: int
@@ -35,7 +35,7 @@ class Register:
     """
 
 
-def match_register(release: PublishedRelease, population: Any, dialect: Dialect = FOUND) -> tuple[Register, Ints]:
+def match_register(release: PublishedRelease, population: Any, dialect: Dialect = FOUND) -> tuple[RegisterRisk, Ints]:
     """The register's numbers, and how many of its people fit each group."""
     from reissue.people.candidates import by_register
 
@@ -53,4 +53,4 @@ def match_register(release: PublishedRelease, population: Any, dialect: Dialect 
     shares = records / np.maximum(fitting, 1)
     lowest = 0.0 if len(seen.ids) < frame.height else float(shares.min())
     presence = (lowest, float(shares.max())) if alone else None
-    return Register(frame.height, int(fitting.min()), presence), np.asarray(fitting, np.int64)
+    return RegisterRisk(frame.height, int(fitting.min()), presence), np.asarray(fitting, np.int64)

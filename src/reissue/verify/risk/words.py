@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from reissue.verify.risk.attackers import Attacker
 from reissue.verify.risk.individual import Households
-from reissue.verify.risk.register import Register
+from reissue.verify.risk.register import RegisterRisk
 from reissue.verify.risk.some_columns import SomeColumns
 from reissue.verify.risk.uniqueness import Uniqueness
 
@@ -39,7 +39,7 @@ def attacker_figure(one: Attacker, threshold: float) -> RiskFigure:
     return RiskFigure(one.name, one.largest, words)
 
 
-def register_figures(one: Register) -> list[RiskFigure]:
+def register_figures(one: RegisterRisk) -> list[RiskFigure]:
     """k-map and delta-presence."""
     fit = f"k-map: at least {one.k_map:,} of the register's {one.people:,} people fit every group (k = {one.k_map:,})."
     if one.presence is None:

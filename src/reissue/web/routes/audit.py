@@ -11,7 +11,7 @@ from reissue.algorithms import registered as methods
 from reissue.attacks import registered as attacks
 from reissue.errors import InputError
 from reissue.schema import Role
-from reissue.web.jobs import Job, State
+from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
 from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
@@ -62,8 +62,8 @@ def _is_known(desk: Desk, sent: Sent) -> bool:
     return bool(desk.files.get("schema")) or bool(sent.under("role:"))
 
 
-async def _look(room: Room, desk: Desk) -> Job:
-    def ended(job: Job) -> None:
+async def _look(room: Room, desk: Desk) -> PieceOfWork:
+    def ended(job: PieceOfWork) -> None:
         desk.notes["seen"] = job.outcome
         if job.state != State.DONE:
             room.desks.clear(desk)
@@ -108,7 +108,7 @@ def _refuse_roles(roles: Mapping[str, str]) -> None:
             raise InputError(f"No column is one that “{_ROLES[role]}”. Go back and choose one.")
 
 
-async def _attack(room: Room, desk: Desk, sent: Sent) -> Job:
+async def _attack(room: Room, desk: Desk, sent: Sent) -> PieceOfWork:
     """Start the attacks; when they are over, however they end, the files are gone."""
     people, schema = desk.files.get("people", []), desk.files.get("schema", [])
     given = {
@@ -122,7 +122,7 @@ async def _attack(room: Room, desk: Desk, sent: Sent) -> Job:
         **{name: sent.text(name) for name in ("algorithm", "requirement", "values")},
     }
 
-    def ended(_: Job) -> None:
+    def ended(_: PieceOfWork) -> None:
         room.desks.clear(desk)
 
     return await room.jobs.start("audit", given, title="Attacking the files", after="/audit/of/{job}", ended=ended)

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.ledger.store import is_url
-from reissue.web.jobs import Job, State
+from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import refused, show
 from reissue.web.room import room_of
 
@@ -43,7 +43,7 @@ async def play(request: Request) -> Response:
     out = room.shelf.folder / _DEMO
     ledger = room.shelf.short(str(out / "ledger"))
 
-    def ended(job: Job) -> None:
+    def ended(job: PieceOfWork) -> None:
         if job.state == State.DONE:
             room.shelf.remember(str(out / "ledger"))
 

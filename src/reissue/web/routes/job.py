@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from reissue.errors import InputError
-from reissue.web.jobs import Job, State
+from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import fragment, report, show
 from reissue.web.room import room_of
 
@@ -26,7 +26,7 @@ _FILES = {
 """What jobs leave for people."""
 
 
-def _job(request: Request) -> Job:
+def _job(request: Request) -> PieceOfWork:
     return room_of(request).jobs.find(request.path_params["job"])
 
 
@@ -41,7 +41,7 @@ async def events(request: Request) -> Response:
     return StreamingResponse(_events(_job(request)), media_type="text/event-stream")
 
 
-async def _events(job: Job) -> AsyncIterator[str]:
+async def _events(job: PieceOfWork) -> AsyncIterator[str]:
     while job.state == State.RUNNING:
         changed = job.changed
         yield _event("progress", fragment("progress.html", job=job))

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
-from reissue.web.jobs import Job, State
+from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
 from reissue.web.room import room_of
 from reissue.web.routes.forms import Sent, read_form
@@ -26,7 +26,7 @@ async def start(request: Request) -> Response:
     async with read_form(request) as sent:
         given = _given(desk, sent)
 
-    def ended(job: Job) -> None:
+    def ended(job: PieceOfWork) -> None:
         desk.notes["plan"] = job
         if job.state != State.DONE:
             room.desks.clear(desk)
@@ -62,10 +62,10 @@ def _number(sent: Sent, name: str, low: float, high: float) -> float:
     return value
 
 
-def _planned(request: Request) -> tuple[Desk, Job]:
+def _planned(request: Request) -> tuple[Desk, PieceOfWork]:
     desk = room_of(request).desks.find(request.path_params["desk"])
     job = desk.notes.get("plan")
-    if not isinstance(job, Job):
+    if not isinstance(job, PieceOfWork):
         raise InputError("This is not done yet.")
     return desk, job
 
@@ -85,7 +85,7 @@ async def policy_file(request: Request) -> Response:
     return Response(text, media_type="application/toml", headers=headers)
 
 
-def _policy(job: Job, setting: str) -> str:
+def _policy(job: PieceOfWork, setting: str) -> str:
     if setting not in job.outcome["policies"]:
         raise InputError("Choose a setting that withstood all waves.")
     return str(job.outcome["policies"][setting])

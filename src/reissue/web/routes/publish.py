@@ -13,7 +13,7 @@ from reissue.errors import InputError
 from reissue.ledger import Ledger
 from reissue.ledger.store import NoLedgerError
 from reissue.schema import Schema
-from reissue.web.jobs import Job, State
+from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
 from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
@@ -57,10 +57,10 @@ def _given(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
     }
 
 
-async def rehearse(room: Room, desk: Desk) -> Job:
+async def rehearse(room: Room, desk: Desk) -> PieceOfWork:
     """Make and attack the release of the table on a desk, without recording it."""
 
-    def ended(job: Job) -> None:
+    def ended(job: PieceOfWork) -> None:
         desk.notes["job"] = job
         if job.state != State.DONE:
             room.desks.clear(desk)
@@ -75,12 +75,12 @@ def _mapping(given: object) -> dict[str, Any]:
     return given
 
 
-def _tried(request: Request) -> tuple[Room, Desk, Job]:
+def _tried(request: Request) -> tuple[Room, Desk, PieceOfWork]:
     """The desk and the dry run of a table that waits to be published."""
     room = room_of(request)
     desk = room.desks.find(request.path_params["desk"])
     job = desk.notes.get("job")
-    if not isinstance(job, Job):
+    if not isinstance(job, PieceOfWork):
         raise InputError("This is not done yet.")
     return room, desk, job
 
@@ -132,7 +132,7 @@ async def publish(request: Request) -> Response:
     if tried.outcome.get("refused", True):
         raise InputError("This release was refused: it cannot be published as it is.")
 
-    def ended(job: Job) -> None:
+    def ended(job: PieceOfWork) -> None:
         room.desks.clear(desk)
         if job.state == State.DONE:
             room.shelf.remember(given["ledger"])

@@ -12,7 +12,7 @@ from reissue.proposing.chosen import ColumnChoice, schema_of
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import DATE_STEPS
 from reissue.taxonomy.grouping import arx_lines
-from reissue.web.jobs import Job, State
+from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
 from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
@@ -56,10 +56,10 @@ async def upload(request: Request) -> Response:
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
-async def _start(room: Room, desk: Desk, verb: str, note: str, *, title: str, after: str) -> Job:
+async def _start(room: Room, desk: Desk, verb: str, note: str, *, title: str, after: str) -> PieceOfWork:
     """A job about the waves; what comes of it is noted on the desk, which is cleared if it fails."""
 
-    def ended(job: Job) -> None:
+    def ended(job: PieceOfWork) -> None:
         desk.notes[note] = job.outcome
         if job.state != State.DONE:
             room.desks.clear(desk)
