@@ -1,12 +1,27 @@
-"""What an engine is: it opens a table that may be larger than memory, and counts it."""
+"""What an engine is: it opens a table that may be larger than memory, counts it, and may rewrite its rows."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
-__all__ = ["Counted", "Engine", "Rows", "Source"]
+from reissue._arrays import Codes
+from reissue.engines.regions import Regions, RowsByRegion
+
+__all__ = [
+    "CodedRows",
+    "ColumnCodes",
+    "Counted",
+    "Engine",
+    "FinishedRows",
+    "MadeRegion",
+    "Rewritable",
+    "RewritePlan",
+    "Source",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +45,76 @@ class Source(Protocol):
         """The different combinations of some columns, in their order, and how many rows have each."""
 
 
+@dataclass(frozen=True, eq=False)
+class ColumnCodes:
+    """A column's different values, each with its code; a value may be missing, not-a-number is."""
+
+    name: str
+    values: pl.Series
+    codes: Codes
+
+    def code(self) -> pl.Expr:
+        """What codes the column of this name."""
+        column = pl.col(self.name)
+        column = column.fill_nan(None) if self.values.dtype.is_float() else column
+        return column.replace_strict(self.values, pl.Series(self.codes), return_dtype=pl.Int32)
+
+
+@dataclass(frozen=True, eq=False)
+class RewritePlan:
+    """How rows are coded, and what of them is published."""
+
+    names: tuple[str, ...]
+    """The columns that are published, in their order."""
+    texts: tuple[str, ...]
+    """Those of them that are published as texts."""
+    quasi: tuple[ColumnCodes, ...]
+    value: ColumnCodes | None
+    """The sensitive column; None if nothing is asked of it: then every row has code 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class MadeRegion:
+    """A region's rows as they are published, and how many groups they are."""
+
+    rows: pl.DataFrame
+    groups: int
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedRows:
+    """A release that an engine made: what can be counted of it, and how many groups it has."""
+
+    source: Source
+    groups: int
+
+
+class CodedRows(RowsByRegion, Protocol):
+    """Rows that have been coded, counted by region and finished a region at a time."""
+
+    def finish(
+        self,
+        regions: Regions,
+        make: Callable[[int, pl.DataFrame], MadeRegion],
+        place: Path | None,
+        progress: Callable[[float], None],
+    ) -> FinishedRows:
+        """Every region by a function, from its number and its rows in an order that depends on nothing but them.
+
+        `place` is an empty folder for Parquet; without one the release stays where the engine keeps tables. The
+        function may run elsewhere, and more than once for a region.
+        """
+
+
 @runtime_checkable
-class Rows(Source, Protocol):
+class Rewritable(Source, Protocol):
     """A table whose rows can be rewritten, too."""
 
-    @property
-    def rows(self) -> pl.LazyFrame:
-        """All of them, to be read a batch at a time."""
+    def people(self, name: str) -> tuple[int, int, int]:
+        """Of a column of identifiers: how many are missing, how many are different, and how many rows there are."""
+
+    def coded(self, plan: RewritePlan) -> AbstractContextManager[CodedRows]:
+        """The rows, read once and coded; what is kept of that is gone afterwards."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 The rows are read once and written beside their codes into a private folder; every pass after that reads codes alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,32 +11,37 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes
+from reissue.engines.base import FinishedRows, MadeRegion, RewritePlan, Source
 from reissue.engines.regions import Regions, Split, Spread
+from reissue.errors import InternalError
 
-__all__ = ["CodedRows"]
+__all__ = ["CodedFiles"]
 
 _REGION, _CODE, _COUNT = "region", "code", "count"
 _ROOT = 0
 
 
 @dataclass(frozen=True, eq=False)
-class CodedRows:
+class CodedFiles:
     """Rows in a folder: the columns to publish, numbered (`0`, `1`, ...), and the codes (`q0`, `q1`, ..., `s`)."""
 
     folder: Path
+    open: Callable[[Path], Source]
+    """Opens the folder that a release is written to."""
     names: tuple[str, ...]
     """What the columns to publish are called."""
     attributes: int
 
     @classmethod
     def write(
-        cls, folder: Path, rows: pl.LazyFrame, names: Sequence[str], codes: Sequence[pl.Expr], value: pl.Expr
-    ) -> "CodedRows":
-        """Read rows once, a batch at a time: some columns, the codes of each attribute and of the sensitive value."""
-        columns = [pl.col(name).alias(str(place)) for place, name in enumerate(names)]
-        coded = [code.alias(f"q{place}") for place, code in enumerate(codes)]
-        rows.select(*columns, *coded, value.alias("s")).sink_parquet(folder / "rows.parquet", compression="lz4")
-        return cls(folder, tuple(names), len(codes))
+        cls, folder: Path, rows: pl.LazyFrame, plan: RewritePlan, opens: Callable[[Path], Source]
+    ) -> "CodedFiles":
+        """Read rows once, a batch at a time: the columns to publish, and the codes of each attribute and value."""
+        columns = [pl.col(name).alias(str(place)) for place, name in enumerate(plan.names)]
+        codes = [column.code().alias(f"q{place}") for place, column in enumerate(plan.quasi)]
+        value = pl.lit(0, pl.Int32) if plan.value is None else plan.value.code()
+        rows.select(*columns, *codes, value.alias("s")).sink_parquet(folder / "rows.parquet", compression="lz4")
+        return cls(folder, opens, plan.names, len(codes))
 
     @property
     def _rows(self) -> pl.LazyFrame:
@@ -69,7 +74,25 @@ class CodedRows:
             for (one,), part in found.partition_by(_REGION, as_dict=True).items()
         }
 
-    def parts(self, regions: Regions) -> Iterator[tuple[int, pl.DataFrame]]:
+    def finish(
+        self,
+        regions: Regions,
+        make: Callable[[int, pl.DataFrame], MadeRegion],
+        place: Path | None,
+        progress: Callable[[float], None],
+    ) -> FinishedRows:
+        """Every region by a function, one after the other, into files of a folder."""
+        if place is None:
+            raise InternalError("A release larger than memory needs a folder. Please report this.")
+        groups = 0
+        for number, (region, part) in enumerate(self._parts(regions), start=1):
+            made = make(region, part)
+            made.rows.write_parquet(place / f"{number:05d}.parquet")
+            groups += made.groups
+            progress(number / len(regions.sizes))
+        return FinishedRows(self.open(place), groups)
+
+    def _parts(self, regions: Regions) -> Iterator[tuple[int, pl.DataFrame]]:
         """The rows of each region, in an order that depends on nothing but them; one region at a time in memory."""
         place = self.folder / "parts"
         rows = self._rows.select(*(str(number) for number in range(len(self.names))), _region(regions.splits))

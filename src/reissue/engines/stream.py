@@ -4,17 +4,20 @@ What is kept are the different combinations that are asked for: of a published t
 has. Parquet says how large it is without being read, so "auto" takes this engine for large files only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from reissue.engines.base import Counted
+from reissue.engines.base import CodedRows, Counted, RewritePlan
+from reissue.engines.coded import CodedFiles
 from reissue.engines.memory import counted
 from reissue.engines.registry import engine
 from reissue.errors import DataError, InputError
+from reissue.files.staging import scratch_folder
 
 __all__ = ["LARGE", "open_stream"]
 
@@ -39,6 +42,19 @@ class _Scan:
             return counted(self.rows, by)
         except pl.exceptions.PolarsError:
             raise DataError("The table cannot be read to its end: a file is damaged, or the files differ.") from None
+
+    def people(self, name: str) -> tuple[int, int, int]:
+        """How many identifiers are missing, how many are different, and how many rows there are."""
+        ids = pl.col(name).cast(pl.String).str.strip_chars()
+        counted_ids = self.rows.select(ids.null_count().alias("missing"), ids.n_unique().alias("different"), pl.len())
+        missing, different, rows = counted_ids.collect(engine="streaming").row(0)
+        return missing, different, rows
+
+    @contextmanager
+    def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:
+        """Into a private folder."""
+        with scratch_folder() as folder:
+            yield CodedFiles.write(folder, self.rows, plan, open_stream)
 
 
 def _large(data: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from reissue.engines.base import Source
 from reissue.engines.registry import AUTO, MEMORY, choose
 from reissue.errors import DataError, InputError
 from reissue.files.dialect import FOUND, Dialect
@@ -12,7 +13,7 @@ from reissue.release.release import GROUP, Release
 from reissue.schema import Schema
 from reissue.verify.risk import RiskInputs
 
-__all__ = ["read_for_check", "refuse_records"]
+__all__ = ["read_counted", "read_for_check", "refuse_records"]
 
 
 def read_for_check(
@@ -25,7 +26,11 @@ def read_for_check(
         return read_published(published, schema, dialect=dialect, as_text=False)
     if schema.several_rows:
         raise InputError(f"The engine '{chosen.name}' counts rows, not people who have several: use engine memory.")
-    source = chosen.open(published)
+    return read_counted(chosen.open(published), schema, by=by)
+
+
+def read_counted(source: Source, schema: Schema, *, by: str | None = None) -> PublishedRelease:
+    """A release that an engine has opened: its different rows, each with its number."""
     asked = dict.fromkeys([*schema.quasi, *schema.sensitive, *([by] if by else []), GROUP])
     columns = [name for name in source.columns if name in asked]
     if not columns:
