@@ -55,7 +55,7 @@ class Cost:
 
     @classmethod
     def of(cls, releases: Sequence[Release], rows: int) -> "Cost":
-        """Of a series of so many records."""
+        """Of a series of this many records."""
         wide = [_widths(release) for release in releases]
         people = sum(len(one) for one in wide)
         fakes = sum(release.counterfeits for release in releases)

@@ -44,7 +44,7 @@ ranges = [10, 100]
 """
 DISEASES = 30
 BRANCH = 3
-"""A disease can become one of so many, itself among them."""
+"""A disease can become one of this many, itself among them."""
 _TREE = ", ".join(
     f"b{first} = [{', '.join(f'{chr(34)}d{first + more}{chr(34)}' for more in range(BRANCH))}]"
     for first in range(0, DISEASES, BRANCH)
@@ -88,7 +88,7 @@ attacks = ["correspondence"]
 
 
 def months(rows: int, number: int, seed: int = 1, *, changing: bool = False) -> Iterator[pl.DataFrame]:
-    """Tables of so many people, of whom one in twenty is replaced each time; diseases may change within branches."""
+    """Tables of this many people, of whom one in twenty is replaced each time; diseases may change within branches."""
     rng = np.random.default_rng(seed)
     swap = rows // 20
     people = _people(rng, rows + number * swap)
@@ -108,7 +108,7 @@ def months(rows: int, number: int, seed: int = 1, *, changing: bool = False) -> 
 
 
 def growing(rows: int, number: int, arriving: int, seed: int = 1) -> Iterator[pl.DataFrame]:
-    """Tables to which so many records are added each time; the last one has so many rows."""
+    """Tables to which this many records are added each time; the last one has so many rows."""
     people = _people(np.random.default_rng(seed), rows)
     for month in range(number):
         yield _frame(people, np.arange(rows - (number - 1 - month) * arriving))

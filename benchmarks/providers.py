@@ -74,7 +74,7 @@ def adult(folder: Path, providers: int, rows: int | None = None) -> Table:
 
 
 def sample(table: Table, records: int, providers: int, seed: int = 0) -> Group:
-    """Some records of Adult as one group of so many providers."""
+    """Some records of Adult as one group of this many providers."""
     rng = np.random.default_rng(seed)
     values = table.sensitive[rng.permutation(table.rows)[:records]].astype(np.int64)
     gave = rng.choice(providers, records, p=shares(providers))

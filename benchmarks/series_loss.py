@@ -49,7 +49,7 @@ def staying(months: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
 
 
 def measured(method: str, plan: Schema, frames: Sequence[pl.DataFrame], sweeps: int) -> tuple[float, list[Release]]:
-    """CPU seconds and releases of a series with so many sweeps of regrouping."""
+    """CPU seconds and releases of a series with this many sweeps of regrouping."""
     kept, regroup._SWEEPS = regroup._SWEEPS, sweeps  # noqa: SLF001
     try:
         return cpu(partial(_series, method, plan, frames), times=1)

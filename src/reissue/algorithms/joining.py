@@ -24,7 +24,7 @@ _FEW = 1_500
 _WINDOW = 16
 """Neighbours on each side in each order."""
 _NEAREST = 40
-"""Of each group's neighbours so many are tried on the requirement."""
+"""Of each group's neighbours this many are tried on the requirement."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ __all__ = ["blocking", "edges", "surplus", "without_outliers"]
 
 _RUNS = 12
 _STEPS = 500
-"""So many numbers of rows are tried, at most, where a value has too many."""
+"""This many numbers of rows are tried, at most, where a value has too many."""
 Outliers = Callable[[Table, Draft, Ints], tuple[Ints, Floats]]
 """Table, draft and the table's row numbers to rows that may go (places in the table) and what each promises."""
 Run = Callable[[Job], Draft]
@@ -175,7 +175,7 @@ def surplus(job: Job) -> Ints:
 
 
 def _holds_without(table: Table, value: int, numbers: Ints, requirement: Requirement) -> Bools:
-    """Whether the table in one group would meet a requirement without so many rows of one value, number by number."""
+    """Whether the table in one group would meet a requirement without this many rows of one value, number by number."""
     there = np.flatnonzero(table.domain.totals)
     left = np.tile(table.domain.totals[there], (len(numbers), 1))
     left[:, there == value] -= numbers[:, np.newaxis]

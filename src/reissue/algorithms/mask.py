@@ -32,7 +32,7 @@ from reissue.requirements._values import masks, read_sets
 __all__ = ["mask"]
 
 _TRIES = 50
-"""So many draws of a group and a rounding before a group counts as one that cannot be changed."""
+"""This many draws of a group and a rounding before a group counts as one that cannot be changed."""
 UNDER = ("pool", "mondrian", "topdown", "incognito")
 
 

@@ -55,7 +55,7 @@ class _OfPeople(Requirement):
 
     @property
     def least(self) -> int:
-        """So many people."""
+        """How many people there are."""
         return self.asked.least_people
 
     def holds(self, counts: Counts) -> Bools:

@@ -32,7 +32,7 @@ class Fold(Generic[Seen, State]):
     see: Callable[[Series, Knowledge], Iterable[Seen]]
     """What the adversary sees in each release of a series."""
     add: Callable[[State | None, Seen], State]
-    """The state with one release more; None is the state before the first one."""
+    """The state with one more release; None is the state before the first one."""
     judge: Callable[[State, Series], Finding]
     """What all releases added so far give away; of the series only how it is judged: schema, limits, exactness.
 

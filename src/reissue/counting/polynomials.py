@@ -22,7 +22,7 @@ _FITS = 950
 _RUN = 480
 """Products of numbers with exponents up to here, and sums of 2^60 of them, fit a float."""
 _CHUNK = 32
-"""So many ratios between 1e-9 and 1e9 multiply without overflow."""
+"""This many ratios between 1e-9 and 1e9 multiply without overflow."""
 
 
 @dataclass(frozen=True, eq=False)

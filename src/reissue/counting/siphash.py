@@ -48,7 +48,7 @@ def _hash(words: Words, key: Words) -> Words:
 
 
 def _rounds(v: list[Words], number: int) -> None:
-    """SipRound, so many times; additions wrap around."""
+    """SipRound, this many times; additions wrap around."""
     for _ in range(number):
         v[0] += v[1]
         v[2] += v[3]

@@ -17,7 +17,7 @@ __all__ = ["identifier_kind", "identifier_texts", "refuse_strangers"]
 _WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 _MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(?::00(?:\.0+)?)?$"
 _ENOUGH = 20
-"""So many people must have been there before their absence says anything."""
+"""This many people must have been there before their absence says anything."""
 _FEW = 0.1
 """A smaller share than this of the people who could have returned is hardly anybody."""
 

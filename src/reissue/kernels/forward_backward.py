@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _RESCALE = 8
-"""After how many releases weights are scaled: shares and probabilities of so many releases do not underflow."""
+"""After how many releases weights are scaled: shares and probabilities of this many releases do not underflow."""
 _CELLS = 1 << 20
 """How many numbers a block's largest array holds: a few of them stay in the processor's cache."""
 _WIDTHS = np.array([width << more for more in range(40) for width in (2, 3)])
@@ -274,7 +274,7 @@ class Powers:
         return {1: self.model.chance}
 
     def after(self, gap: int) -> Floats:
-        """The chances of each value to have become which after so many releases."""
+        """The chances of each value to have become which after this many releases."""
         if gap not in self._known:
             self._known[gap] = self.model.steps(gap)
         return self._known[gap]

@@ -14,9 +14,9 @@ from reissue._arrays import Bools, Codes, Ints
 __all__ = ["BoxBounds", "overlapping"]
 
 _FEW = 1 << 14
-"""So many pairs are compared without cutting further."""
+"""This many pairs are compared without cutting further."""
 _AT_A_TIME = 1 << 21
-"""So many pairs are compared at a time where cutting does not help."""
+"""This many pairs are compared at a time where cutting does not help."""
 _WORTH = 0.9
 """A cut that leaves more than this share of the pairs is not made."""
 

@@ -32,7 +32,7 @@ class PersonIndex:
 
 
 def update(index: PersonIndex, arriving: Ints) -> tuple[PersonIndex, Codes]:
-    """With the people of one release more, nobody of whom arrives twice: new ones come last; and the place of each."""
+    """With the people of one more release, nobody of whom arrives twice: new ones come last; and the place of each."""
     known = index.people
     turn = np.argsort(arriving)
     sought = arriving[turn]

@@ -29,7 +29,7 @@ class PresenceIntervals:
         return cls(np.empty(0, np.int32), np.empty(0, np.int32), np.empty((3, 0), np.int32))
 
     def after(self, total: int, release: int, rows: Ints | Codes) -> "PresenceIntervals":
-        """With one release more, from 0 on, and so many rows in all: which of them are in it; new ones must be."""
+        """With one more release, from 0 on, and this many rows in all: which of them are in it; new ones must be."""
         known = len(self.first)
         new = np.full(total - known, release, np.int32)
         first, last = np.concatenate([self.first, new]), np.concatenate([self.last, new])

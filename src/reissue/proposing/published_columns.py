@@ -12,7 +12,7 @@ from reissue.taxonomy.ranges import Span, is_dated, span_of
 __all__ = ["PublishedColumn"]
 
 _MANY = 20
-"""Fewer rows than this say nothing about how unique a column is; so many values are few."""
+"""Fewer rows than this say nothing about how unique a column is; this many values are few."""
 
 
 @dataclass(frozen=True, eq=False)

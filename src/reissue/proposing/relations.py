@@ -17,7 +17,7 @@ from reissue.words import plural
 __all__ = ["empty_somewhere", "frequent_values", "without_copies"]
 
 _ROWS = 20_000
-"""So many rows are enough to see it."""
+"""This many rows are enough to see it."""
 _COLUMNS = 60
 _NEARLY_ALL = 0.99
 """The share of rows whose value the other column must tell."""

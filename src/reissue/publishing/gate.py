@@ -44,11 +44,11 @@ GATE = FIRST
 SLOTS = "trajectory"
 """The attack that follows the slots of a panel."""
 _ROWS_FOR_A_CASE = 2_000_000
-"""Series of so many records at most are read again where an attack exposes somebody, to explain the case."""
+"""Series of this many records at most are read again where an attack exposes somebody, to explain the case."""
 _TWICE = 50
-"""So many people's posteriors are looked at twice, in series of"""
+"""This many people's posteriors are looked at twice, in series of"""
 _SHORT = 5
-"""so many earlier releases at most: all of them are read for it."""
+"""this many earlier releases at most: all of them are read for it."""
 _FORMAT = 8
 """Goes up when attacks keep something else: states that were written before are made again."""
 

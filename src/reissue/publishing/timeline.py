@@ -9,7 +9,7 @@ from reissue.published.series import Series
 __all__ = ["attacked", "places_of", "timeline_of"]
 
 MOST = 12
-"""Longer series are looked at in so many places: the attacks take their time."""
+"""Longer series are looked at in this many places: the attacks take their time."""
 FEW = 4
 """The same for an attack that solves for everyone at once; together these cost it one and a half runs more."""
 CHEAP = 20_000

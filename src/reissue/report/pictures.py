@@ -24,7 +24,7 @@ from reissue.report.graphs import history, paths, sure
 __all__ = ["KINDS", "drawing"]
 
 _DOTS = 60
-"""Up to so many candidates each gets a dot."""
+"""Up to this many candidates each gets a dot."""
 
 
 def drawing(picture: Picture) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _paths(picture: Paths) -> dict[str, Any]:
 
 
 _SQUARES = 12
-"""Up to so many records of a value each gets a square."""
+"""Up to this many records of a value each gets a square."""
 
 
 def _equations(picture: Equations) -> dict[str, Any]:

@@ -14,9 +14,9 @@ __all__ = ["utility_html"]
 _WIDTH, _ROW, _TOP, _BOTTOM = 640, 30, 10, 44
 _LEFT, _RIGHT, _LETTERS = 200, 16, 28
 _FAR = 4.0
-"""Coefficients further off than so many half-widths of the true interval stand at the edge."""
+"""Coefficients further off than this many half-widths of the true interval stand at the edge."""
 _MOST = 30
-"""So many rows a chart shows; the table has all."""
+"""This many rows a chart shows; the table has all."""
 _HALVES = "distance from the true coefficient; 1 is where its 95% interval ends"
 
 

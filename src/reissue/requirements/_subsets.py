@@ -17,7 +17,7 @@ from reissue.counting.cells import Counts, Domain
 __all__ = ["MANY", "Subsets", "combined", "singles"]
 
 MANY = 1 << 12
-"""So many subsets are tried one by one."""
+"""This many subsets are tried one by one."""
 Verdict = Callable[[Counts], Bools]
 """A requirement's `holds`."""
 

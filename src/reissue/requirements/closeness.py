@@ -31,7 +31,7 @@ DISTANCES = ("equal", "ordered", "hierarchical")
 _SLACK = 1e-12
 """Sums of quotients round: a distance of exactly t must pass."""
 _VALUES = 14
-"""Of so many values all sets are tried."""
+"""Of this many values all sets are tried."""
 _STEPS = 5 * 10**7
 _CELLS = 1 << 22
 
@@ -184,9 +184,9 @@ def _farthest(subsets: Subsets) -> Floats:
 
 
 def _at_most(whole: Counts, rows: Ints, distance: str) -> Floats:
-    """No less than the distance of whatever has at least so many rows of a group.
+    """No less than the distance of whatever has at least this many rows of a group.
 
-    What a fractional knapsack of so many records allows: the sum of (count / rows - Q) over values with the smallest
+    What a fractional knapsack of this many records allows: the sum of (count / rows - Q) over values with the smallest
     Q / count first. For hierarchical distances on every level, for ordered ones on every split of the values in two.
     """
     taxonomy = whole.domain.taxonomy

@@ -28,7 +28,7 @@ __all__ = ["ROOT", "Grouping", "Level", "Taxonomy", "assemble"]
 ROOT = "*"
 """How the root is published, whatever the hierarchy calls it."""
 _SMALL = 512
-"""Of so many leaves at most it is kept what each pair of them loses in one box."""
+"""Of this many leaves at most it is kept what each pair of them loses in one box."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,7 +114,7 @@ class UpdateModel:
         return UpdateModel(tuple(order), chance, self.even)
 
     def steps(self, number: int) -> Floats:
-        """The probabilities after so many releases."""
+        """The probabilities after this many releases."""
         return np.eye(len(self.names)) if self.fixed else np.asarray(np.linalg.matrix_power(self.chance, number))
 
     @cached_property
@@ -214,7 +214,7 @@ class UpdateModel:
 
 
 def refuse_large(size: int) -> None:
-    """Raise InputError if a model of so many values would not fit."""
+    """Raise InputError if a model of this many values would not fit."""
     if size > _LARGEST:
         raise InputError(f"An update model may have {_LARGEST:,} sensitive values at most; group them first.")
 

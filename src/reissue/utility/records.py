@@ -26,7 +26,7 @@ from reissue.utility.published import intervals
 __all__ = ["PublishedRecords", "Records", "Scale", "groups_of", "scale_of"]
 
 _FEW = 12
-"""Groups are the nodes of the finest level of a taxonomy that has at most so many."""
+"""Groups are the nodes of the finest level of a taxonomy that has at most this many."""
 
 
 @dataclass(frozen=True, eq=False)

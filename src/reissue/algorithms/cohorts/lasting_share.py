@@ -22,7 +22,7 @@ __all__ = ["LastingShare", "earlier", "later"]
 
 _SLACK = 1e-9
 _STEPS = (2, 8)
-"""So many releases it is looked ahead and back."""
+"""This many releases it is looked ahead and back."""
 _ROOM = 0.35
 """How far a likely share may be above the bound, on the way to 1. Measured on a synthetic hospital: with one half a few
 people a release are exposed when values collide, with a third hardly anyone, with a fifth nobody, at more loss."""
@@ -41,7 +41,7 @@ class LastingShare(Requirement):
 
     @property
     def least(self) -> int:
-        """So many rows have no value above the share."""
+        """Whether this many rows have no value above the share."""
         return int(np.ceil(1 / self.share - _SLACK))
 
     @property

@@ -11,7 +11,7 @@ from reissue.release.memory import MethodState
 __all__ = ["CohortState", "Departed", "Slots", "nothing_shown"]
 
 _REMEMBERED = 12
-"""Of so many releases it is remembered what a slot showed."""
+"""Of this many releases it is remembered what a slot showed."""
 
 
 def nothing_shown(slots: int) -> Codes:

@@ -17,7 +17,7 @@ from reissue.published.groups import PublishedValues
 __all__ = ["arrived_after"]
 
 _COARSER = 8
-"""Cuts with so many times fewer boxes than there are cells wait until cells are counted together for them."""
+"""Cuts with this many times fewer boxes than there are cells wait until cells are counted together for them."""
 
 
 def arrived_after(

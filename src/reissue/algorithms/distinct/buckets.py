@@ -69,7 +69,7 @@ class Bucket:
         return took
 
     def give_back(self, value: int, most: int) -> int:
-        """Take new records of a value out again, at most so many; returns how many."""
+        """Take new records of a value out again, at most this many; returns how many."""
         most = min(most, int(self.drawn[value]))
         given = 0
         for entry in np.flatnonzero(self.placed[:, value]).tolist():

@@ -91,7 +91,7 @@ def _stages(jobs: Ints) -> list[tuple[list[int], int]]:
 
 
 def _take(queue: list[tuple[int, int]], length: int) -> dict[int, int]:
-    """Take so many records off the front of a queue of values."""
+    """Take this many records off the front of a queue of values."""
     taken: dict[int, int] = {}
     while length:
         value, number = queue.pop(0)

@@ -196,7 +196,7 @@ class IneligibleUnits(Exception):  # noqa: N818
 
 
 def _fill(placed: Ints, queue: list[list[int]], depth: int) -> None:
-    """So many records off a queue of values."""
+    """Take this many records off a queue of values."""
     while depth:
         if not queue:
             raise InternalError("The method 'distinct' ran out of records. Please report this.")

@@ -23,7 +23,7 @@ from reissue.kernels.history_graph import END, OLD, History
 __all__ = ["Graphs", "KeptGraphs"]
 
 _TURN = 16
-"""A bucket's light edges are looked through for nodes to join in one release out of so many."""
+"""A bucket's light edges are looked through for nodes to join in one release out of this many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class Graphs:
         return next((sets for sets, raised in fewer if raised.attack(self.release, self.limit) is None), enough)
 
     def close(self, arrived: Ints) -> None:
-        """Make the step: so many records arrived to each bucket."""
+        """Make the step: this many records arrived to each bucket."""
         self._grow(len(arrived))
         changed = (arrived > 0) | (self.left > 0)
         kept = self._kept(len(arrived))

@@ -47,7 +47,7 @@ INELIGIBLE = Option(
 KEEPS_VALUES = "a person's possible values stay the same through the series"
 """Why m-invariance and what is built on it prevents attacks that follow people."""
 MOST_VALUES = 2_000
-"""Work grows with the cube of the number of sensitive values: so many take seconds, a few times as many hours."""
+"""Work grows with the cube of the number of sensitive values: this many take seconds, a few times as many hours."""
 
 
 FORM = Option(

@@ -27,7 +27,7 @@ _CHUNK = 1 << 16
 _SHALLOW = 4
 """Parts with so few records of each value, or fewer, are only halved."""
 _SHARE = 8
-"""At least one in so many is set apart."""
+"""At least one in this many is set apart."""
 _SLACK = 1e-9
 
 

@@ -14,7 +14,7 @@ from reissue.taxonomy.tree import Taxonomy
 __all__ = ["Better", "Division", "Losses", "divisions"]
 
 _TABLED = 1_024
-"""Taxonomies of at most so many leaves have the loss of every pair of leaves in a table."""
+"""Taxonomies of at most this many leaves have the loss of every pair of leaves in a table."""
 _ELEMENTS = 20_000
 """Rows of so many pairs are worked on at once, so that they stay in the cache."""
 _CUTS = 6

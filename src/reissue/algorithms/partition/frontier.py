@@ -95,7 +95,7 @@ class Frontier:
         return self.arrange(Layout(inside, self.sizes[chosen], self.closed[:, chosen]))
 
     def chunks(self, rows: int) -> "Iterator[Frontier]":
-        """The same groups in frontiers of about so many rows (or of one single group)."""
+        """The same groups in frontiers of about this many rows (or of one single group)."""
         if not len(self.sizes):
             return
         cuts = np.unique(np.searchsorted(self.starts, np.arange(0, len(self.rows), rows), "right") - 1)

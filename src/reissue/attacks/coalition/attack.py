@@ -77,7 +77,7 @@ class Weakness:
     prevention=(
         (
             "Publish with the method `providers` and the number of providers that may collude: the requirement then "
-            "holds without the records of any so many of them."
+            "holds without the records of any group of that many."
         ),
         "A larger `k` helps too, but promises nothing.",
     ),

@@ -17,7 +17,7 @@ __all__ = ["Exposed", "tell"]
 Exposed = Callable[[Contributions, Requirement, Sequence[int]], Bools]
 """In which groups a coalition breaks a requirement."""
 _MOST = 20
-"""So many providers are shown at most."""
+"""This many providers are shown at most."""
 _WORK = 10**6
 """Coalitions times entries that are judged for the picture, so that it costs little beside the attack."""
 _SEARCHED = 100

@@ -18,7 +18,7 @@ from reissue.attacks.composition.places import Place, Undecided, find_place, val
 __all__ = ["STEPS", "FoundChains", "search_chains"]
 
 STEPS = 3_000
-"""So many boxes are added to chains in all."""
+"""This many boxes are added to chains in all."""
 
 
 @dataclass(eq=False)

@@ -18,9 +18,9 @@ from reissue.kernels.overlaps import BoxBounds, overlapping
 __all__ = ["ONE_BY_ONE", "Exposures", "at_most", "mark", "people_at_most", "shared_part", "verify"]
 
 ONE_BY_ONE = 2_000
-"""So many places are looked at one by one."""
+"""This many places are looked at one by one."""
 _RANKED = 20_000
-"""Of so many places the one where most people can be is shown."""
+"""Of this many places the one where most people can be is shown."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from reissue.kernels.overlaps import overlapping
 __all__ = ["COMPARED", "FEW", "SEEDS", "Compared", "Pairs", "meeting_pairs"]
 
 COMPARED = 60_000_000
-"""So many pairs of overlapping groups are compared."""
+"""This many pairs of overlapping groups are compared."""
 FEW = 400_000
-"""So many pairs that leave fewer values than the limit are looked at closely."""
+"""This many pairs that leave fewer values than the limit are looked at closely."""
 SEEDS = 300
-"""So many of the others, those with the fewest values, are begun with to look for more releases."""
+"""This many of the others, those with the fewest values, are begun with to look for more releases."""
 _AT_A_TIME = 1 << 20
 
 

@@ -17,7 +17,7 @@ from reissue.attacks.composition.boxes import SeriesBoxes
 __all__ = ["STEPS", "Part", "Place", "Undecided", "find_place", "values_left"]
 
 STEPS = 200
-"""So many parts of space are looked at for one place."""
+"""This many parts of space are looked at for one place."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,7 +81,7 @@ def see(series: Series, knowledge: Knowledge) -> Iterator[SeenCells]:
 
 
 def add(state: KeptReleases | None, seen: SeenCells) -> KeptReleases:
-    """The state after one release more. What once stands in the way does so forever."""
+    """The state after one more release. What once stands in the way does so forever."""
     series = seen.series
     numbers, promised = series.numbers, series.k
     if state is not None:

@@ -16,7 +16,7 @@ _LEARNT = (
 def tell(
     numbers: Sequence[int], accuracy: Sequence[float], baseline: Sequence[float], worst: int, limit: float, people: int
 ) -> Case:
-    """The case of a series; `worst` is the place of the release where guessing works best, and has so many people."""
+    """The case of a series; `worst` is the place of the release where guessing works best, and has this many people."""
     more = round((accuracy[worst] - baseline[worst]) * people)
     gained = f"{more:,} people more than" if more > 0 else "no more people than"
     right = f"{percent(baseline[worst])} of {people:,} people's values are guessed right"

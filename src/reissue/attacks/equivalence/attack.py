@@ -79,7 +79,7 @@ def see(series: Series, knowledge: Knowledge) -> Iterator[SeenBuckets]:
 
 
 def add(state: EquivalenceState | None, seen: SeenBuckets) -> EquivalenceState:
-    """All that was shown, with one release more."""
+    """All that was shown, with one more release."""
     before, series = state or EquivalenceState(()), seen.series
     numbers = before.numbers + series.numbers
     if before.obstacle or seen.arrivals is None:

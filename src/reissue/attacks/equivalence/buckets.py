@@ -48,7 +48,7 @@ class BucketPresence:
         return cls(np.empty(0, np.int64), np.empty(0, np.int32), never, np.empty((2, 0), np.int64), never)
 
     def after(self, here: Ints, group: Ints, shapes: Ints, people: int) -> "tuple[BucketPresence, Newest]":
-        """With one release more: the person and group of each presence, the groups' distributions, all people so far.
+        """With one more release: the person and group of each presence, the groups' distributions, all people so far.
 
         No two groups may have one distribution.
         """

@@ -115,7 +115,7 @@ class Shown:
         return replace(self, classes=np.concatenate([self.classes, new]), apart=apart)
 
     def and_groups(self, more: ValueGroups, limit: int) -> "Shown":
-        """With the groups of one release more, whose members are people; differences below `limit` are looked for."""
+        """With the groups of one more release, whose members are people; differences below `limit` are looked for."""
         kind = self.groups.member.dtype
         groups = self.groups.and_more(replace(more, member=self.classes[more.member].astype(kind)))
         new = np.arange(len(groups.kind)) >= len(self.groups.kind)

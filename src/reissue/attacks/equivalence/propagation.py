@@ -103,7 +103,7 @@ def _first(people: Ints, classes: Ints, names: pl.Series, number: int) -> Ints:
     larger = larger[np.argsort(-people[larger], kind="stable")]
     equal = np.flatnonzero(people[classes] == least) if least else ordered[:0]
     frame = pl.DataFrame({"class": classes[equal], "name": names.gather(equal)})
-    # Each of these classes has as many people as the others: so many names are surely of enough classes.
+    # Each of these classes has as many people as the others: this many names are surely of enough classes.
     some = frame.bottom_k(number * max(least, 1), by="name").sort("name")["class"].unique(maintain_order=True)
     return np.concatenate([larger, some.to_numpy()[: number - len(larger)]]).astype(np.int64)
 

@@ -21,7 +21,7 @@ __all__ = ["Belief", "Possible", "enough", "interval", "weigh"]
 
 _BATCH = 4096
 _TASTE = 256
-"""A sample of which so many worlds were tried and none was kept goes no further."""
+"""A sample of which this many worlds were tried and none was kept goes no further."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class Belief:
 
 
 def interval(share: Floats, kept: Ints | int, tests: int = 1) -> tuple[Floats, Floats]:
-    """Wilson's interval for shares of so many sampled worlds, with 95% confidence in all of several tests."""
+    """Wilson's interval for shares of this many sampled worlds, with 95% confidence in all of several tests."""
     z = float(ndtri(1 - 0.025 / max(tests, 1)))
     kept = np.maximum(kept, 1)
     middle = (share + z * z / (2 * kept)) / (1 + z * z / kept)

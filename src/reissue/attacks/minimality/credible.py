@@ -31,7 +31,7 @@ from reissue.requirements._values import Names
 __all__ = ["BUDGET", "Credibility", "credibility"]
 
 BUDGET = 20_000_000
-"""So many products at most for one group's worlds."""
+"""This many products at most for one group's worlds."""
 _CELLS = 50_000_000
 """Classes times sets of values, at most."""
 

@@ -52,7 +52,7 @@ class Beside:
         return np.bincount(place[other], link.num[numbers[at]][other], len(classes)).astype(np.int64)
 
     def chances(self, one: int, group: int, mask: Bools) -> Floats:
-        """By 0, 1, ...: the chance that a class has so many values of a set in the other groups, in random worlds."""
+        """By 0, 1, ...: the chance that a class has this many values of a set in the other groups, in random worlds."""
         link = self.linkage
         of_class, numbers = self._elsewhere
         _, at = _ranges(of_class, np.array([one]))
@@ -83,7 +83,7 @@ class Beside:
 
 @lru_cache(maxsize=4096)
 def _random(people: int, hits: int, taken: int) -> Floats:
-    """By 0, ..., taken: the chance that so many of those taken at random are hits."""
+    """By 0, ..., taken: the chance that this many of those taken at random are hits."""
     j = np.arange(taken + 1)
     fits = (j <= hits) & (taken - j <= people - hits)
     logs = _choose(hits, j[fits]) + _choose(people - hits, taken - j[fits]) - _choose(people, np.array([taken]))

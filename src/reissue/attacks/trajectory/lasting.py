@@ -22,7 +22,7 @@ class LastingCrowd:
     smallest: int
     """Rows in the release where there are fewest, of those that have some."""
     people: int
-    """Rows in the release where there are most: at least so many people there are."""
+    """Rows in the release where there are most: at least this many people there are."""
     below: int
     """The same of releases where there are fewer than the limit."""
 

@@ -101,7 +101,7 @@ class Staying:
 
 
 def _add(state: UpdateState | None, series: Series) -> UpdateState:
-    """Everybody's beliefs or histories with one release more, and the largest share that one tells by itself."""
+    """Everybody's beliefs or histories with one more release, and the largest share that one tells by itself."""
     members, person, _ = named_membership(series, strangers=False)
     linked = histories_of_members(members)
     numbers, alone = series.numbers, _alone(linked)

@@ -21,7 +21,7 @@ from reissue.updates import UpdateModel
 __all__ = ["LeftValues", "believe", "contradicted", "known_of_beliefs", "largest_beliefs"]
 
 _PORTION = 4096
-"""So many people at a time are asked for the releases that they were in."""
+"""This many people at a time are asked for the releases that they were in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class LeftValues:
 
 
 def believe(before: LeftValues, linked: PersonHistories, person: Ints) -> tuple[LeftValues, Codes]:
-    """The beliefs after one release more, and the place of each of its people among all.
+    """The beliefs after one more release, and the place of each of its people among all.
 
     `person` is the number of each row of people linked in this release alone.
     """

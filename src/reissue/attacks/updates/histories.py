@@ -40,7 +40,7 @@ class Histories:
 def remember(
     before: Histories | None, linked: PersonHistories, person: Ints, release: int, schema: Schema
 ) -> Histories:
-    """Everybody's past after one release more: `person` is the number of each row of people linked in this release."""
+    """Everybody's past after one more release: `person` is the number of each row of people linked in this release."""
     names, number = lasting_values(() if before is None else before.names, linked.names)
     model = read_updates(schema, names)
     mark = mark_of(model)

@@ -88,13 +88,13 @@ class ChainHistory:
         return ReleaseCounts.of(self.shown.between(int(first), int(last)), self.shown.nodes[:, first:last])
 
 
-# --- one release more ------------------------------------------------------------------------------------------------
+# --- one more release ------------------------------------------------------------------------------------------------
 
 
 def add_release(
     history: ChainHistory | None, frame: pl.DataFrame, schema: Schema, codings: Sequence[Coding] = ()
 ) -> ChainHistory:
-    """The history with one release more; CannotRunError if its chains cannot be followed.
+    """The history with one more release; CannotRunError if its chains cannot be followed.
 
     Texts are read anew together with those of the new release: what they mean may depend on which there are. If the
     earlier ones no longer lie inside each other as they did, what was found with them does not hold any more. With the
@@ -119,7 +119,7 @@ def add_release(
 
 
 def add_counts(history: ChainHistory | None, views: SeriesCounts) -> ChainHistory:
-    """The history with one release more, the only one of `views`; all releases are read in the same codes already."""
+    """The history with one more release, the only one of `views`; all releases are read in the same codes already."""
     (view,) = views.releases
     return _first(views.quasi, views.values, view) if history is None else _with(history, view)
 
@@ -182,7 +182,7 @@ def _recoded(
 
 
 def _with(history: ChainHistory, view: ReleaseCounts) -> ChainHistory:
-    """The history with one release more, all in the same codes."""
+    """The history with one more release, all in the same codes."""
     before, number = history.shown, history.releases
     ceilings = _ceilings(history, view)
     parts = [*_extended(history, view, ceilings), _arriving(view, ceilings[-1], number)]

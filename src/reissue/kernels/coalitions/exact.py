@@ -32,7 +32,7 @@ __all__ = ["CoalitionResult", "worst_coalition"]
 _NODES = 2000
 _CHECKS = 20_000
 _FEW = 20
-"""So many coalitions are checked one by one."""
+"""This many coalitions are checked one by one."""
 _SLACK = 1e-12
 
 
@@ -110,7 +110,7 @@ class _TooManyError(Exception):
 
 
 class _Limited(Oracle):
-    """An oracle that can be asked so many times."""
+    """An oracle that can be asked this many times."""
 
     def breaks(self, coalition: int) -> bool:
         if self.checks >= _CHECKS:

@@ -44,7 +44,7 @@ def others(weights: Floats, counts: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """The states in which so many members are placed, and the ways between neighbouring levels."""
+    """The states in which this many members are placed, and the ways between neighbouring levels."""
 
     before: npt.NDArray[np.int16]
     """State x value: the state one level down that one more of the value leads from; the last place if none."""

@@ -243,7 +243,7 @@ def _chosen(here: list[_Axis], order: list[int], slot: int) -> Ints:
 
 
 _FACTORIALS = np.array([1.0 / factorial(number) for number in range(151)])
-"""One over the ways to exchange so many free members of one value."""
+"""One over the ways to exchange this many free members of one value."""
 
 
 def _read(weight: Floats, here: list[_Axis], order: list[int], place: int, solved: ExactPosteriors) -> None:

@@ -17,7 +17,7 @@ from reissue.kernels.everyone.observations import Layer
 __all__ = ["Links", "Model", "Pairing", "link", "pairings", "rows_at_once"]
 
 _DENSE = 2
-"""Where a person's pairs of values are more than so many times all values, all values at once cost less."""
+"""Where a person's pairs of values are more than this many times all values, all values at once cost less."""
 _ONE_THREAD = 200_000
 """Multiplications that a linear algebra library does in one thread: for narrow matrices more threads only wait."""
 _NARROW = 64
@@ -39,7 +39,7 @@ class Model:
         return {}
 
     def after(self, gap: int) -> Floats:
-        """The probabilities after so many releases."""
+        """The probabilities after this many releases."""
         if self.steps is None:
             return np.eye(self.values)
         if gap not in self._powers:

@@ -19,7 +19,7 @@ _COLUMNS = ("people", "place", "shape", "seen")
 
 @dataclass(frozen=True, eq=False)
 class TrackedRisk:
-    """What is known of some people with one release more."""
+    """What is known of some people with one more release."""
 
     largest: Floats
     """The largest posterior of any value in any release."""
@@ -86,7 +86,7 @@ class BeliefTracker:
     def after(
         self, people: Ints, release: int, at: Ints, shown: Distributions, judged: TrackedRisk, model: UpdateModel
     ) -> "BeliefTracker":
-        """With one release more."""
+        """With one more release."""
         del model
         if judged.shapes is None or judged.shape is None:  # pragma: no cover
             raise InternalError("People's shapes were not looked at. Please report this.")

@@ -152,7 +152,7 @@ class Distributions:
         return cls(no_places(), np.empty(0, np.uint64), np.empty(0, np.int64))
 
     def joined(self, shown: ValueDistributions) -> tuple["Distributions", Ints]:
-        """With those of one release more, and where these are."""
+        """With those of one more release, and where these are."""
         keys, at, order = enrolled(self.keys, _keys_of(shown), self.order)
         new = np.flatnonzero(at >= len(self.keys))
         first = np.unique(at[new], return_index=True)[1]

@@ -34,5 +34,5 @@ _WIDE = 16
 
 
 def begun(schema: Schema, model: UpdateModel, widest: int) -> PersonTracker:
-    """Before the first release; its places have at most so many values."""
+    """Before the first release; its places have at most this many values."""
     return BeliefTracker.none() if widest <= _WIDE and settled(schema, model) else TrajectoryTracker.none()

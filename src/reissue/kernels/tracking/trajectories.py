@@ -16,7 +16,7 @@ from reissue.kernels.tracking.incremental import absent, found, narrow
 __all__ = ["Trajectories", "longer"]
 
 _WASTE = 2
-"""Stays of the gone are put together anew when they take so many times the room of what is still needed."""
+"""Stays of the gone are put together anew when they take this many times the room of what is still needed."""
 
 
 def _nothing() -> Ints:
@@ -62,7 +62,7 @@ class Trajectories:
         return PresenceHistory(starts, release, place)
 
     def after(self, people: Ints, release: int, place: Ints) -> "Trajectories":
-        """With one release more: who is in it, and where."""
+        """With one more release: who is in it, and where."""
         order = np.argsort(people)
         people, place = people[order], place[order]
         here = longer(self.past(people), release, place)

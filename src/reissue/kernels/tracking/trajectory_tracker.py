@@ -63,7 +63,7 @@ class TrajectoryTracker:
     def after(
         self, people: Ints, release: int, at: Ints, shown: Distributions, judged: TrackedRisk, model: UpdateModel
     ) -> "TrajectoryTracker":
-        """With one release more. If the update model has changed, those who are gone are looked at again."""
+        """With one more release. If the update model has changed, those who are gone are looked at again."""
         trails, mark, order = self.trails.after(people, release, at), mark_of(model), np.argsort(people)
         gone = self._kept(trails.gone) if mark == self.mark else _judged(trails.past(trails.gone), shown.places, model)
         return TrajectoryTracker(

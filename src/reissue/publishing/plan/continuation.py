@@ -44,7 +44,7 @@ class _Course:
 
 
 def continued(waves: Waves, count: int, rng: np.random.Generator, dynamics: Dynamics | None = None) -> Waves:
-    """The waves and so many more after the last one; without dynamics as the waves themselves show them."""
+    """The waves and this many more after the last one; without dynamics as the waves themselves show them."""
     course = _seen(waves) if dynamics is None else _stated(waves, dynamics)
     tables, last = list(waves.tables), (waves.tables[-1].frame, waves.codes[-1])
     newest = int(max(people.max() for people in waves.people)) + 1

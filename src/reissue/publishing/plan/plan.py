@@ -29,7 +29,7 @@ from reissue.schema import Schema
 __all__ = ["Progress", "plan"]
 
 _SMALL = 5_000
-"""Waves of so many rows together are continued twice: of few people chance makes more."""
+"""Waves of this many rows together are continued twice: of few people chance makes more."""
 _FIRST = 0.6
 """The share of the time after which no further setting is tried before there is a recommendation."""
 _SIMULATED = 4

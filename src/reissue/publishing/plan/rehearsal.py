@@ -35,7 +35,7 @@ _HALF = Thoroughness(story=False, scaling=Scaling(sweeps=20))
 _LARGE = 5_000
 """Rows of all waves together."""
 _WINDOW = 4
-"""Of waves that are guesses anyway so many stay whole."""
+"""Of waves that are guesses anyway this many stay whole."""
 _MARGIN = 0.95
 """Of the limit: what just stays below it in rehearsal would not leave room for other chances."""
 _FEWER = 0.6

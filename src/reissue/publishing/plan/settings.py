@@ -112,7 +112,7 @@ def _cohorts(waves: Waves, options: set[str], limits: Limits) -> list[Setting]:
 
 
 def _require(k: int, values: int, waves: Waves) -> str:
-    """Groups of k rows in which no value is above its share, where the waves allow that; else so many values."""
+    """Groups of k rows in which no value is above its share, where the waves allow that; else this many values."""
     share = int(1 / waves.largest_share + 1e-9)
     even = min(values, share)
     if even >= 2:

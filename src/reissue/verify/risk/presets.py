@@ -13,7 +13,7 @@ class Preset:
 
     name: str
     people: int
-    """The largest risk is one in so many."""
+    """The largest risk is one in this many."""
     source: str
     """Where the number comes from, as far as it was read."""
 

@@ -24,7 +24,7 @@ _WORK = 5 * 10**9
 
 @dataclass(frozen=True)
 class SomeColumns:
-    """What someone finds who knows any so many quasi-identifiers."""
+    """What someone finds who knows any given number of quasi-identifiers."""
 
     columns: int
     """How many columns are known: m."""
