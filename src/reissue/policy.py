@@ -68,6 +68,11 @@ class Policy:
     alone: bool = False
     """Whether nobody ever holds two releases: then they are not compared, and every publication warns of it."""
 
+    @property
+    def m(self) -> int:
+        """How many providers may collude."""
+        return int(self.limits.get("coalition", 1))
+
     def __repr__(self) -> str:
         """What releases must meet, in one sentence."""
         attacks = "all attacks" if self.attacks is None else ", ".join(self.attacks) or "no attack"

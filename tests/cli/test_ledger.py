@@ -83,3 +83,21 @@ def test_adopted_releases_bind_the_next_one(reissue: Reissue, tmp_path: Path) ->
     assert (outcome.code, outcome.json["verdict"]) == (0, "incomplete")
     outcome = reissue("ledger", "adopt", "x.ledger", "old.csv")
     assert (outcome.code, "only before" in outcome.err) == (2, True)
+
+
+@pytest.mark.usefixtures("published")
+def test_what_each_release_lost_is_listed_as_utility_measures_it(reissue: Reissue) -> None:
+    listed = reissue("ledger", "list", "x.ledger", "--json").json["releases"]
+    for number, one in enumerate(listed, start=1):
+        tables = (f"{number}.csv", f"{number}.release.csv")
+        measured = reissue("utility", *tables, "--schema", "schema.toml", "--queries", "0", "--json").json["loss"]
+        assert one["loss"] == pytest.approx(measured, abs=1e-6)
+    assert reissue("ledger", "recipients", "x.ledger", "--json").json == {"everyone": [1, 2]}
+
+
+def test_who_holds_what(reissue: Reissue) -> None:
+    for number, more in ((1, ["--recipient", "ministry"]), (2, [])):
+        place = ("--ledger", "y.ledger", "--schema", "schema.toml")
+        assert reissue("publish", f"{number}.csv", *place, *more).code == 0
+    assert reissue("ledger", "recipients", "y.ledger", "--json").json == {"ministry": [1, 2], "everyone": [2]}
+    assert "ministry" in reissue("ledger", "recipients", "y.ledger").out

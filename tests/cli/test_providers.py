@@ -92,3 +92,21 @@ def test_a_coalition_that_cannot_be(reissue: Reissue, copies: None) -> None:
         assert words in outcome.json["error"]["message"]
         assert "P9" not in outcome.json["error"]["message"]
     assert reissue("attack", "a.csv", *ATTACK, "--coalition", "P1", "--m", "1").code == 2
+
+
+def test_a_ledger_says_who_contributed_and_what_a_coalition_would_see(
+    reissue: Reissue, hospitals: pl.DataFrame, tmp_path: Path
+) -> None:
+    policy = '[policy]\nrequire = "k=3 & l=2"\nmethod = "providers"\noptions = { m = 1 }\nattacks = ["coalition"]\n'
+    (tmp_path / "policy.toml").write_text(f"{SCHEMA.dumps()}\n{policy}", encoding="utf-8")
+    assert reissue("publish", "patients.csv", "--ledger", "x.ledger", "--schema", "policy.toml").code == 0
+    (said,) = reissue("ledger", "providers", "x.ledger", "--json").json["releases"]
+    assert said["contributed"] == {"P1": 3, "P2": 3, "P3": 2, "P4": 2}
+    assert said["told"][-1] == "It withstood the attack by any one provider who takes its own records out."
+    assert "P1" in reissue("ledger", "providers", "x.ledger").out
+    asked = ("ledger", "providers", "x.ledger", "--table", "patients.csv")
+    found = reissue(*asked, "--coalition", "P1, P2", "--json").json
+    assert [one["members"] for one in found["coalitions"]] == [["P1", "P2"]]
+    assert found["contributed"] == said["contributed"]
+    assert "P1 and P2 take" in " ".join(reissue(*asked).out.split())
+    assert reissue(*asked, "--coalition", "P9").code == 2

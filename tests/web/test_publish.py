@@ -61,7 +61,7 @@ def test_the_page_and_the_command_line_record_the_same(steward: Client, house: P
     assert "How it would look" in page.text
     counts = re.findall(r"<dt>(Hospital \d)</dt><dd>(\d+) records</dd>", page.text)
     assert sum(int(count) for _, count in counts) == len((files / "feb-original.csv").read_text().splitlines()) - 1
-    assert "does not ask for the attack <code>coalition</code>" in page.text
+    assert "What would they see?" in page.text
     with Ledger.open(house / "h.ledger") as book:
         assert len(book.releases) == 1
     done = steward.finish(steward.post(action(page, "publish")))

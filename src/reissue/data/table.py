@@ -82,6 +82,15 @@ class Table:
         name = self.schema.provider
         return None if name is None else self.frame[name]
 
+    @property
+    def contributed(self) -> dict[str, int]:
+        """Provider to the number of their records, the most first; nothing where the schema names no provider."""
+        if self.providers is None:
+            return {}
+        counts = self.providers.cast(pl.String).alias("provider").value_counts()
+        ordered = counts.sort(["count", "provider"], descending=[True, False])
+        return {str(name): int(count) for name, count in ordered.drop_nulls().iter_rows()}
+
     def some(self, rows: Ints) -> "Table":
         """Some of the rows, coded as they are."""
         sensitive = self.sensitive[rows]

@@ -4,10 +4,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from reissue.attacks.findings import Finding, Findings
+from reissue.attacks.findings import Finding, Findings, Status
 from reissue.ledger.chain import LedgerEntry
 
-__all__ = ["Recorded", "ReleaseRecord", "needed_files", "releases_of", "replaced_files", "sent_of"]
+__all__ = [
+    "Recorded",
+    "ReleaseRecord",
+    "holders",
+    "needed_files",
+    "releases_of",
+    "replaced_files",
+    "sent_of",
+    "versions_of",
+]
 
 _EARLIER_NAMES = {"standing": "roster"}
 """What older ledgers call some of their files; entries are chained, so they keep their names for good."""
@@ -51,6 +60,10 @@ class ReleaseRecord:
     identifiers: str | None = None
     """The form that the table gave identifiers."""
     warnings: tuple[str, ...] = ()
+    loss: float | None = None
+    """The share of what the table said that the release does not; None where nobody measured it."""
+    contributed: Mapping[str, int] = field(default_factory=dict)
+    """Provider to the records of the table that are theirs; nothing where the schema names no provider."""
 
     @classmethod
     def of(cls, said: Mapping[str, Any]) -> "ReleaseRecord":
@@ -61,7 +74,7 @@ class ReleaseRecord:
 
     def as_json(self) -> dict[str, Any]:
         """For an entry; `of` reads it."""
-        own = {"carried", "identifiers", "warnings"} if self.adopted else set()
+        own = {"carried", "identifiers", "warnings", "loss", "contributed"} if self.adopted else set()
         return {name: value for name, value in vars(self).items() if name not in own}
 
     @property
@@ -100,6 +113,21 @@ class Recorded:
         return Findings(tuple(Finding(**{**one, "releases": tuple(one["releases"])}) for one in said))
 
     @property
+    def colluding(self) -> Finding | None:
+        """What was found about providers who collude; None where nobody looked."""
+        return next((one for one in self.findings if one.attack == "coalition" and one.worst is not None), None)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What every provider may be told of it, in sentences; nothing where there are none."""
+        from reissue.attacks.coalition.views import may_be_told
+
+        found, providers = self.colluding, len(self.record.contributed)
+        withstood = found is not None and found.status == Status.WITHSTOOD
+        m = int(found.limit or 0) if withstood and found is not None else 0
+        return may_be_told(self.record.requirement, providers, m) if providers else ()
+
+    @property
     def recipients(self) -> tuple[str, ...]:
         """Who got it; nobody in particular means that it is public."""
         return self.record.recipients
@@ -127,6 +155,25 @@ def _until(gone: Iterable[int], number: int) -> tuple[int, ...]:
 def sent_of(releases: Sequence[Recorded]) -> tuple[Recorded, ...]:
     """The releases that somebody may hold: all but those that never left the house."""
     return tuple(one for one in releases if one.withdrawn is None)
+
+
+def versions_of(entries: Sequence[LedgerEntry]) -> list[tuple[int, int]]:
+    """The schemas and policies of a series: the first release that each is for, and how many entries it comes after."""
+    found, number = [], 0
+    for place, entry in enumerate(entries, start=1):
+        number += entry.kind == "release"
+        if entry.kind in {"begin", "schema"}:
+            found.append((number + 1, place))
+    return found
+
+
+def holders(releases: Sequence[Recorded]) -> dict[str, tuple[int, ...]]:
+    """Recipient to the numbers of the releases that they may hold, public ones too; "" is everyone else."""
+    sent = sent_of(releases)
+    names = sorted({name for one in sent for name in one.recipients})
+    return {
+        name: tuple(one.number for one in sent if not one.recipients or name in one.recipients) for name in (*names, "")
+    }
 
 
 def replaced_files(entries: Sequence[LedgerEntry]) -> set[str]:

@@ -196,6 +196,7 @@ class Candidate(Attempt):
         return ReleaseRecord(
             adopted=False,
             carried=state_mark(release.schema.dumps(), self.withdrawn),
+            contributed=self.table.contributed,
             counterfeits=release.counterfeits,
             csv={name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()},
             date=self.request.dated,
@@ -204,6 +205,7 @@ class Candidate(Attempt):
             groups=release.groups,
             identifiers=self.identifiers,
             kinds=_kinds(self.table),
+            loss=_loss(release, self.repairs.left_out),
             method=release.method,
             promises={} if release.draft.e is None else {"e": release.draft.e},
             recipients=self.request.recipients,
@@ -236,6 +238,14 @@ class Candidate(Attempt):
 def made(candidate: "Candidate", progress: Callable[[float], None]) -> "tuple[Candidate, Release, GateResult]":
     """A release, mended where few are exposed, and what attacks find in it together with earlier ones."""
     return make_and_mend(candidate, Candidate.attack, progress, draws=_DRAWS)
+
+
+def _loss(release: Release, left_out: int) -> float:
+    """What is lost of the table, those who were left out of it to mend the release counted as lost altogether."""
+    from reissue.utility import measure
+
+    records = release.table.rows + release.counterfeits
+    return round((measure(release).loss * records + left_out) / max(records + left_out, 1), 6)
 
 
 def _linking(table: Table) -> list[str]:

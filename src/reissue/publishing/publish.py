@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reissue.ledger.chain import LedgerEntry
     from reissue.ledger.store import Writer
 
-__all__ = ["Publication", "publish", "publish_next"]
+__all__ = ["Publication", "publish", "publish_next", "tried_release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +95,14 @@ def publish_next(
     newcomers: bool = False,
     dialect: Dialect = FOUND,
     schema: Schema | None = None,
+    when_made: Callable[[Release], object] = lambda _: None,
     before_record: Callable[[Publication], object] = lambda _: None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Publication:
     """The same, with the release's number and findings.
 
-    `schema` is recorded with the first release; after that it must be the one that the ledger goes by. `before_record`
-    gets what will be recorded: if it raises, nothing is.
+    `schema` is recorded with the first release; after that it must be the one that the ledger goes by. `when_made`
+    gets the release whether it is refused or not; `before_record` what will be recorded: if it raises, nothing is.
     """
     from reissue.ledger.recorded import needed_files
     from reissue.publishing.refusal import problems_of, refusal
@@ -117,6 +118,7 @@ def publish_next(
         candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, dialect), request)
         candidate.check()
         candidate, release, together = made(candidate, progress)
+        when_made(release)
         if candidate.again is not None:
             known = candidate.again.record.warnings
             same = Publication(
@@ -137,6 +139,19 @@ def publish_next(
             writer.remove_all_but(needed_files(entries))
             writer.append("release", candidate.record(release, together, writer).as_json())
     return replace(published, warnings=(*published.warnings, ledger.unwritten)) if ledger.unwritten else published
+
+
+def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> Release:
+    """The next release as it would be made, also where it is refused; nothing is recorded."""
+    from reissue.publishing.refusal import RefusedError
+
+    seen: list[Release] = []
+    try:
+        publish_next(data, ledger, dry_run=True, dialect=dialect, when_made=seen.append)
+    except RefusedError:
+        if not seen:
+            raise
+    return seen[-1]
 
 
 @contextmanager

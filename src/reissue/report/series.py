@@ -7,20 +7,59 @@ from typing import Any
 from reissue.attacks.findings import Finding, Point, Status
 from reissue.ledger.recorded import Recorded
 from reissue.report.page import report_html
-from reissue.report.scale import Axis
+from reissue.report.scale import Axis, fit
 from reissue.report.timeline import HEIGHT, MARKS, WIDTH
 
-__all__ = ["release_html", "series_chart"]
+__all__ = ["loss_chart", "release_html", "series_chart"]
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 72, 12, 14, 44
+_LOSS = 104
+"""Height of the strip below that shows what each release lost."""
 
 
-def series_chart(releases: Sequence[Recorded]) -> dict[str, Any] | None:
-    """The surest link of each attack that measures one, by release, against its limit; None if there is nothing yet."""
+def loss_chart(releases: Sequence[Recorded]) -> dict[str, Any] | None:
+    """A column for each release: what it lost, on the same line of time; None where nobody measured it."""
+    known = [one for one in releases if one.record.loss is not None and one.withdrawn is None]
+    if not known or len(releases) < 2:
+        return None
+    across = _across(releases)
+    up = fit(0.0, max(one.record.loss or 0.0 for one in known), _LOSS - _BOTTOM, _TOP)
+    wide = min(22.0, (WIDTH - _RIGHT - _LEFT) / len(releases) * 0.6)
+    lost = [one.record.loss or 0.0 for one in known]
+    worst = max(known, key=lambda one: one.record.loss or 0.0)
+    return {
+        "width": WIDTH,
+        "height": _LOSS,
+        "left": _LEFT,
+        "right": WIDTH - _RIGHT,
+        "top": _TOP,
+        "bottom": _LOSS - _BOTTOM,
+        "x_ticks": [(across(number), str(number)) for number in _ticks(len(releases))],
+        "y_ticks": [(y, f"{float(text):.0%}") for y, text in up.ticks(2)],
+        "columns": [
+            {
+                "x": round(across(one.number) - wide / 2, 1),
+                "y": up(one.record.loss or 0.0),
+                "width": round(wide, 1),
+                "height": round(_LOSS - _BOTTOM - up(one.record.loss or 0.0), 1),
+                "title": f"Release {one.number}: {one.record.loss:.1%} lost",
+            }
+            for one in known
+        ],
+        "sentence": f"What each release lost of what its table said: {sum(lost) / len(lost):.1%} on average, "
+        f"{worst.record.loss:.1%} at most, in release {worst.number}.",
+    }
+
+
+def series_chart(releases: Sequence[Recorded], changes: Sequence[int] = ()) -> dict[str, Any] | None:
+    """The surest link of each attack that measures one, by release, against its limit; None if there is nothing yet.
+
+    `changes` are the releases since which there was another policy.
+    """
     lines = _lines([one for one in releases if one.withdrawn is None])
     if not lines or len(releases) < 2:
         return None
-    across, up = Axis(1, len(releases), _LEFT, WIDTH - _RIGHT), Axis(0.0, 1.0, HEIGHT - _BOTTOM, _TOP)
+    across, up = _across(releases), Axis(0.0, 1.0, HEIGHT - _BOTTOM, _TOP)
     limits = [one.limit for points in lines.values() for _, one in points if one.limit is not None]
     return {
         "width": WIDTH,
@@ -32,6 +71,7 @@ def series_chart(releases: Sequence[Recorded]) -> dict[str, Any] | None:
         "x_ticks": [(across(number), str(number)) for number in _ticks(len(releases))],
         "y_ticks": up.ticks(4),
         "limit": up(min(limits)) if limits else None,
+        "changes": [(round(across(since - 0.5), 1), since) for since in changes if 1 < since <= len(releases)],
         "lines": [
             {
                 "attack": name,
@@ -58,6 +98,11 @@ def _is_share(finding: Finding) -> bool:
     """Whether its measure is a probability that must stay below a limit."""
     numbers = (finding.worst, finding.limit)
     return not finding.at_least and all(number is not None and 0 <= number <= 1 for number in numbers)
+
+
+def _across(releases: Sequence[Recorded]) -> Axis:
+    """The line of time, the same for both charts, with room for half a column at its ends."""
+    return Axis(0.5, len(releases) + 0.5, _LEFT, WIDTH - _RIGHT)
 
 
 def _ticks(many: int) -> list[int]:

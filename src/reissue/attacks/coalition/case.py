@@ -12,7 +12,7 @@ from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.requirements import Requirement
 from reissue.words import plural
 
-__all__ = ["Exposed", "tell"]
+__all__ = ["Exposed", "seen_by", "tell"]
 
 Exposed = Callable[[Contributions, Requirement, Sequence[int]], Bools]
 """In which groups a coalition breaks a requirement."""
@@ -48,7 +48,7 @@ def tell(
     shown = order[: _fitting(_WORK // work, len(order))]
     values = _matrix(contributions, requirement, exposed, shown, {_places(names, one): n for one, n in known.items()})
     labels = [short(names[place]) for place in shown]
-    steps = [*_steps(number, records, requirement, None if members is None else inside, exposed, fewest), end]
+    steps = [*seen_by(number, records, requirement, None if members is None else inside, exposed, fewest), end]
     if len(shown) < len(names):
         steps.append(f"The picture shows {len(shown)} of the {len(names):,} providers, those who gave most.")
     picture: Matrix = {"kind": "matrix", "rows": labels, "columns": labels, "values": values, "unit": UNIT, "limit": 0}
@@ -105,7 +105,7 @@ def _people(contributions: Contributions, members: Sequence[int], groups: Bools)
 # --- the steps -------------------------------------------------------------------------------------------------------
 
 
-def _steps(
+def seen_by(
     number: int,
     records: ProviderRecords,
     requirement: Requirement,
@@ -113,6 +113,7 @@ def _steps(
     exposed: Exposed,
     fewest: int | None,
 ) -> list[str]:
+    """What some providers see in a release, step by step: their own records, and the group that is worst off."""
     if members is None:
         return [
             f"The {plural(len(records.names), 'provider')} of release {number} know their own records.",

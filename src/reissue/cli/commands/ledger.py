@@ -1,14 +1,18 @@
 """`reissue ledger`: recall what was published, check that nothing was changed since, take earlier releases in."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reissue.cli import _render
 from reissue.cli._app import FINE, NOT_MET, app
-from reissue.cli._options import ForceOption, JsonOption, ReadOption, SchemaOption, dialect_of
+from reissue.cli._options import ForceOption, JsonOption, ReadOption, SchemaOption, dialect_of, source_of
 from reissue.words import plural
+
+if TYPE_CHECKING:
+    from reissue.ledger import Recorded
 
 books = typer.Typer(
     help="Recall releases, verify that nothing was changed, adopt what was published before. Each takes --json.",
@@ -34,7 +38,7 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
     with Ledger.open(ledger) as book:
         releases, head = book.releases, book.entries()[-1].hash
     if as_json:
-        kept = ("time", "date", "rows", "method", "requirement", "recipients", "adopted")
+        kept = ("time", "date", "rows", "loss", "method", "requirement", "recipients", "contributed", "adopted")
         rows = [
             {"release": one.number, **{name: getattr(one.record, name) for name in kept}, "withdrawn": one.withdrawn}
             for one in releases
@@ -47,13 +51,14 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
             one.record.time,
             one.date or "-",
             f"{one.record.rows:,}",
+            "-" if one.record.loss is None else f"{one.record.loss:.1%}",
             "adopted" if one.record.adopted else one.record.method,
             ", ".join(one.recipients) or "everyone",
             "withdrawn" if one.withdrawn is not None else one.record.verdict or "-",
         ]
         for one in releases
     ]
-    _render.show_table(["release", "recorded", "date", "rows", "method", "recipients", "attacks"], said)
+    _render.show_table(["release", "recorded", "date", "rows", "lost", "method", "recipients", "attacks"], said)
     _render.say(f"The last entry is {head}")
 
 
@@ -81,6 +86,81 @@ def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = Fa
     if found:
         _render.show_table(["attack", "outcome", "in words"], found)
     _render.warn(*record.warnings)
+
+
+@books.command()
+def recipients(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
+    """Say who has which releases; what everyone got, everyone has."""
+    from reissue.ledger import Ledger
+    from reissue.ledger.recorded import holders
+
+    with Ledger.open(ledger) as book:
+        found = holders(book.releases)
+    if as_json:
+        _render.show_json({name or "everyone": list(numbers) for name, numbers in found.items()})
+        return
+    rows = [[name or "everyone", ", ".join(map(str, numbers)) or "-"] for name, numbers in found.items()]
+    _render.show_table(["recipient", "releases"], rows)
+
+
+@books.command()
+def providers(
+    ledger: PlaceArgument,
+    table: Annotated[
+        Any, typer.Option(parser=source_of, metavar="DATA", help="Today's table: look at its release, record nothing.")
+    ] = None,
+    coalition: Annotated[
+        str, typer.Option(metavar="NAMES", help="With --table: only this coalition, its providers between commas.")
+    ] = "",
+    key: KeyOption = None,
+    reading: ReadOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say who contributed what, what coalitions of providers would see, and what each may be told."""
+    from reissue.attacks.coalition.views import view_of_release
+    from reissue.ledger import Ledger
+    from reissue.publishing.publish import tried_release
+
+    with Ledger.open(ledger, key=key) as book:
+        if table is None:
+            _say_recorded(book.releases, as_json=as_json)
+            return
+        names = [name.strip() for name in coalition.split(",") if name.strip()]
+        release = tried_release(table, book, dialect=dialect_of(reading))
+        view = view_of_release(release, names, m=book.policy.m, number=len(book.releases) + 1)
+    if as_json:
+        _render.show_json(view.as_dict())
+        return
+    _render.show_table(["provider", "records"], [[name, f"{many:,}"] for name, many in view.contributed.items()])
+    _render.say(*(one.sentence for one in view.coalitions))
+    if names:
+        _render.say(*(step for one in view.coalitions for step in one.steps))
+    _render.say("Every provider may be told:", *view.told)
+
+
+def _say_recorded(releases: "Sequence[Recorded]", *, as_json: bool) -> None:
+    """Who contributed what to each release, and how many of them may collude."""
+    some = [one for one in releases if one.record.contributed]
+    withstands = [None if one.colluding is None else int(one.colluding.worst or 0) for one in some]
+    if as_json:
+        rows = [
+            {"release": one.number, "contributed": one.record.contributed, "withstands": m, "told": list(one.told)}
+            for one, m in zip(some, withstands, strict=True)
+        ]
+        _render.show_json({"releases": rows})
+        return
+    names = list(dict.fromkeys(name for one in some for name in one.record.contributed))
+    table = [
+        [
+            str(one.number),
+            *(f"{one.record.contributed.get(name, 0):,}" for name in names),
+            "not looked at" if m is None else str(m),
+        ]
+        for one, m in zip(some, withstands, strict=True)
+    ]
+    _render.show_table(["release", *names, "may collude"], table)
+    if some:
+        _render.say("Every provider may be told of the last one:", *some[-1].told)
 
 
 @books.command()

@@ -10,8 +10,9 @@ from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
 from reissue.ledger import Ledger
+from reissue.ledger.recorded import holders, versions_of
 from reissue.policy import Policy
-from reissue.report.series import release_html, series_chart
+from reissue.report.series import loss_chart, release_html, series_chart
 from reissue.web.pages import report, show
 from reissue.web.room import room_of
 from reissue.web.routes.forms import read_form
@@ -45,20 +46,23 @@ def _named(request: Request) -> dict[str, Any]:
 
 def _series(place: str) -> dict[str, Any]:
     with Ledger.open(place) as book:
-        releases, policy, schema = book.releases, book.policy, book.schema
+        releases, policy, schema, entries = book.releases, book.policy, book.schema, book.entries()
+        changes = sorted({since for since, _ in versions_of(entries)[1:]})
         return {
             "releases": releases,
-            "chart": series_chart(releases),
+            "chart": series_chart(releases, changes),
+            "lost": loss_chart(releases),
+            "holders": holders(releases),
             "policy": policy_words(policy),
             "provider": schema.provider,
-            "head": book.entries()[-1].hash,
+            "head": entries[-1].hash,
             "unknown": book.unknown,
         }
 
 
 def policy_words(policy: Policy) -> dict[str, str]:
     """A policy as a list of what is asked and what it says."""
-    attacks = "all there are" if policy.attacks is None else ", ".join(policy.attacks)
+    attacks = "all there are" if policy.attacks is None else ", ".join(policy.attacks) or "joint alone"
     return {
         "every release must meet": str(policy.require),
         "method": policy.method,
@@ -130,7 +134,8 @@ def _withdraw(place: str, number: int, why: str) -> None:
 async def verify(request: Request) -> Response:
     """Look whether anything was changed: it reads everything, so it is a job."""
     after = f"/ledgers/{request.path_params['ledger']}/verified/{{job}}"
-    given = {"ledger": _place(request)}
+    async with read_form(request) as sent:
+        given = {"ledger": _place(request), "head": sent.text("head")}
     job = await room_of(request).jobs.start("verify", given, title="Verifying the ledger", after=after)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 

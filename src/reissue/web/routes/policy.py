@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.ledger import Ledger
+from reissue.ledger.recorded import versions_of
 from reissue.policy import Policy
 from reissue.schema import Schema
 from reissue.web.pages import show
@@ -32,12 +33,13 @@ async def policy(request: Request) -> Response:
 def _policy(place: str) -> dict[str, Any]:
     with Ledger.open(place) as book:
         entries = book.entries()
-        versions, number = [], 0
-        for place_in, entry in enumerate(entries, start=1):
-            number += entry.kind == "release"
-            if entry.kind in {"begin", "schema"}:
-                said = policy_words(Policy.of(book.schema_of(entries[:place_in])))
-                versions.append({"since": number + 1, "words": said, "text": entry.content["schema"]})
+        schemas = [(since, book.schema_of(entries[:place_in])) for since, place_in in versions_of(entries)]
+        versions: list[dict[str, Any]] = []
+        for since, schema in schemas:
+            said, text = policy_words(Policy.of(schema)), schema.dumps()
+            before: dict[str, Any] = versions[-1] if versions else {"words": said, "text": text}
+            changed = [what for what in said if said[what] != before["words"][what]]
+            versions.append({"since": since, "words": said, "changed": changed, "text": text, "was": before["text"]})
         return {"versions": versions, "text": book.schema.dumps()}
 
 

@@ -19,7 +19,7 @@ from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
 from reissue.web.uploads import Desk
 
-__all__ = ["ROUTES", "rehearse"]
+__all__ = ["ROUTES", "given_of", "rehearse", "tried"]
 
 
 async def begin(request: Request) -> Response:
@@ -39,16 +39,17 @@ async def upload(request: Request) -> Response:
             if not short:
                 desk.refuse_without("schema")
             place = room.shelf.place(short) if short else room.shelf.new(sent.text("name"))
-            desk.notes["given"] = _given(desk, sent, place)
+            desk.notes["given"] = given_of(desk, sent, place)
             job = await rehearse(room, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
-def _given(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
+def given_of(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
+    """What the form asks for; several tables are those of several providers, each under its own name."""
     schema = desk.files.get("schema", [])
     return {
         "ledger": place,
-        "table": str(desk.files["table"][0]),
+        "table": str(desk.files["table"][0] if len(desk.files["table"]) == 1 else desk.folder / "table"),
         "schema": str(schema[0]) if schema else "",
         "recipients": [name.strip() for name in sent.text("recipients").split(",") if name.strip()],
         "dated": sent.text("dated"),
@@ -75,7 +76,7 @@ def _mapping(given: object) -> dict[str, Any]:
     return given
 
 
-def _tried(request: Request) -> tuple[Room, Desk, PieceOfWork]:
+def tried(request: Request) -> tuple[Room, Desk, PieceOfWork]:
     """The desk and the dry run of a table that waits to be published."""
     room = room_of(request)
     desk = room.desks.find(request.path_params["desk"])
@@ -87,7 +88,7 @@ def _tried(request: Request) -> tuple[Room, Desk, PieceOfWork]:
 
 async def candidate(request: Request) -> Response:
     """The verdict of the dry run: publish it, or what would help."""
-    room, desk, job = _tried(request)
+    room, desk, job = tried(request)
     given = _mapping(desk.notes["given"])
     known = {place: short for short, place in room.shelf.places().items()}
     named = {"ledger": known.get(given["ledger"], ""), "name": Path(given["ledger"]).name}
@@ -96,17 +97,17 @@ async def candidate(request: Request) -> Response:
 
 async def again(request: Request) -> Response:
     """Another dry run of the same table, by the policy as it is now."""
-    room, desk, _ = _tried(request)
+    room, desk, _ = tried(request)
     job = await rehearse(room, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
 async def change(request: Request) -> Response:
     """Change the policy by one of the changes that the refusal names, and try the same table again."""
-    room, desk, tried = _tried(request)
+    room, desk, last = tried(request)
     given = _mapping(desk.notes["given"])
     place = request.path_params["place"]
-    changes = tried.outcome.get("changes", [])
+    changes = last.outcome.get("changes", [])
     if not place.isdecimal() or int(place) >= len(changes):
         raise InputError("There is no such change.")
     await run_in_threadpool(_changed, given, changes[int(place)]["policy"])
@@ -127,9 +128,9 @@ def _changed(given: Mapping[str, Any], policy: Mapping[str, Any]) -> None:
 
 async def publish(request: Request) -> Response:
     """Record it; when that is over, however it ends, the table is gone."""
-    room, desk, tried = _tried(request)
+    room, desk, last = tried(request)
     given = _mapping(desk.notes["given"])
-    if tried.outcome.get("refused", True):
+    if last.outcome.get("refused", True):
         raise InputError("This release was refused: it cannot be published as it is.")
 
     def ended(job: PieceOfWork) -> None:

@@ -17,6 +17,7 @@ _VERBS = {
     "audit": "auditing",
     "rehearse": "publishing",
     "publish": "publishing",
+    "collude": "publishing",
     "verify": "publishing",
     "play": "playing",
     "propose": "planning",

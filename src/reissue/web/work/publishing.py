@@ -1,27 +1,27 @@
 """Publishing: the next release of a ledger, tried or recorded; and whether a ledger is whole."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from reissue.attacks.coalition.views import view_of_release
 from reissue.attacks.findings import verdict
+from reissue.errors import CannotRunError
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
 from reissue.publishing.begin import ledger_at
-from reissue.publishing.publish import Publication, publish_next
+from reissue.publishing.publish import Publication, publish_next, tried_release
 from reissue.publishing.refusal import RefusedError, changes_of
+from reissue.release.release import Release
 from reissue.report import publication_html, report_html
 from reissue.report.evidence import evidence_html, publish_record
 from reissue.schema import Schema
 from reissue.web.work import Tell
 from reissue.web.work.auditing import shown
 
-__all__ = ["publish", "rehearse", "verify"]
-
+__all__ = ["collude", "publish", "rehearse", "verify"]
 
 _ROWS = 8
 """Rows that the page shows of a release."""
@@ -40,6 +40,7 @@ def publish(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, 
 def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: bool) -> Mapping[str, Any]:
     tell(0.01, "reading")
     schema = Schema.load(given["schema"]) if given["schema"] else None
+    seen: list[Release] = []
     with ExitStack() as stack:
         book = stack.enter_context(ledger_at(given["ledger"], schema, dry_run=dry_run))
         try:
@@ -52,6 +53,7 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
                 dated=given["dated"] or None,
                 newcomers=given["newcomers"],
                 dialect=Dialect(given["delimiter"]),
+                when_made=seen.append,
                 before_record=lambda one: _leave(one, book, folder),
                 progress=lambda share: tell(0.02 + 0.95 * share, "making the release and attacking it"),
             )
@@ -61,8 +63,8 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
             known = {**shown(said.findings), "verdict": asdict(verdict(said.findings, said.release))}
             changes = [asdict(one) for one in changes_of(book.policy)]
             words = {"problems": list(said.problems), "advice": list(said.advice), "changes": changes}
-            return {**known, **words, "refused": True}
-        return _said(made, book)
+            return {**known, **words, "refused": True, "providers": _providers(seen, book, said.release)}
+        return {**_said(made, book), "providers": _providers(seen, book, made.number) if dry_run else None}
 
 
 def _leave(made: Publication, book: Ledger, folder: Path) -> None:
@@ -90,18 +92,30 @@ def _said(made: Publication, book: Ledger) -> dict[str, Any]:
         "warnings": list(made.warnings),
         "head": book.entries()[-1].hash,
         "sample": _sample(made),
-        "providers": _providers(made),
     }
 
 
-def _providers(made: Publication) -> list[tuple[str, int]]:
-    """Who contributed how many records, the most first; nothing where the schema names no provider."""
-    table = made.release.table
-    if table.schema.provider is None:
-        return []
-    counts = table.frame[table.schema.provider].cast(pl.String).alias("provider").value_counts()
-    ordered = counts.sort(["count", "provider"], descending=[True, False])
-    return [(name or "not said", int(count)) for name, count in ordered.iter_rows()]
+def _providers(
+    seen: Sequence[Release], book: Ledger, number: int, coalition: Sequence[str] = ()
+) -> Mapping[str, Any] | None:
+    """Who contributed what, and what coalitions would see; None where there is nobody to name, or it cannot be told."""
+    if not seen or book.schema.provider is None:
+        return None
+    try:
+        view = view_of_release(seen[-1], coalition, m=book.policy.m, number=number)
+        return {**view.as_dict(), "obstacle": ""}
+    except CannotRunError as obstacle:
+        return {"contributed": seen[-1].table.contributed, "coalitions": [], "told": [], "obstacle": str(obstacle)}
+
+
+def collude(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
+    """What some providers would see in the next release, made and not recorded."""
+    tell(0.05, "making the release")
+    schema = Schema.load(given["schema"]) if given["schema"] else None
+    with ledger_at(given["ledger"], schema, dry_run=True) as book:
+        release = tried_release(Path(given["table"]), book, dialect=Dialect(given["delimiter"]))
+        number = len(book.releases) + 1
+        return {"number": number, "view": _providers([release], book, number, given["coalition"])}
 
 
 def _sample(made: Publication) -> dict[str, Any]:
@@ -115,5 +129,5 @@ def verify(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """What was changed since it was written."""
     tell(0.1, "reading every entry and file")
     with Ledger.open(given["ledger"]) as book:
-        problems, entries = book.verify(), book.store.found()
+        problems, entries = book.verify(given["head"] or None), book.store.found()
         return {"problems": problems, "entries": len(entries), "head": entries[-1].hash, "unknown": list(book.unknown)}
