@@ -91,7 +91,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_left(tmp_path: Path, monk
     for data, plan, require, method, words in cases:
         with pytest.raises(ri.InputError, match=words):
             anonymize_folder(data.lazy(), plan, require, tmp_path / "out", method=method)
-    monkeypatch.setattr(larger, "meets", lambda *_: False)
+    monkeypatch.setattr(larger, "meets_by_parts", lambda *_: False)
     with pytest.raises(InternalError, match="Nothing was published"):
         anonymize_folder(table.lazy(), schema(), "k=3", tmp_path / "out")
     assert not list(tmp_path.iterdir())

@@ -57,6 +57,10 @@ class ColumnCodes:
         """What codes the column of this name."""
         column = pl.col(self.name)
         column = column.fill_nan(None) if self.values.dtype.is_float() else column
+        # A batch at a time: Polars takes `replace_strict` for something that needs the whole column at once.
+        return column.map_batches(self._coded, return_dtype=pl.Int32, is_elementwise=True)
+
+    def _coded(self, column: pl.Series) -> pl.Series:
         return column.replace_strict(self.values, pl.Series(self.codes), return_dtype=pl.Int32)
 
 
@@ -87,6 +91,8 @@ class FinishedRows:
 
     source: Source
     groups: int
+    parts: tuple[Source, ...] = ()
+    """The same in parts that fit in memory, one at a time; none where only the whole can be counted."""
 
 
 class CodedRows(RowsByRegion, Protocol):

@@ -19,6 +19,10 @@ __all__ = ["CodedFiles"]
 
 _REGION, _CODE, _COUNT = "region", "code", "count"
 _ROOT = 0
+_FILE = 250_000
+"""Rows of a file: Polars reads some of them ahead."""
+_WAITING = 20_000
+"""Rows of a region that wait in memory until they are written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,35 +44,48 @@ class CodedFiles:
         columns = [pl.col(name).alias(str(place)) for place, name in enumerate(plan.names)]
         codes = [column.code().alias(f"q{place}") for place, column in enumerate(plan.quasi)]
         value = pl.lit(0, pl.Int32) if plan.value is None else plan.value.code()
-        rows.select(*columns, *codes, value.alias("s")).sink_parquet(folder / "rows.parquet", compression="lz4")
+        files = pl.PartitionBy(folder / "rows", max_rows_per_file=_FILE)
+        rows.select(*columns, *codes, value.alias("s")).sink_parquet(files, mkdir=True, compression="lz4")
         return cls(folder, opens, plan.names, len(codes))
 
     @property
-    def _rows(self) -> pl.LazyFrame:
-        return pl.scan_parquet(self.folder / "rows.parquet", glob=False)
+    def _files(self) -> list[Path]:
+        return sorted((self.folder / "rows").iterdir())
+
+    def _of_each_file(self, ask: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
+        """The answers of all files, one after the other: Polars would read many at once, and keep them."""
+        return pl.concat([ask(pl.scan_parquet(file, glob=False)).collect() for file in self._files])
 
     def bounds(self, splits: Mapping[int, Split], regions: Sequence[int]) -> tuple[Codes, Codes]:
         """Attributes x regions: the smallest and the largest code."""
-        codes = [pl.col(f"q{place}") for place in range(self.attributes)]
-        ends = [end for code in codes for end in (code.min().name.suffix("lo"), code.max().name.suffix("hi"))]
-        rows = self._rows.with_columns(_region(splits).alias(_REGION)).filter(pl.col(_REGION).is_in(list(regions)))
-        found = rows.group_by(_REGION).agg(ends).collect(engine="streaming")
-        found = pl.DataFrame({_REGION: pl.Series(regions, dtype=pl.Int32)}).join(
-            found, on=_REGION, how="left", maintain_order="left"
+        names, region = [f"q{place}" for place in range(self.attributes)], _region(splits)
+        ends = [end for name in names for end in (pl.min(name).alias(f"{name}lo"), pl.max(name).alias(f"{name}hi"))]
+        found = self._of_each_file(
+            lambda rows: (
+                rows.with_columns(region).filter(pl.col(_REGION).is_in(list(regions))).group_by(_REGION).agg(ends)
+            )
         )
+        found = found.group_by(_REGION).agg(pl.col("^.*lo$").min(), pl.col("^.*hi$").max())
+        asked = pl.DataFrame({_REGION: pl.Series(regions, dtype=pl.Int32)})
+        found = asked.join(found, on=_REGION, how="left", maintain_order="left")
         lo, hi = (
-            np.stack([found[f"q{place}{end}"].to_numpy().astype(np.int32) for place in range(self.attributes)])
-            for end in ("lo", "hi")
+            np.stack([found[f"{name}{end}"].to_numpy().astype(np.int32) for name in names]) for end in ("lo", "hi")
         )
         return lo, hi
 
     def spreads(self, splits: Mapping[int, Split], attribute: Mapping[int, int]) -> Mapping[int, Spread]:
         """Region to the spread on the attribute that it asks for."""
-        region = pl.col(_REGION)
+        region, by = pl.col(_REGION), [_REGION, _CODE, "s"]
         code = pl.coalesce(pl.when(region == one).then(pl.col(f"q{place}")) for one, place in attribute.items())
-        rows = self._rows.with_columns(_region(splits).alias(_REGION)).filter(region.is_in(list(attribute)))
-        counted = rows.group_by(region, code.alias(_CODE), "s").agg(pl.len().cast(pl.Int64).alias(_COUNT))
-        found = counted.sort(_REGION, _CODE, "s").collect(engine="streaming")
+        found = self._of_each_file(
+            lambda rows: (
+                rows.with_columns(_region(splits))
+                .filter(region.is_in(list(attribute)))
+                .group_by(region, code.alias(_CODE), "s")
+                .agg(pl.len().cast(pl.Int64).alias(_COUNT))
+            )
+        )
+        found = found.group_by(by).agg(pl.col(_COUNT).sum()).sort(by)
         return {
             one: Spread(*(part[name].to_numpy() for name in (_CODE, "s", _COUNT)))
             for (one,), part in found.partition_by(_REGION, as_dict=True).items()
@@ -84,19 +101,23 @@ class CodedFiles:
         """Every region by a function, one after the other, into files of a folder."""
         if place is None:
             raise InternalError("A release larger than memory needs a folder. Please report this.")
-        groups = 0
+        groups, files = 0, []
         for number, (region, part) in enumerate(self._parts(regions), start=1):
             made = make(region, part)
-            made.rows.write_parquet(place / f"{number:05d}.parquet")
+            files.append(place / f"{number:05d}.parquet")
+            made.rows.write_parquet(files[-1])
             groups += made.groups
             progress(number / len(regions.sizes))
-        return FinishedRows(self.open(place), groups)
+        return FinishedRows(self.open(place), groups, tuple(map(self.open, files)))
 
     def _parts(self, regions: Regions) -> Iterator[tuple[int, pl.DataFrame]]:
         """The rows of each region, in an order that depends on nothing but them; one region at a time in memory."""
         place = self.folder / "parts"
-        rows = self._rows.select(*(str(number) for number in range(len(self.names))), _region(regions.splits))
-        rows.sink_parquet(pl.PartitionBy(place, key=_REGION, include_key=False), mkdir=True, compression="lz4")
+        rows = pl.scan_parquet(self._files, glob=False).select(
+            *(str(number) for number in range(len(self.names))), _region(regions.splits)
+        )
+        files = pl.PartitionBy(place, key=_REGION, include_key=False)
+        rows.sink_parquet(files, mkdir=True, compression="lz4", row_group_size=_WAITING)
         for region in sorted(regions.sizes):
             part = pl.read_parquet(place / f"{_REGION}={region}" / "*.parquet", hive_partitioning=False)
             yield region, part.rename(dict(zip(part.columns, self.names, strict=True))).sort(self.names)

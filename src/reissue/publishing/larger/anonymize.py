@@ -22,7 +22,7 @@ from reissue.algorithms.partition.frontier import refuse_top_down
 from reissue.algorithms.partition.regions import find_regions
 from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
-from reissue.engines.base import FinishedRows, MadeRegion, Rewritable, Source
+from reissue.engines.base import FinishedRows, MadeRegion, Rewritable
 from reissue.engines.registry import choose
 from reissue.errors import DataError, InputError, InternalError, SchemaError
 from reissue.files.staging import reason
@@ -30,13 +30,14 @@ from reissue.publishing.larger.coding import WholeCoding, code_whole
 from reissue.release.recode import boxes_of, tables_of
 from reissue.requirements import Requirement, parse
 from reissue.schema import Role, Schema
-from reissue.verify.check import meets
-from reissue.verify.counted import read_counted
+from reissue.verify.by_parts import meets_by_parts
 
 __all__ = ["FITS", "ReleaseFolder", "anonymize_folder"]
 
-FITS = 2_000_000
-"""Rows of a region, at most, if it can be split."""
+FITS = 500_000, 2_000_000
+"""Rows of a region, at most, if it can be split: of a small table and of a large one."""
+_REGIONS = 50
+"""About so many regions there are before they become larger: every row is looked at for each."""
 _METHODS = ("mondrian",)
 
 
@@ -62,7 +63,7 @@ def anonymize_folder(
     method: str = _METHODS[0],
     engine: str = "stream",
     seed: int | None = None,
-    fits: int = FITS,
+    fits: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> ReleaseFolder:
     """Make one release of a table larger than memory, and write it to a folder that is not there yet.
@@ -91,7 +92,7 @@ class _Work:
     requirement: Requirement
     method: Algorithm
     seed: int | None
-    fits: int
+    fits: int | None
 
     def run(self, place: Path | None, progress: Callable[[float], None]) -> tuple[FinishedRows, int, int]:
         """The release, counted again; its rows; and its regions."""
@@ -101,11 +102,15 @@ class _Work:
         make = partial(_made, coding, method.name, requirement, np.random.SeedSequence(self.seed).entropy)
         with self.source.coded(plan) as rows:
             progress(0.2)
-            regions = find_regions(rows, coding.taxonomies, coding.domain, requirement, self.fits)
+            regions = find_regions(rows, coding.taxonomies, coding.domain, requirement, self._fits(coding.domain))
             progress(0.4)
             finished = rows.finish(regions, make, place, lambda share: progress(0.4 + 0.5 * share))
-            _recheck(finished.source, coding, requirement, method.name)
+            _recheck(finished, coding, requirement, method.name)
         return finished, int(coding.domain.totals.sum()), len(regions.sizes)
+
+    def _fits(self, domain: Domain) -> int:
+        least, most = FITS
+        return min(max(int(domain.totals.sum()) // _REGIONS, least), most) if self.fits is None else self.fits
 
 
 @contextmanager
@@ -141,11 +146,11 @@ def _made(
     return MadeRegion(shown.with_columns(pl.col(coding.schema.quasi).cast(pl.String)), len(boxes.sizes))
 
 
-def _recheck(release: Source, coding: WholeCoding, requirement: Requirement, method: str) -> None:
+def _recheck(release: FinishedRows, coding: WholeCoding, requirement: Requirement, method: str) -> None:
     """Count the whole release again from what was written."""
     unasked = () if requirement.sensitive else coding.schema.sensitive
     plan = coding.schema.with_roles(dict.fromkeys(unasked, Role.DROP))
-    if not meets(read_counted(release, plan), plan, requirement, coding.secrets):
+    if not meets_by_parts(release.source, release.parts, plan, requirement, coding.secrets):
         raise InternalError(
             f"The release that '{method}' made does not meet {requirement} when counted again from its published "
             "columns. Nothing was published. Please report this."

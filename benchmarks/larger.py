@@ -1,0 +1,67 @@
+"""A table larger than memory: CPU and peak of the engine `stream` against memory, and how both grow with the rows.
+
+Every run is a process of its own, from a Parquet file to Parquet, so that its peak is its own. The table is written a
+million rows at a time: nobody holds it whole but the engine `memory`.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks._measure import peak
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.larger.anonymize import anonymize_folder
+from reissue.synth import bench_schema, bench_table
+
+SIZES = (1_000_000, 10_000_000)
+PART = 1_000_000
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="larger", description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--engines", nargs="*", default=("memory", "stream"))
+    parser.add_argument("--method", default="mondrian")
+    parser.add_argument("--require", default="k=10")
+    parser.add_argument("--folder", help="where there is room for the tables; else a temporary folder")
+    parser.add_argument("--run", nargs=2, help="measure one engine on one table in this process")
+    chosen = parser.parse_args(arguments)
+    if chosen.run:
+        engine, table = chosen.run
+        measure(engine, table, chosen.method, chosen.require)
+        return
+    print(f"{'engine':<10}{'rows':>13}{'CPU s':>9}{'wall s':>9}{'peak MB':>9}", flush=True)
+    for rows in chosen.sizes:
+        with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
+            table = write_table(Path(folder), rows)
+            for engine in chosen.engines:
+                asked = ["--run", engine, str(table), "--method", chosen.method, "--require", chosen.require]
+                subprocess.run([sys.executable, "-m", "benchmarks", "larger", *asked], check=True)  # noqa: S603
+
+
+def write_table(folder: Path, rows: int) -> Path:
+    """A folder of Parquet, a million rows each."""
+    place = folder / "table"
+    place.mkdir()
+    for number, start in enumerate(range(0, rows, PART)):
+        bench_table(min(PART, rows - start), seed=number).write_parquet(place / f"{number:05d}.parquet")
+    return place
+
+
+def measure(engine: str, table: str, method: str, requirement: str) -> None:
+    """One release."""
+    start, began = time.process_time(), time.perf_counter()
+    out = Path(table).with_name(f"release-{engine}")
+    if engine == "memory":
+        import polars as pl
+
+        release = anonymize(pl.read_parquet(table), bench_schema(), requirement, method=method, seed=0)
+        release.frame.write_parquet(out)
+        rows = release.table.rows
+    else:
+        rows = anonymize_folder(table, bench_schema(), requirement, out, method=method, engine=engine, seed=0).rows
+    used, took = time.process_time() - start, time.perf_counter() - began
+    print(f"{engine:<10}{rows:>13,}{used:>9.1f}{took:>9.1f}{peak() / 1e6:>9,.0f}", flush=True)

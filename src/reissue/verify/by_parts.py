@@ -1,0 +1,114 @@
+"""A release that lies in parts, checked a part at a time: all that is kept of a part is what its groups look like.
+
+Groups of different parts may look the same, and then they are one group to whoever reads them. Looks are compared as
+64-bit numbers, so such groups are found, and these few are counted together once more. Two different looks may have the
+same number: then more is counted together than need be, never less.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Ints
+from reissue.counting.cells import Domain
+from reissue.engines.base import Source
+from reissue.published import Form, PublishedRelease, read_published
+from reissue.published.tables import WHOLE, Tables
+from reissue.requirements import Requirement
+from reissue.schema import Schema
+from reissue.taxonomy.codings import Coding, prepare
+from reissue.verify.check import meets
+from reissue.verify.counted import read_counted
+from reissue.verify.groups import CheckedGroups, read_groups
+from reissue.verify.measures import judge
+
+__all__ = ["meets_by_parts"]
+
+
+def meets_by_parts(
+    whole: Source, parts: Sequence[Source], schema: Schema, requirement: Requirement, secrets: Sequence[Coding] = ()
+) -> bool:
+    """Whether a release meets a requirement, counted from its published columns, as `meets` says of it as a whole."""
+    if len(parts) < 2 or len(schema.sensitive) > 1:
+        return meets(read_counted(whole, schema), schema, requirement, secrets)
+    counting = _Counting(schema, requirement, secrets, _totals(whole, schema, requirement, secrets))
+    judged = [counting.judged(read_counted(part, schema)) for part in parts]
+    if any(one is None for one in judged):
+        return meets(read_counted(whole, schema), schema, requirement, secrets)
+    known = [one for one in judged if one is not None]
+    looks, times = np.unique(np.concatenate([one.looks for one in known]), return_counts=True)
+    shared = looks[times > 1]
+    if not all(np.isin(one.looks[~one.met], shared).all() for one in known):
+        return False
+    touched = [part for part, one in zip(parts, known, strict=True) if np.isin(one.looks, shared).any()]
+    return not touched or counting.met_together(touched, shared)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """The groups of a part: what they look like, and whether each meets the requirement by itself."""
+
+    looks: Ints
+    met: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class _Counting:
+    schema: Schema
+    requirement: Requirement
+    secrets: Sequence[Coding]
+    totals: Ints | None
+    """How often each sensitive value is in the whole release: shares are compared with these."""
+
+    def groups(self, release: PublishedRelease) -> CheckedGroups:
+        """A part's groups, with the whole release's shares."""
+        groups = read_groups(release, secrets=self.secrets, sensitive=self.requirement.sensitive)
+        if self.totals is None:
+            return groups
+        return replace(groups, domain=Domain(self.totals, groups.domain.taxonomy))
+
+    def judged(self, release: PublishedRelease) -> _Judged | None:
+        """None where groups are not told apart by what they look like."""
+        if release.form != Form.GENERALIZED:
+            return None
+        groups = self.groups(release)
+        return _Judged(_looks(groups)[0], self.met(groups))
+
+    def met(self, groups: CheckedGroups) -> Bools:
+        """Group to whether all that is asked for holds."""
+        met = np.ones(groups.total, np.bool_)
+        for part in self.requirement.parts():
+            met &= judge(part, groups).to_numpy()
+        return met
+
+    def met_together(self, parts: Sequence[Source], shared: Ints) -> bool:
+        """The same of all groups of these parts that look like others, each counted over all parts."""
+        kept, times = [], []
+        for part in parts:
+            release = read_counted(part, self.schema)
+            looks, of_row = _looks(self.groups(release))
+            some = pl.Series(np.isin(looks, shared)[of_row])
+            kept.append(release.main.filter(some).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)))
+            times.append(pl.Series("times", release.weights).filter(some))
+        found = read_published(Tables({WHOLE: pl.concat(kept)}, times=pl.concat(times)), self.schema)
+        return bool(self.met(self.groups(found)).all())
+
+
+def _totals(whole: Source, schema: Schema, requirement: Requirement, secrets: Sequence[Coding]) -> Ints | None:
+    if not (requirement.sensitive and schema.sensitive and secrets):
+        return None
+    (coding,), counted = secrets, whole.counts(schema.sensitive)
+    codes, _ = coding.encode(prepare(counted.values[schema.sensitive[0]], coding.hierarchy))
+    return np.bincount(codes, counted.times.to_numpy(), coding.taxonomy.size).astype(np.int64)
+
+
+def _looks(groups: CheckedGroups) -> tuple[Ints, Ints]:
+    """A number for what each group looks like, equal in all parts of one run; and the group of each row."""
+    if groups.rows is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    quasi, key = groups.rows
+    _, first, of_row = np.unique(key.to_numpy(), return_index=True, return_inverse=True)
+    texts = quasi[first].with_columns(pl.all().cast(pl.String))
+    return texts.hash_rows(seed=0).to_numpy().view(np.int64), of_row
