@@ -149,9 +149,10 @@ def exposed(found: Finding) -> str:
 def learnt(bench: Bench) -> None:
     """A row for each method: what learning who tends to have which value adds, groups known."""
     print(
-        f"| method | right without learning | with it | above {LIMIT}, right | claims, and how often they are right |"
+        f"| method | right without learning | with it | above {LIMIT}, right | claims, and how often they are right "
+        '| the gate with `prior = "learned"`: exposed, right, only by learning |'
     )
-    print("|---|---|---|---|---|", flush=True)
+    print("|---|---|---|---|---|---|", flush=True)
     for method in bench.methods:
         fit, releases = _protected(method, bench.waves("hospital"))
         if not releases:
@@ -160,7 +161,16 @@ def learnt(bench: Bench) -> None:
         above, bins = found.details["above"], found.details["calibration"]
         large = "; ".join(_bin(one) for one in bins if one["people"] >= MANY)
         shares = f"{found.details['baseline']:.1%} | {found.details['accuracy']:.1%}"
-        print(f"| {method.label} | {shares} | {above['people']:,}, {above['right']:,} | {large} |", flush=True)
+        cells = [method.label, shares, f"{above['people']:,}, {above['right']:,}", large, _gate(fit, releases)]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _gate(fit: Waves, releases: list[Release]) -> str:
+    """What the joint attack finds where the policy's readers learn: by claim or calibrated claim, both ways."""
+    schema = replace(fit.schema, policy={**fit.schema.policy, "prior": "learned"})
+    knowledge = Knowledge(groups=True)
+    found = attack(releases, schema, only="joint", knowledge=knowledge, limits={"joint": LIMIT})["joint"]
+    return f"{found.people:,}, {found.details['right']:,}, {found.details['by_learning']:,}"
 
 
 def totals(bench: Bench) -> None:

@@ -32,6 +32,7 @@ def test_everything_can_be_said() -> None:
     read = policy(
         'require = "simple-l=3"\nmethod = "equivalence"\noptions = { e = 4 }\nsuppress = 0.05\ncounterfeits = 0.1\n'
         'attacks = ["updates", "equivalence"]\nlimits = { updates = 0.4, equivalence = 3 }\n'
+        'prior = "learned"\n'
         'not_run = ["mechanism"]\nexact = true\nlook_back = 12\ncollude = [["ministry", "institute"], ["press"]]\n'
     )
     assert (read.method, dict(read.options)) == ("equivalence", {"e": 4})
@@ -40,6 +41,7 @@ def test_everything_can_be_said() -> None:
     assert dict(read.limits) == {"updates": 0.4, "equivalence": 3}
     assert (read.not_run, read.exact, read.look_back) == (("mechanism",), True, 12)
     assert read.collude == (("ministry", "institute"), ("press",))
+    assert (read.prior, policy('require = "k=5"').prior) == ("learned", "common")
 
 
 @pytest.mark.parametrize(("word", "meaning"), [('"allow"', True), ('"refuse"', False), ("[]", ())])
@@ -56,6 +58,7 @@ def test_what_not_run_means(word: str, meaning: Any) -> None:
         ('require = "k=5"\nmehtod = "pool"', "Did you mean 'method'"),
         ('require = "k=5"\nmethod = 3', "the name of a method"),
         ('require = "k=5"\nmethod = "mondrain"', "Did you mean 'mondrian'"),
+        ('require = "k=5"\nprior = "uniform"', "`prior` must be"),
         ('require = "k=5"\noptions = 3', "a table of the method's options"),
         ('require = "k=5"\noptions = { e = 3 }', "no option 'e'"),
         ('require = "k=5"\nsuppress = 1.0', "from 0 to below 1"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reissue.errors import RequirementError, SchemaError, nearest
-from reissue.people.knowledge import assumed
+from reissue.people.knowledge import assumed, learns
 from reissue.requirements import Requirement, parse
 from reissue.schema import Options, Schema, Section
 
@@ -26,6 +26,7 @@ _KEYS = (
     "limit",
     "limits",
     "knowledge",
+    "prior",
     "not_run",
     "exact",
     "look_back",
@@ -56,6 +57,8 @@ class Policy:
     """How surely anybody may be linked to a value, all releases solved for everyone at once; None: three quarters."""
     knowledge: tuple[str, ...] = ()
     """What readers are taken to know beside what the form of a release shows: everyone's "groups", true "totals"."""
+    prior: str = "common"
+    """What readers expect of people: each value as often as it is published, or what is "learned" of such people."""
     not_run: bool | tuple[str, ...] = False
     """Attacks that need not run for a release to go out; True for any."""
     exact: bool = False
@@ -108,6 +111,7 @@ class Policy:
             limits=_limits(section),
             limit=_probability(section, "limit"),
             knowledge=assumed(section),
+            prior="learned" if learns(section) else "common",
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
             look_back=_look_back(section),

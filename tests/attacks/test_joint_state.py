@@ -2,6 +2,7 @@
 
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from reissue.attacks.joint.state import JointState, Recent
 from reissue.kernels.everyone.observations import Observation
 from reissue.ledger import Ledger
 from reissue.publishing.publish import publish_next
+from reissue.publishing.series import anonymize_series
 from reissue.release.release import Release
 from reissue.release.states import pack_state, unpack_state
 from reissue.schema import Schema
@@ -146,3 +148,64 @@ def test_groups_made_by_value_are_judged_with_groups_known(tmp_path: Path) -> No
             found = publish_next(here, ledger).findings["joint"]
     assert found.details["knowledge"] == "groups"
     assert found.details["risk"] <= 1 / 3 + 1e-6
+
+
+# --- readers who learn -----------------------------------------------------------------------------------------------
+
+
+CLINIC = Schema.of_columns(quasi=["age", "town"], sensitive=["ill"], identifier="p")
+FILLED: dict[str, Any] = {"ineligible": "counterfeits"}
+BY_VALUE = {"require": "m-unique=3", "method": "invariance", "options": FILLED, "attacks": ["joint"], "limit": 0.6}
+
+
+def clinic(months: int) -> list[pl.DataFrame]:
+    """The old have other illnesses than the young; a tenth stay away each month."""
+    rng = np.random.default_rng(1)
+    age = rng.integers(20, 80, 600)
+    old, young = rng.choice(["heart", "stroke", "gout"], 600), rng.choice(["flu", "migraine", "asthma"], 600)
+    frame = pl.DataFrame({"p": range(600), "age": age, "town": rng.integers(0, 30, 600)})
+    frame = frame.with_columns(ill=pl.Series(np.where(age > 50, old, young)))
+    return [frame.filter(pl.Series(rng.random(600) < 0.9)) for _ in range(months)]
+
+
+def learnt(prior: str, months: int) -> JointState:
+    plan = replace(CLINIC, updates={"none": True}, policy={**BY_VALUE, "prior": prior})
+    made = anonymize_series(clinic(months), plan, "m-unique=3", method="invariance", seed=0, **FILLED)
+    return added(plan, made)
+
+
+def test_a_policy_may_ask_for_readers_who_learn() -> None:
+    """Groups of one signature stay at one in three; the young hardly ever have what the old have."""
+    plain, more = learnt("common", 3), learnt("learned", 3)
+    assert plain.finding.details["prior"] == "common"
+    assert plain.finding.status == "withstood"
+    assert plain.finding.worst == pytest.approx(1 / 3, abs=1e-3)
+    assert more.finding.details["prior"] == "learned"
+    assert len(more.exposed) + len(more.before) > 50
+    assert "only by learning which people tend to have which value" in more.finding.sentence
+    assert "stayed as long" in " ".join(more.finding.details["case"]["steps"])
+
+
+def test_what_is_kept_of_people_who_are_learnt_from_is_coarse_and_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = learnt("learned", 4)
+    assert [int(one.max()) <= 10 for one in full.traits.bins] == [True, True]
+    assert full.traits.stay.max() == 4
+    assert not len(learnt("common", 1).traits.arrival)
+    monkeypatch.setattr(carried, "WINDOW", 2)
+    short = learnt("learned", 4)
+    assert len(short.window) == 2
+    people = [len(one.exposed) + len(one.before) for one in (short, full)]
+    assert abs(people[0] - people[1]) <= 0.15 * people[1]
+
+
+def test_a_ledger_refuses_what_only_learning_gives_away(tmp_path: Path) -> None:
+    """The same tables go out where readers are not taken to learn."""
+    first, second = clinic(2)
+    with Ledger.create(tmp_path / "a.ledger", replace(CLINIC, policy=BY_VALUE)) as ledger:
+        publish_next(first, ledger)
+        publish_next(second, ledger)
+    plan = replace(CLINIC, policy={**BY_VALUE, "prior": "learned"})
+    with Ledger.create(tmp_path / "b.ledger", plan) as ledger:
+        publish_next(first, ledger)
+        with pytest.raises(ri.RiskError, match="only by learning"):
+            publish_next(second, ledger)

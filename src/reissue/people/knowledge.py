@@ -9,7 +9,7 @@ from reissue.requirements import Requirement
 from reissue.requirements._values import Names
 from reissue.schema import Options, Section
 
-__all__ = ["Knowledge", "assumed"]
+__all__ = ["Knowledge", "assumed", "learns"]
 
 _KNOWN = ("form", "groups", "totals")
 
@@ -74,3 +74,14 @@ def assumed(section: Section) -> tuple[str, ...]:
             'people have each value), or a list such as ["groups", "totals"].'
         )
     return tuple(name for name in _KNOWN[1:] if name in names)
+
+
+def learns(section: Section) -> bool:
+    """Whether readers are taken to learn which people tend to have which value, as a policy says it."""
+    given = section.get("prior", "common")
+    if given not in ("common", "learned"):
+        raise SchemaError(
+            '[policy] `prior` must be "common" (people have each value as often as it is published) or "learned" (as '
+            "often as the releases teach of people who are alike, came together or stayed as long)."
+        )
+    return bool(given == "learned")

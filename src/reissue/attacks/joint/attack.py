@@ -10,8 +10,8 @@ from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold, one_by_one
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Beliefs, occupied
-from reissue.attacks.joint.case import SolvedSeries, with_case
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
+from reissue.attacks.joint.learning import learning, traits_of
 from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import (
     knows_totals,
@@ -22,13 +22,14 @@ from reissue.attacks.joint.sight import (
     with_histories,
 )
 from reissue.attacks.joint.state import JointState, add, judge
+from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit, learnable, learned, misfits, update_model
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, DataError
 from reissue.kernels.everyone.observations import of_people
 from reissue.kernels.labels import with_known_labels
 from reissue.people.crowd import Crowd
-from reissue.people.knowledge import Knowledge
+from reissue.people.knowledge import Knowledge, learns
 from reissue.published.series import Series
 
 __all__ = ["joint"]
@@ -121,7 +122,17 @@ def _solved(crowd: Crowd, series: Series, knowledge: Knowledge, said: Chosen | N
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers)
     insiders = np.unique(np.concatenate([of_people(one).known_person for one in crowd.observations]))
     judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)
+    if learns(series.schema.policy):
+        learnt = _learnt(seen, crowd, chosen, beliefs)
+        judged = judged.learning(occupied(learnt, seen.series), crowd.truth, insiders)
     return _Believed(chosen, judged)
+
+
+def _learnt(seen: Learnable, crowd: Crowd, chosen: Chosen, beliefs: Beliefs) -> Beliefs:
+    """With what is learnt of who tends to have which value; of people without quasi-identifiers from when they came."""
+    everyone = np.arange(crowd.people)
+    prior, features = np.tile(seen.rates, (crowd.people, 1)), traits_of(crowd).features(everyone)
+    return learning(seen.series, chosen.model, beliefs, features, prior)
 
 
 def _believe(series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge, chosen: Chosen) -> Beliefs:

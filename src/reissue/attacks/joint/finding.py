@@ -1,7 +1,7 @@
 """From everyone's posterior to a finding: who is exposed by claim, and by calibrated claim where the truth is known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +35,8 @@ class Reader:
     """Whether it is known how many people have each value."""
     strangers: int = 0
     """Records of people whom the register lacks."""
+    learns: bool = False
+    """Whether it is also learnt which people tend to have which value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,8 @@ class Judged:
     """None where the truth is not known at all."""
     before: Bools | None = None
     """Person to whether earlier releases exposed the person already; None: nobody."""
+    without: "Judged | None" = None
+    """Where the reader learns: the same of one who does not; of two claims about a person the surer one counts."""
 
     @classmethod
     def of(
@@ -73,12 +77,57 @@ class Judged:
         complete = len(known) == len(truth)
         return cls(reader, beliefs, claims, right if complete else None, calibrate(tested.chance[some], right[some]))
 
+    def learning(self, beliefs: Beliefs, truth: Sequence[Ints | None], insiders: Ints | None = None) -> "Judged":
+        """The same reader, who has also learnt which people tend to have which value."""
+        reader = replace(self.reader, learns=True)
+        return replace(Judged.of(beliefs, reader, truth, len(self.claims.chance), insiders), without=self)
+
+    @property
+    def every(self) -> tuple[Beliefs, ...]:
+        """What is believed with learning, if there is any, and without."""
+        return (self.beliefs,) if self.without is None else (self.beliefs, self.without.beliefs)
+
+    @property
+    def surer(self) -> "Judged":
+        """Of both ways the one that says most about somebody."""
+        other = self.without
+        return self if other is None or self._own_worth.max(initial=0.0) > other.worth.max(initial=0.0) else other
+
     @cached_property
     def worth(self) -> Floats:
         """Person to the larger of the claim and the calibrated claim."""
-        if self.calibration is None:
-            return self.claims.chance
-        return np.maximum(self.claims.chance, self.calibration.of(self.claims.chance))
+        worth = self._own_worth
+        return worth if self.without is None else np.maximum(worth, self.without.worth)
+
+    @cached_property
+    def surest(self) -> Claims:
+        """Of the claims with and without learning the one that is worth more."""
+        if self.without is None:
+            return self.claims
+        other, mine = self.without.claims, self._learnt
+        return Claims(
+            np.where(mine, self.claims.chance, other.chance),
+            np.where(mine, self.claims.release, other.release),
+            np.where(mine, self.claims.value, other.value),
+            self.claims.sure | other.sure,
+        )
+
+    @property
+    def hits(self) -> Bools | None:
+        """Person to whether the surest claim is right; None where the truth of some release is not known."""
+        if self.without is None or self.right is None or self.without.right is None:
+            return self.right
+        return np.where(self._learnt, self.right, self.without.right)
+
+    @cached_property
+    def _own_worth(self) -> Floats:
+        chance = self.claims.chance
+        return chance if self.calibration is None else np.maximum(chance, self.calibration.of(chance))
+
+    @property
+    def _learnt(self) -> Bools:
+        """Person to whether the claim with learning is worth more."""
+        return np.asarray(self.without is None or self._own_worth > self.without.worth)
 
 
 def limit_of(series: Series) -> float:
@@ -92,20 +141,23 @@ def limit_of(series: Series) -> float:
 
 def exposed_of(judged: Judged, limit: float) -> Bools:
     """Person to whether the claim or the calibrated claim is above the limit, and was not before."""
-    exposed = (judged.claims.release >= 0) & (judged.worth > limit + _SLACK)
+    exposed = (judged.surest.release >= 0) & (judged.worth > limit + _SLACK)
     return np.asarray(exposed if judged.before is None else exposed & ~judged.before)
 
 
 def finding_of(judged: Judged, series: Series, numbers: Sequence[int] | None = None) -> Finding:
     """The finding, without its story; `numbers` are the releases that were judged, else all of the series."""
     limit = limit_of(series)
-    everyone = judged.claims.release >= 0
+    everyone = judged.surest.release >= 0
     exposed = exposed_of(judged, limit)
     number = int(exposed.sum())
     return Finding(
         NAME,
         Status.EXPOSED if number else Status.WITHSTOOD,
-        _sentence(judged, exposed, limit) + _before(judged) + _strangers(judged.reader.strangers),
+        _sentence(judged, exposed, limit)
+        + _by_learning(judged, exposed, limit)
+        + _before(judged)
+        + _strangers(judged.reader.strangers),
         tuple(series.numbers if numbers is None else numbers),
         people=number,
         population=int(everyone.sum()),
@@ -117,7 +169,7 @@ def finding_of(judged: Judged, series: Series, numbers: Sequence[int] | None = N
 
 
 def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
-    beliefs, claims, right = judged.beliefs, judged.claims, judged.right
+    beliefs, claims, right = judged.beliefs, judged.surest, judged.hits
     risks = [float(beliefs.largest(place)[0].max(initial=0.0)) for place in range(len(beliefs.layers))]
     made: dict[str, object] = {
         "risk": float(claims.chance.max(initial=0.0)),
@@ -135,6 +187,8 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "elsewhere": beliefs.scaled.elsewhere,
         "converged": beliefs.scaled.converged,
         "updates": judged.reader.updates,
+        "prior": "learned" if judged.reader.learns else "common",
+        "by_learning": int(_only_learnt(judged, exposed, limit).sum()),
         "components": beliefs.components,
         "before": 0 if judged.before is None else int(judged.before.sum()),
     }
@@ -142,6 +196,22 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         some = claims.release >= 0
         made["calibration"] = tenths(claims.chance[some], right[some])
     return made
+
+
+def _only_learnt(judged: Judged, exposed: Bools, limit: float) -> Bools:
+    """Person to whether only someone who learns can link the person."""
+    return np.zeros_like(exposed) if judged.without is None else exposed & (judged.without.worth <= limit + _SLACK)
+
+
+def _by_learning(judged: Judged, exposed: Bools, limit: float) -> str:
+    """How many only someone can link who also learns; nothing where nobody does."""
+    if judged.without is None:
+        return ""
+    number = int(_only_learnt(judged, exposed, limit).sum())
+    if not exposed.any():
+        return " Learning which people tend to have which value does not help."
+    of_them = f"{number:,} of them" if number else "None of them"
+    return f" {of_them} only by learning which people tend to have which value."
 
 
 def _before(judged: Judged) -> str:
@@ -158,15 +228,15 @@ def _strangers(number: int) -> str:
 
 
 def _sentence(judged: Judged, exposed: Bools, limit: float) -> str:
-    number, everyone = int(exposed.sum()), int((judged.claims.release >= 0).sum())
+    number, everyone = int(exposed.sum()), int((judged.surest.release >= 0).sum())
     if not number:
         return (
             f"Nobody can be linked to a value more surely than {limit:.3g}, all releases solved for everyone at once."
         )
-    sure = int(judged.claims.sure.sum())
+    sure = int(judged.surest.sure.sum())
     surely = f"; the value of {sure:,} is certain" if sure else ""
     linked = f"{number:,} of {everyone:,} people can be linked to a value more surely than {limit:.3g}{surely}."
-    if judged.right is None:
+    if judged.hits is None:
         return f"{linked} Whether the guesses are right is not known here."
-    hits = int(judged.right[exposed].sum())
+    hits = int(judged.hits[exposed].sum())
     return f"{linked} Of these {number:,} guesses {hits:,} are right."

@@ -6,6 +6,7 @@ forward only: a later release says nothing more about the values of a release th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -83,10 +84,10 @@ class Past:
         when[gone] = time
         return Past(person[order], value[order], weight[order], when, self.best, self.steps)
 
-    def claiming(self, people: Ints, beliefs: Beliefs, gone: int) -> "Past":
+    def claiming(self, people: Ints, every: Sequence[Beliefs], gone: int) -> "Past":
         """With what is claimed about people's values in the oldest releases of the window, which are gone."""
         best = self.best.copy()
-        for place in range(gone):
+        for beliefs, place in product(every, range(gone)):
             there = people[beliefs.layers[place].person]
             best[there] = np.maximum(best[there], beliefs.largest(place)[0])
         return replace(self, best=best)

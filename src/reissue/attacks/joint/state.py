@@ -18,17 +18,19 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe, occupied
-from reissue.attacks.joint.case import SolvedSeries, with_case
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
+from reissue.attacks.joint.learning import learning
 from reissue.attacks.joint.past import WAYS, Past, first_times
 from reissue.attacks.joint.sight import knows_totals, see
+from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import Learnable, check_fit, update_model
 from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.kernels.everyone.observations import Observation, of_people, pair_order, people_in
 from reissue.kernels.tracking.incremental import lasting_values
 from reissue.people.index import PersonIndex, update
-from reissue.people.knowledge import Knowledge
+from reissue.people.knowledge import Knowledge, learns
 from reissue.people.slot_histories import by_history
+from reissue.people.traits import Traits
 from reissue.published.series import Series
 
 __all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "companions", "judge"]
@@ -64,7 +66,7 @@ class Recent:
 class JointState:
     """What is kept of all releases so far."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     numbers: tuple[int, ...]
     """What they are called."""
@@ -78,6 +80,8 @@ class JointState:
     """Pseudonyms of the people whom the newest release exposes."""
     before: Ints
     """Pseudonyms of those whom earlier ones had exposed."""
+    traits: Traits
+    """What is roughly known of everyone, where the policy's readers learn from it; else of nobody."""
 
 
 def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroughness()) -> JointState:  # noqa: B008
@@ -94,7 +98,12 @@ def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroug
     true = _truth(newest.truth[0], at, number)
     before = _exposed_before(state, index.people)
     past = (Past.none() if state is None else state.past).of(len(index.people))
-    solved = _solve(window, past, names, numbers, series, true, before, effort)
+    traits = Traits.none() if state is None else state.traits
+    if learns(series.schema.policy):
+        rows = at[newest.of_row[0] if newest.sightings[0].occupant is None else newest.inside[0]]
+        there = of_people(here.seen).people
+        traits = traits.after(time, len(index.people), there, newest.sightings[0].table, rows)
+    solved = _solve(window, past, traits, names, numbers, series, true, before, effort)
     recent = zip(window[-solved.kept :], solved.multipliers[-solved.kept :], strict=True)
     return JointState(
         numbers,
@@ -105,6 +114,7 @@ def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroug
         replace(solved.finding, releases=numbers),
         index.people[solved.exposed],
         index.people[before],
+        traits,
     )
 
 
@@ -141,6 +151,7 @@ class _Solved:
 def _solve(
     window: Sequence[Recent],
     past: Past,
+    traits: Traits,
     names: Sequence[str | None],
     numbers: Sequence[int],
     series: Series,
@@ -169,16 +180,19 @@ def _solve(
     fits = float(np.mean([one.fits for one in window]))
     groups = all(one.knows_groups for one in window)
     reader = Reader("groups" if groups else "register", fits, chosen.source, knows_totals(seen))
-    known = None if truth is None else _of(truth, people)
-    found = occupied(beliefs, seen)
-    judged = Judged.of(found, reader, [*unknown, known], len(people))
+    known = [*unknown, None if truth is None else _of(truth, people)]
+    judged = Judged.of(occupied(beliefs, seen), reader, known, len(people))
+    if len(traits.arrival):
+        told, features = past.time[people] >= 0, traits.features(people)
+        learnt = learning(seen, chosen.model, beliefs, features, prior, told, times, effort.scaling)
+        judged = judged.learning(occupied(learnt, seen), known)
     whole = replace(_with_past(judged, past, people), before=before)
     solved = SolvedSeries([of_people(one) for one in seen], chosen.model, times, names, numbers[-len(window) :])
     finding = finding_of(whole, series)
     finding = with_case(finding, judged, solved) if effort.story else finding
     kept = min(_fitting(window), effort.window or WINDOW)
     past = past.after(times, people, beliefs, chosen.model, prior, len(window) - kept)
-    past = past.claiming(people, found, len(window) - kept)
+    past = past.claiming(people, judged.every, len(window) - kept)
     if chosen.source == "releases" and chosen.model.steps is not None:
         past = replace(past, steps=chosen.model.steps)
     exposed = np.flatnonzero(exposed_of(whole, limit_of(series)))
@@ -193,7 +207,8 @@ def _with_past(judged: Judged, past: Past, people: Ints) -> Judged:
     chance[people] = np.maximum(chance[people], claims.chance)
     release[people], value[people] = np.maximum(claims.release, release[people]), claims.value
     sure[people] |= claims.sure
-    return replace(judged, claims=Claims(chance, release, value, sure))
+    without = None if judged.without is None else _with_past(judged.without, past, people)
+    return replace(judged, claims=Claims(chance, release, value, sure), without=without)
 
 
 def _of(truth: Ints, people: Ints) -> Ints:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reissue.attacks.cases import in_words, listed, percent
-from reissue.attacks.joint.picture import Letters, Scene, expected_of_others
+from reissue.attacks.joint.story.picture import Letters, Scene, expected_of_others
 from reissue.kernels.everyone.deduction import Proof, Rule, Step
 from reissue.words import plural
 
@@ -124,6 +124,11 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
     else:
         sentences.append(
             "All groups of all releases are solved for everyone at once, so that each shows its own counts."
+        )
+    if scene.learns:
+        sentences.append(
+            "From what was solved it was learnt which values people have who are alike in their quasi-identifiers, "
+            "arrived at the same time or stayed as long, of each person from other people's groups only."
         )
     sure = len([one for one in chances.values() if one > 0]) == 1
     chance = "certain" if sure else f"{_likely(chances.get(value, 0.0))} likely"

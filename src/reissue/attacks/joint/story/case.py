@@ -16,8 +16,8 @@ from reissue._arrays import Ints
 from reissue.attacks.cases import case
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.finding import Judged
-from reissue.attacks.joint.picture import Letters, Scene, picture_of_person, picture_of_proof
-from reissue.attacks.joint.steps import likely_steps, proof_steps
+from reissue.attacks.joint.story.picture import Letters, Scene, picture_of_person, picture_of_proof
+from reissue.attacks.joint.story.steps import likely_steps, proof_steps
 from reissue.attacks.pictures import Case, Shown
 from reissue.kernels.everyone.deduction import Neighbourhood, Proof, prove, refute
 from reissue.kernels.everyone.observations import Observation
@@ -55,6 +55,7 @@ def with_case(finding: Finding, judged: Judged, solved: SolvedSeries) -> Finding
 
 def tell(judged: Judged, solved: SolvedSeries, limit: float) -> Case | None:
     """The case of whoever is worst off; None where nobody is in the releases."""
+    judged = judged.surer
     scene = Scene(
         Neighbourhood(solved.observations, solved.model, solved.times),
         judged.beliefs,
@@ -63,6 +64,7 @@ def tell(judged: Judged, solved: SolvedSeries, limit: float) -> Case | None:
         solved.shown,
         judged.reader.knowledge,
         limit,
+        judged.reader.learns,
     )
     if not (judged.claims.release >= 0).any():
         return None

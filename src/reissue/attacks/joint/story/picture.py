@@ -30,6 +30,8 @@ class Scene:
     shown: Callable[[int, int], Shown]
     knowledge: str
     limit: float
+    learns: bool = False
+    """Whether the reader has learnt which people tend to have which value."""
 
     def name(self, value: int) -> str:
         """A value as published."""
