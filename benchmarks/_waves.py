@@ -23,7 +23,7 @@ from reissue.publishing.series import anonymize_series
 from reissue.release.release import Release
 from reissue.schema import Schema
 
-__all__ = ["METHODS", "SOURCES", "Method", "Waves", "protect"]
+__all__ = ["METHODS", "SOURCES", "Method", "Waves", "large_hospital", "protect"]
 
 PANEL = ("age", "female", "married", "kids", "edlevel", "outwork", "self")
 
@@ -108,6 +108,14 @@ def _hospital(folder: Path, _: str | None, *, quick: bool) -> Waves:
     tables = synth.Population(seed=SEED, people=people, hospitals=HOSPITALS).months(months)
     synth.updates().write_csv(folder / "hospital.csv")
     return Waves("hospital", tuple(tables), replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder))
+
+
+def large_hospital(folder: Path, people: int, releases: int) -> tuple[Waves, list[Release]]:
+    """So many months of a hospital, published by pool one by one."""
+    tables = synth.Population(seed=1, people=people).months(releases)
+    synth.updates().write_csv(folder / "hospital.csv")
+    waves = Waves("hospital", tuple(tables), replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder))
+    return waves, protect(METHODS[0], waves)
 
 
 def _census(folder: Path, data: str | None, *, quick: bool, releases: int = 8) -> Waves:

@@ -22,8 +22,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks._measure import peak
-from benchmarks._waves import METHODS, SOURCES, Method, Waves, protect
-from reissue import synth
+from benchmarks._waves import METHODS, SOURCES, Method, Waves, large_hospital, protect
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding
 from reissue.errors import InputError, NotMetError
@@ -245,7 +244,7 @@ def speed(bench: Bench) -> None:
 def one_speed(people: int, releases: int, *, groups: bool) -> None:
     """Months of a hospital published by pool one by one, attacked once."""
     with tempfile.TemporaryDirectory() as name:
-        waves, made = _large(Path(name), people, releases)
+        waves, made = large_hospital(Path(name), people, releases)
         before, start, clock = peak(), time.process_time(), time.perf_counter()
         found = attack(made, waves.schema, only="joint", knowledge=Knowledge(groups=groups), limits={"joint": LIMIT})
         seconds, wall = time.process_time() - start, time.perf_counter() - clock
@@ -254,13 +253,6 @@ def one_speed(people: int, releases: int, *, groups: bool) -> None:
     memory = f"{peak() / 2**30:.2f} GB at most, {before / 2**30:.2f} GB before"
     size = f"{KNOWLEDGES[groups]}, {people:,} people x {releases}"
     print(f"  {size}, {words}, {memory}, {wall:.0f} s wall: {seconds:.1f} CPU s")
-
-
-def _large(folder: Path, people: int, releases: int) -> tuple[Waves, list[Release]]:
-    tables = synth.Population(seed=1, people=people).months(releases)
-    synth.updates().write_csv(folder / "hospital.csv")
-    waves = Waves("hospital", tuple(tables), replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder))
-    return waves, protect(METHODS[0], waves)
 
 
 PARTS = {"attacked": attacked, "learnt": learnt, "totals": totals, "calibration": calibration, "speed": speed}

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue import synth
-from reissue.algorithms import Job
+from reissue.algorithms import Job, find
 from reissue.algorithms.partition import divisions as parts
+from reissue.algorithms.partition.exchanges import exchanges
+from reissue.algorithms.partition.growth import Growth
 from reissue.algorithms.partition.local_search import EFFORTS, searched
+from reissue.algorithms.partition.quotas import by_quotas
 from reissue.counting.cells import Counts
 from reissue.data.table import Table
 from reissue.errors import InputError
@@ -28,11 +31,12 @@ TREE: dict[str, dict[str, dict[str, object]]] = {
     "north": {"oslo": {}, "umea": {}},
     "south": {"rome": {}, "bari": {}, "malta": {}},
 }
+SICK = {"illness": Hierarchy(tree={"lungs": {"flu": {}}, "belly": {"ulcer": {}, "gout": {}}})}
 TOWNS = ["oslo", "umea", "rome", "bari", "malta"]
 
 
-def schema() -> Schema:
-    taxonomies = {"age": Hierarchy(ranges=(5, 10)), "town": Hierarchy(tree=TREE)}
+def schema(**more: Hierarchy) -> Schema:
+    taxonomies = more | {"age": Hierarchy(ranges=(5, 10)), "town": Hierarchy(tree=TREE)}
     return Schema.of_columns(quasi=["age", "town"], sensitive=["illness"], taxonomies=taxonomies)
 
 
@@ -90,7 +94,7 @@ def test_what_a_cut_saves_is_what_the_definition_says(seed: int, rows: int, tigh
     assert division.lost == pytest.approx(lost(table, group))
     nobody = len(division.sizes) - 1
     one = np.arange(nobody)
-    pairs = parts._Pairs.of(division, one, np.append(one[1:], nobody))
+    pairs = parts.GroupPairs.of(division, one, np.append(one[1:], nobody))
     order = parts._line(losses, pairs, rng)
     saved = parts._saved(losses, pairs, order)
     for pair, total in enumerate(pairs.total.tolist()):
@@ -146,3 +150,72 @@ def test_contract(requirement: str, case: Case) -> None:
 def test_other_efforts_are_refused(effort: object) -> None:
     with pytest.raises(InputError, match="effort"):
         ri.anonymize(people(4, 50), schema(), "k=4", effort=effort)
+
+
+# --- exchanges and quotas --------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.integers(6, 30), st.booleans())
+@examples(60)
+def test_an_exchange_keeps_every_histogram_and_saves_what_it_says(seed: int, rows: int, tight: bool) -> None:
+    table = Table.read(people(seed, rows), schema()).with_boxes(tight=tight)
+    rng = np.random.default_rng(seed)
+    group = np.unique(rng.integers(0, 3, rows), return_inverse=True)[1]
+    division = parts.Division.of(parts.Losses.of(table.taxonomies, table.codes), group)
+    job = Job(table, parse("t=1"), rng)
+    one, other = np.triu_indices(len(division.sizes) - 1, 1)
+    order = np.argsort(division.sizes[one] + division.sizes[other], kind="stable")
+    for better in exchanges(job, division, one[order], other[order], rng):
+        after = group.copy()
+        after[better.first], after[better.second] = better.one, better.other
+        assert np.isin(group[group != after], [better.one, better.other]).all()
+        for number in (better.one, better.other):
+            assert sorted(table.sensitive[group == number]) == sorted(table.sensitive[after == number])
+        assert better.saved == pytest.approx(lost(table, group) - lost(table, after))
+        assert better.saved > 0
+
+
+@given(st.integers(0, 10_000), st.integers(2, 40), st.integers(1, 6))
+@examples(60)
+def test_a_group_grows_by_the_row_that_widens_its_box_least(seed: int, rows: int, turns: int) -> None:
+    table = Table.read(people(seed, rows), schema())
+    losses = parts.Losses.of(table.taxonomies, table.codes)
+    growth = Growth(losses, np.arange(rows)[np.newaxis], np.ones((1, rows), np.bool_))
+    none, of_row = np.zeros((1, 1), np.float32), np.zeros((1, rows), np.int64)
+    growth.begin(np.array([0]))
+    growth.add(np.array([0]), np.array([True]))
+    inside = [0]
+    for _ in range(min(turns, rows - 1)):
+        with_it = {row: lost(table.some(np.array([*inside, row])), np.zeros(len(inside) + 1)) for row in range(rows)}
+        free = [row for row in range(rows) if row not in inside]
+        chosen = int(growth.nearest(none, of_row)[0])
+        assert chosen in free
+        assert with_it[chosen] == pytest.approx(min(with_it[row] for row in free), rel=1e-4)
+        growth.add(np.array([chosen]), np.array([True]))
+        inside.append(chosen)
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(120, 260),
+    st.sampled_from(["t=0.2", "k=3 & t=0.3", "t=0.3:ordered", "t=0.4 & l=2"]),
+)
+@examples(25)
+def test_groups_by_quotas_meet_the_requirement(seed: int, rows: int, requirement: str) -> None:
+    table = Table.read(people(seed, rows), schema(**SICK))
+    job, wanted = Job(table, parse(requirement), np.random.default_rng(0)), parse(requirement)
+    groups = by_quotas(job, find("pool").run)
+    assert groups is not None
+    total = int(groups.max()) + 1
+    assert total > 1
+    assert wanted.holds(Counts(groups, table.sensitive, table.domain, total)).all()
+    assert (groups == by_quotas(job, find("pool").run)).all()
+
+
+def test_closeness_gains_from_effort() -> None:
+    young = (pl.col("age") < 40) & (pl.int_range(pl.len()) % 3 > 0)
+    frame = people(3, 900).with_columns(illness=pl.when(young).then(pl.lit("flu")).otherwise("illness"))
+    made = [ri.anonymize(frame, schema(), "k=4 & t=0.15", effort=effort) for effort in ("fast", "balanced", "best")]
+    fast, balanced, best = (lost(one.table, one.draft.groups) for one in made)
+    assert balanced < 0.8 * fast
+    assert best <= balanced

@@ -102,6 +102,19 @@ class Requirement(ABC):
         return None
 
     @property
+    def excess_limit(self) -> float | None:
+        """Groups of which no more than this share of rows is in excess of the table's shares of values meet it.
+
+        None where that says nothing of it.
+        """
+        return None
+
+    def stricter(self, part: float) -> "Requirement":
+        """The same with this part of its `excess_limit`; itself where it has none."""
+        del part
+        return self
+
+    @property
     def invariant_m(self) -> int | None:
         """The m of m-invariance with which it is met; None where that is not known."""
         return None
@@ -277,6 +290,15 @@ class All(Requirement):
     def share_limit(self) -> float | None:
         """The strictest that a part means."""
         return min((limit for part in self.requirements if (limit := part.share_limit) is not None), default=None)
+
+    @property
+    def excess_limit(self) -> float | None:
+        """The strictest of its parts; whether other parts are met is another question."""
+        return min((limit for part in self.requirements if (limit := part.excess_limit) is not None), default=None)
+
+    def stricter(self, part: float) -> Requirement:
+        """Every part with this part of its limit."""
+        return All(tuple(one.stricter(part) for one in self.requirements))
 
     @property
     def fewest_values(self) -> int:

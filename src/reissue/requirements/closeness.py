@@ -11,7 +11,7 @@ The distance is the earth mover's, over one of three ground distances:
 Each is convex in P, so a union is no farther from Q than the farther of its parts: monotone, not growing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -58,6 +58,15 @@ class TCloseness(Requirement):
     def fitness(self, counts: Counts) -> Floats:
         """What the distance leaves over what t leaves."""
         return (1 - self.away(counts)) / max(1 - self.t, 1e-6)
+
+    @property
+    def excess_limit(self) -> float:
+        """Equal distances are this excess, and no other distance is larger."""
+        return self.t
+
+    def stricter(self, part: float) -> "TCloseness":
+        """With a part of t."""
+        return replace(self, t=part * self.t)
 
     def surely_kept(self, whole: Counts, loss: Loss) -> Bools:
         """By the largest distance that the rows which remain at least allow."""

@@ -11,7 +11,7 @@ from reissue.algorithms.registry import Job
 from reissue.counting.cells import Counts
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Better", "Division", "Losses", "divisions"]
+__all__ = ["Better", "Division", "Losses", "GroupPairs", "batches", "divisions"]
 
 _TABLED = 1_024
 """Taxonomies of at most this many leaves have the loss of every pair of leaves in a table."""
@@ -107,8 +107,8 @@ def divisions(
     """The best new division of each pair of groups along some lines, where one saves anything."""
     best: dict[int, Better] = {}
     width = division.sizes[one] + division.sizes[other]
-    for some in _pieces(width):
-        pairs = _Pairs.of(division, one[some], other[some])
+    for some in batches(width):
+        pairs = GroupPairs.of(division, one[some], other[some])
         for _ in range(lines):
             for number, better in _along(job, division, pairs, rng):
                 place = int(some[number])
@@ -117,7 +117,7 @@ def divisions(
     return list(best.values())
 
 
-def _pieces(width: Ints) -> Iterator[Ints]:
+def batches(width: Ints) -> Iterator[Ints]:
     """Pairs in pieces; those of a piece have about as many rows, since `width` never decreases."""
     first = 0
     while first < len(width):
@@ -129,7 +129,7 @@ def _pieces(width: Ints) -> Iterator[Ints]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
+class GroupPairs:
     """The rows of pairs of groups, side by side; pairs with fewer rows than others have places that are not `there`."""
 
     one: Ints
@@ -145,7 +145,8 @@ class _Pairs:
     """Attributes x places x pairs: the other way round, since what runs along places is then done for all pairs."""
 
     @classmethod
-    def of(cls, division: Division, one: Ints, other: Ints) -> "_Pairs":
+    def of(cls, division: Division, one: Ints, other: Ints) -> "GroupPairs":
+        """Of pairs of groups, by their numbers."""
         sizes, starts = division.sizes, division.starts
         total = sizes[one] + sizes[other]
         place = np.arange(int(total.max()))[np.newaxis]
@@ -157,7 +158,7 @@ class _Pairs:
         return cls(one, other, total, before, rows, there, division.losses.codes[:, rows.T])
 
 
-def _along(job: Job, division: Division, pairs: _Pairs, rng: np.random.Generator) -> Iterator[tuple[int, Better]]:
+def _along(job: Job, division: Division, pairs: GroupPairs, rng: np.random.Generator) -> Iterator[tuple[int, Better]]:
     """The best division of each pair along a line between two rows that are far apart."""
     order = _line(division.losses, pairs, rng)
     saved = _saved(division.losses, pairs, order)
@@ -170,7 +171,7 @@ def _along(job: Job, division: Division, pairs: _Pairs, rng: np.random.Generator
         yield pair, Better(int(pairs.one[pair]), int(pairs.other[pair]), rows[: cut + 1], rows[cut + 1 :], gain)
 
 
-def _line(losses: Losses, pairs: _Pairs, rng: np.random.Generator) -> Ints:
+def _line(losses: Losses, pairs: GroupPairs, rng: np.random.Generator) -> Ints:
     """Places in order from one end to the other: a row drawn at random, and the row farthest from it."""
     start = rng.integers(0, 1 << 30, len(pairs.total)) % pairs.total
     near = _distance(losses, pairs, start)
@@ -179,7 +180,7 @@ def _line(losses: Losses, pairs: _Pairs, rng: np.random.Generator) -> Ints:
     return np.asarray(np.argsort(np.where(pairs.there, near - far, np.inf), axis=1, kind="stable"), np.int64)
 
 
-def _distance(losses: Losses, pairs: _Pairs, place: Ints) -> Floats:
+def _distance(losses: Losses, pairs: GroupPairs, place: Ints) -> Floats:
     """Pairs x places: what would be lost of each row together with the one at a place."""
     own = pairs.codes[:, place, np.arange(len(place))][:, np.newaxis]
     total = losses.between[0](pairs.codes[0], own[0])
@@ -188,7 +189,7 @@ def _distance(losses: Losses, pairs: _Pairs, place: Ints) -> Floats:
     return total.T
 
 
-def _saved(losses: Losses, pairs: _Pairs, order: Ints) -> Floats:
+def _saved(losses: Losses, pairs: GroupPairs, order: Ints) -> Floats:
     """Pairs x cuts: what is saved where the rows up to a place are one group, and the others one."""
     turn, there = np.ascontiguousarray(order.T), np.ascontiguousarray(pairs.there.T)
     left, right = np.zeros(turn.shape), np.zeros(turn.shape)
@@ -208,7 +209,7 @@ def _ends(codes: Codes) -> tuple[Codes, Codes]:
     return np.minimum.accumulate(codes, axis=0), np.maximum.accumulate(codes, axis=0)
 
 
-def _chosen(job: Job, pairs: _Pairs, order: Ints, saved: Floats) -> Iterator[tuple[int, int]]:
+def _chosen(job: Job, pairs: GroupPairs, order: Ints, saved: Floats) -> Iterator[tuple[int, int]]:
     """The cut of each pair that saves most and after which both groups meet the requirement."""
     if not job.requirement.sensitive:
         cut = saved.argmax(axis=1)
@@ -221,7 +222,7 @@ def _chosen(job: Job, pairs: _Pairs, order: Ints, saved: Floats) -> Iterator[tup
         yield int(pair[number]), int(best[number, works[number].argmax()])
 
 
-def _works(job: Job, pairs: _Pairs, order: Ints, pair: Ints, cuts: Ints) -> Bools:
+def _works(job: Job, pairs: GroupPairs, order: Ints, pair: Ints, cuts: Ints) -> Bools:
     """Some pairs x some cuts of each: whether both groups meet the requirement."""
     rows = np.take_along_axis(pairs.rows[pair], order[pair], axis=1)[:, np.newaxis]
     there = np.broadcast_to(pairs.there[pair][:, np.newaxis], (*cuts.shape, rows.shape[2]))

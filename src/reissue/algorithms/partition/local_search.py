@@ -18,7 +18,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from reissue._arrays import Codes, Floats, Ints
-from reissue.algorithms.partition.divisions import Division, Losses, divisions
+from reissue.algorithms.partition.divisions import Better, Division, Losses, divisions
+from reissue.algorithms.partition.exchanges import exchanges
+from reissue.algorithms.partition.quotas import by_quotas
 from reissue.algorithms.registry import Job, Option
 from reissue.counting.keys import pack
 from reissue.errors import InputError
@@ -45,10 +47,12 @@ class Effort:
     """Lines along which a pair is tried to be divided."""
     promise: float = 0.9
     """Pairs are tried whose own losses are together this share of the loss of the box around both, or more."""
+    overlap: float = 1.5
+    """The same for pairs that exchange rows of the same values."""
     seconds: float = float("inf")
 
 
-EFFORTS = {"balanced": Effort(6, lines=2, promise=1.1), "best": Effort(60, lines=4, promise=1.0)}
+EFFORTS = {"balanced": Effort(6, lines=2, promise=1.1), "best": Effort(60, lines=4, promise=1.0, overlap=1.3)}
 EFFORT = Option(
     "fast",
     "Work after the groups are made: fast (none), balanced, best, or a number of seconds. Near groups are divided anew "
@@ -93,8 +97,17 @@ def improved(job: Job, make: Callable[[Job], Draft]) -> Draft:
         job, table=job.table.some(kept), progress=lambda share: job.progress(_BEFORE + (1 - _BEFORE) * share)
     )
     groups = draft.groups.copy()
-    groups[kept] = searched(some, draft.groups[kept], effort)
+    groups[kept] = searched(some, _start(some, draft.groups[kept], make), effort)
     return replace(draft, groups=groups)
+
+
+def _start(job: Job, groups: Codes, make: Callable[[Job], Draft]) -> Codes:
+    """Groups that a method made, or others with nearly the table's shares of values: whichever loses less."""
+    other = by_quotas(job, make)
+    if other is None:
+        return groups
+    losses = Losses.of(job.table.taxonomies, job.table.codes)
+    return min(groups, other, key=lambda one: Division.of(losses, one.astype(np.int64)).lost)
 
 
 def _asked(effort: object) -> Effort | None:
@@ -133,7 +146,7 @@ def _round(search: _Search, effort: Effort, rng: np.random.Generator) -> tuple[f
     division = Division.of(search.losses, search.group)
     one, other = _promising(search, division, effort, rng)
     order = np.argsort(division.sizes[one] + division.sizes[other], kind="stable")
-    found = divisions(search.job, division, one[order], other[order], effort.lines, rng)
+    found = _tried(search.job, division, one[order], other[order], effort, rng)
     found.sort(key=lambda better: (-better.saved, better.one, better.other))
     used: set[int] = set()
     fresh, saved = len(division.sizes) - 1, 0.0
@@ -152,6 +165,23 @@ def _round(search: _Search, effort: Effort, rng: np.random.Generator) -> tuple[f
     return saved, division.lost
 
 
+def _tried(
+    job: Job, division: Division, one: Ints, other: Ints, effort: Effort, rng: np.random.Generator
+) -> list[Better]:
+    """What is better than two groups as they are: a line through both, or, where values matter, an exchange of rows.
+
+    A line hardly ever leaves both parts close to the whole table: where that is asked only single groups are cut so.
+    """
+    nobody = len(division.sizes) - 1
+    lines = np.flatnonzero((other == nobody) | (job.requirement.excess_limit is None))
+    found = divisions(job, division, one[lines], other[lines], effort.lines, rng)
+    if not job.requirement.growing:
+        both = np.flatnonzero(other < nobody)
+        both = both[_promise(division, one[both], other[both]) >= effort.overlap]
+        found += exchanges(job, division, one[both], other[both], rng)
+    return found
+
+
 def _promising(search: _Search, division: Division, effort: Effort, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Pairs of groups that are near each other and were not tried; and large groups by themselves."""
     least = max(part.least for part in search.job.requirement.parts())
@@ -159,8 +189,10 @@ def _promising(search: _Search, division: Division, effort: Effort, rng: np.rand
     large = np.flatnonzero((division.sizes >= 2 * least) & (division.each > 0))
     keys = np.unique(np.concatenate([*_neighbours(search, division, effort, rng), large * (nobody + 1) + nobody]))
     one, other = np.divmod(keys, nobody + 1)
-    promising = _promise(division, one, other) >= effort.promise
-    fits = division.sizes[one] + division.sizes[other] <= max(_WIDEST, 5 * least)
+    least_promise = effort.promise if search.job.requirement.excess_limit is None else effort.overlap
+    promising = (_promise(division, one, other) >= least_promise) | (other == nobody)
+    widest = max(_WIDEST, 5 * least, 3 * len(division.rows) // max(nobody, 1))
+    fits = division.sizes[one] + division.sizes[other] <= widest
     one, other = one[promising & fits], other[promising & fits]
     new = _untried(search, one, np.where(other < nobody, other, -1))
     return one[new], other[new]

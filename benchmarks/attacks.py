@@ -1,0 +1,48 @@
+"""What attacks take on a large series: a year of a hospital, published by pool month by month, the holder attacks.
+
+Every attack in a process of its own, in CPU seconds (with clock seconds and memory at most beside them), then all of
+them with a timeline. Making the releases is not counted.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks._measure import peak
+from benchmarks._waves import large_hospital
+from reissue.attacks import registered
+from reissue.publishing.attack import attack
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="attacks", description=__doc__)
+    parser.add_argument("--people", type=int, default=100_000)
+    parser.add_argument("--releases", type=int, default=12)
+    parser.add_argument("--only", nargs="+", choices=[*registered(), "all"], help="which attacks; `all` with timeline")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    if chosen.here:
+        measure(chosen.people, chosen.releases, chosen.only[0])
+        return
+    print(f"{'attack':<32}{'CPU s':>8}{'clock s':>9}{'GB':>6}  found", flush=True)
+    size = ["--people", str(chosen.people), "--releases", str(chosen.releases)]
+    for name in chosen.only or [*registered(), "all"]:
+        command = [sys.executable, "-m", "benchmarks", "attacks", "--here", *size, "--only", name]
+        subprocess.run(command, check=True, stdout=None, env=os.environ)  # noqa: S603
+
+
+def measure(people: int, releases: int, name: str) -> None:
+    """One attack, or all of them with a timeline."""
+    with tempfile.TemporaryDirectory() as folder:
+        waves, made = large_hospital(Path(folder), people, releases)
+        start, clock = time.process_time(), time.perf_counter()
+        whole = name == "all"
+        found = attack(made, waves.schema, only=None if whole else name, timeline=whole)
+        seconds, wall = time.process_time() - start, time.perf_counter() - clock
+    label = "all attacks with a timeline" if whole else name
+    said = found.verdict if whole else found.findings[0].sentence
+    print(f"{label:<32}{seconds:>8.1f}{wall:>9.1f}{peak() / 2**30:>6.2f}  {said}", flush=True)
