@@ -18,6 +18,7 @@ from reissue.publishing.plan import Dynamics, Limits, Outcome, Plan, RehearsedRe
 from reissue.publishing.plan.continuation import continued
 from reissue.publishing.plan.learning import sentence
 from reissue.publishing.plan.outcome import RehearsalEnd
+from reissue.publishing.plan.own_setting import try_setting
 from reissue.publishing.plan.plan import _Search
 from reissue.publishing.plan.policy_text import policy_toml, with_policy
 from reissue.publishing.plan.rehearsal import Rehearsal, rehearse
@@ -276,3 +277,34 @@ def test_what_was_not_mended_is_once_more_where_it_may_cost_less_than_what_has_r
     assert search.unmended == [second]
     assert search.recommended is not None
     assert search.recommended.setting == second
+
+
+def test_a_plan_is_read_again_and_judged_by_another_limit(planned: Plan) -> None:
+    again = Plan.of(json.loads(json.dumps(planned.as_dict())))
+    assert again.as_dict()["outcomes"] == planned.as_dict()["outcomes"]
+    assert again.at(planned.limits.limit) is again
+    risks = [one.risk or 0.0 for one in planned.outcomes if one.verdict == "withstood"]
+    low = again.at(min(risks) * 0.99)
+    assert not [one for one in low.outcomes if one.verdict == "withstood"]
+    assert low.recommended is None
+    for limit in (*risks, 1.0):
+        found = again.at(limit)
+        for before, one in zip(again.outcomes, found.outcomes, strict=True):
+            if one.verdict == "withstood":
+                assert (one.risk or 0.0) <= limit
+            if before.verdict == "withstood":
+                assert (one.verdict == "withstood") == ((before.risk or 0.0) <= limit)
+            assert before.verdict != "exposed" or one.verdict in {"exposed", "unfinished"}
+        assert found.recommended is None or found.recommended.verdict == "withstood"
+
+
+def test_a_setting_of_ones_own_is_what_a_plan_would_find(planned: Plan) -> None:
+    setting = Setting.parse("pool k=5 & l=3")
+    tried = try_setting(months(), SCHEMA, setting)
+    (own,) = [one for one in planned.outcomes if one.setting == setting]
+    assert (tried.outcome.verdict, tried.outcome.loss, tried.outcome.risk) == (own.verdict, own.loss, own.risk)
+    assert tried.release is not None
+    assert tried.release.table.rows <= tried.table.rows
+    assert planned.with_more([tried.outcome]).recommended == planned.recommended
+    with pytest.raises(InputError, match="a method and what it must meet"):
+        Setting.parse("pool")

@@ -5,11 +5,12 @@ import re
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from reissue.ledger import Ledger
+from reissue.publishing.plan import Limits, Outcome, Plan, Setting
+from reissue.publishing.plan.outcome import RehearsalEnd
 from reissue.schema import Role, Schema
 from reissue.web.pages import fragment
 from reissue.web.work.planning import plan_series, settle
@@ -98,25 +99,20 @@ def test_a_plan_tells_points_and_has_a_policy_for_each_that_withstood(files: Pat
     shares: list[float] = []
     found = plan_series(given, tmp_path, lambda share, _: shares.append(share))
     assert json.loads((tmp_path / "points.json").read_text())["chart"]["points"]
-    assert found["policies"]
-    for text in found["policies"].values():
-        assert Schema.loads(text).policy["limit"] == 1.0
-    json.dumps(found)
+    made = Plan.of(json.loads(json.dumps(found["plan"])))
+    assert made.frontier
+    assert made.limits.limit == 1.0
     assert min(shares) < 0.2
 
 
 def test_a_plan_in_which_nothing_suffices_is_shown() -> None:
-    one = {"name": "pool k=5", "verdict": "impossible", "reason": "It cannot.", "loss": None, "best": False}
-    found: dict[str, Any] = {
-        "guess": True,
-        "limit": 0.5,
-        "chart": None,
-        "settings": [one],
-        "policies": {},
-        "sentences": ["Nothing."],
-    }
+    one = Outcome(Setting("pool", "k=5"), (), RehearsalEnd.IMPOSSIBLE, "It cannot.")
+    made = Plan(Limits(limit=0.5), (), 2, (one,), None, 0, guess=True)
     desk = SimpleNamespace(name="d")
-    page = fragment("planned.html", running=None, path="/plan/d", desk=desk, job=desk, found=found, waves=["a.csv"])
+    known = {"desk": desk, "job": desk, "plan": made, "best": None, "method": "", "moved": False, "chart": None}
+    page = fragment(
+        "planned.html", running=None, path="/plan/d", sentences=["Nothing."], tried={}, waves=["a.csv"], **known
+    )
     assert "nothing suffices" in page
     assert "Plan with other limits" in page
     assert "Try the first release" not in page
@@ -128,7 +124,7 @@ def test_from_a_table_to_a_first_safe_release(client: Client, files: Path, place
     client.finish(client.post(f"{path}/upload", list(fields.items())))
     limits = [("limit", "0.75"), ("suppress", "2"), ("counterfeits", "10"), ("minutes", "1")]
     plan = client.finish(client.post(f"{path}/plan", limits), seconds=180)
-    setting = re.search(r'name="setting" value="([^"]+)"', plan.text)
+    setting = re.search(r'type="radio" name="setting" value="([^"]+)"', plan.text)
     assert setting, plan.text
     chosen = [("setting", unescape(setting[1])), ("name", "first.ledger"), ("wave", "jan-original.csv")]
     (place / "ledgers").mkdir(exist_ok=True)

@@ -9,7 +9,7 @@ from reissue.report.page import template
 from reissue.report.scale import Axis, fit
 from reissue.utility import Comparison, Estimate, Line, Transition, Transitions, Utility
 
-__all__ = ["utility_html"]
+__all__ = ["model_chart", "utility_html"]
 
 _WIDTH, _ROW, _TOP, _BOTTOM = 640, 30, 10, 44
 _LEFT, _RIGHT, _LETTERS = 200, 16, 28
@@ -24,7 +24,7 @@ def utility_html(
     utility: Utility, transitions: Transitions | None = None, title: str = "What does the published table still say?"
 ) -> str:
     """The comparison as one HTML page; nothing is loaded, no script runs."""
-    computed = [*((one, _of_model(one)) for one in utility.models), *((one, _of_means(one)) for one in utility.means)]
+    computed = [*((one, model_chart(one)) for one in utility.models), *((one, _of_means(one)) for one in utility.means)]
     return template("utility.html").render(
         title=title,
         version=__version__,
@@ -45,8 +45,8 @@ class _Bar:
     published: Estimate | None
 
 
-def _of_model(found: Comparison) -> dict[str, Any] | None:
-    """Coefficients are in different units: each is drawn in half-widths of its true interval."""
+def model_chart(found: Comparison) -> dict[str, Any] | None:
+    """A regression. Coefficients are in different units: each is drawn in half-widths of its true interval."""
     bars = [_Bar(line.name, _scaled(line, line.true), _shown(line)) for line in found.lines if line.true is not None]
     said = f"{found.sentence} Where the published mark lies between -1 and 1, it is within the true interval."
     return _chart(bars, Axis(-_FAR, _FAR, _LEFT, _WIDTH - _RIGHT), _HALVES, said)

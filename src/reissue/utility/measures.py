@@ -11,13 +11,13 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, read_published
 from reissue.release.release import Release
 from reissue.schema import Schema
-from reissue.utility.discernibility import discernibility
 from reissue.utility.estimates import Comparison, means_of, models_of
-from reissue.utility.groupsize import average_group_size
+from reissue.utility.group_sizes import average_group_size, discernibility
 from reissue.utility.loss import attribute_losses, changed_values, shares_of, table_loss, value_losses
 from reissue.utility.margins import margins_of
 from reissue.utility.published import Published, from_boxes, from_tables
 from reissue.utility.queries import QueryError, query_error
+from reissue.utility.side_by_side import CrossTable, Distribution, cross_table, distributions
 from reissue.utility.workload import Workload, settle
 from reissue.words import plural
 
@@ -55,10 +55,15 @@ class Utility:
     """Regressions, true against published."""
     means: tuple[Comparison, ...] = ()
     """Means and shares by group, true against published."""
+    distributions: tuple[Distribution, ...] = ()
+    """How people are spread over the values of each column, true against published."""
+    crosses: tuple[CrossTable, ...] = ()
+    """People by two columns, true against published."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and dictionaries."""
-        return {**asdict(self), "losses": dict(self.losses), "margins": dict(self.margins)}
+        crosses = [one.as_dict() for one in self.crosses]
+        return {**asdict(self), "losses": dict(self.losses), "margins": dict(self.margins), "crosses": crosses}
 
     def _repr_html_(self) -> str:
         """For a notebook."""
@@ -70,7 +75,8 @@ class Utility:
     def sentences(self) -> tuple[str, ...]:
         """The same in plain words."""
         parts = (self._rows(), self._sizes(), self._loss(), self._worst(), self._margins(), self._queries())
-        return (*filter(None, parts), *(one.sentence for one in (*self.models, *self.means)))
+        computed = (*(one.sentence for one in (*self.models, *self.means)), *(one.sentence for one in self.crosses))
+        return (*filter(None, parts), *computed)
 
     def __str__(self) -> str:
         """The same, one sentence a line."""
@@ -167,6 +173,8 @@ def compare(
     seed: int | None = None,
     models: Sequence[str] = (),
     means: Sequence[str] = (),
+    spread: bool = False,
+    crosses: Sequence[tuple[str, str]] = (),
     dialect: Dialect = FOUND,
 ) -> Utility:
     """What anybody's published table lost against the original: dataframes or files.
@@ -174,7 +182,8 @@ def compare(
     `published` is one table, or two (quasi-identifiers with group numbers, and sensitive values with counts). Its texts
     are read with the original's taxonomies. Rows that it lacks count as suppressed; a set of values that is no interval
     counts as the interval around it. `models` are regressions such as "wage ~ age + south", `means` means or shares by
-    group such as "wage ~ south"; both are computed from both tables.
+    group such as "wage ~ south"; both are computed from both tables. `spread` counts people by the values of each
+    column, `crosses` by two columns.
     """
     plan = None if queries == 0 else settle(workload, queries, seed)
     table = original if isinstance(original, Table) else Table.read(original, Schema.read(schema), dialect=dialect)
@@ -183,6 +192,8 @@ def compare(
     real = view.total - declared
     added = declared + max(real - table.rows, 0)
     found = _utility(view, max(table.rows - real, 0), added, k, weights, plan)
+    beside = tuple(cross_table(table, release, down, across) for down, across in crosses)
+    found = replace(found, crosses=beside, distributions=distributions(table, release) if spread else ())
     return _computed(found, table, release, models, means)
 
 

@@ -12,7 +12,7 @@ from reissue.files.staging import scratch_folder
 from reissue.web.door import LARGEST, Door, Keys
 from reissue.web.pages import refused
 from reissue.web.room import Room
-from reissue.web.routes import audit, home, job, ledger, plan, policy, providers, publish, table
+from reissue.web.routes import audit, home, job, ledger, own_setting, plan, policy, providers, publish, table
 from reissue.web.shelf import Shelf
 
 __all__ = ["make_app"]
@@ -27,6 +27,7 @@ ROUTES = (
     *publish.ROUTES,
     *table.ROUTES,
     *plan.ROUTES,
+    *own_setting.ROUTES,
 )
 
 

@@ -54,6 +54,10 @@ def plan(
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="How long it may take, such as 60s or 5m; 0 for as long as it takes.")
     ] = "5m",
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SETTING", help="Try this only, such as 'pool k=10 & l=3'; may be repeated."),
+    ] = None,
     come: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="Of one wave only: the share of people who come each time.")
     ] = None,
@@ -79,7 +83,7 @@ def plan(
 ) -> None:
     """Try every sensible method and setting on the waves of a series; recommend the cheapest that withstands."""
     from reissue.data.outputs import Output, Outputs, schema_inputs, table_inputs
-    from reissue.publishing.plan import Limits
+    from reissue.publishing.plan import Limits, Setting
     from reissue.publishing.plan import plan as planned
     from reissue.publishing.plan.policy_text import policy_toml, with_policy
     from reissue.schema import Schema
@@ -97,6 +101,7 @@ def plan(
             read,
             limits=Limits(limit, counterfeits, leave_out, knowledge),
             dynamics=_dynamics(come, go, change),
+            settings=[Setting.parse(text) for text in setting] if setting else None,
             budget=seconds,
             newcomers=newcomers,
             dialect=dialect_of(reading),

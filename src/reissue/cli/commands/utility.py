@@ -21,7 +21,7 @@ from reissue.errors import InputError
 
 if TYPE_CHECKING:
     from reissue.schema import Schema
-    from reissue.utility import Comparison, Estimate, Transitions
+    from reissue.utility import Comparison, CrossTable, Estimate, Transitions, Utility
 
 _MOST = 15
 """How many transitions are shown; JSON has all of them."""
@@ -53,6 +53,13 @@ def utility(
             help='Means, or shares of values, by the groups of a column: "wage ~ south"; may be repeated.',
         ),
     ] = None,
+    cross: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN,COLUMN", help="People by two columns, in both tables; may be repeated."),
+    ] = None,
+    spread: Annotated[
+        bool, typer.Option("--spread", metavar="", help="People by the values of each column, in both tables.")
+    ] = False,
     before: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
@@ -108,6 +115,8 @@ def utility(
         seed=seed,
         models=model or (),
         means=means or (),
+        spread=spread,
+        crosses=[_pair(text) for text in cross or ()],
         dialect=dialect_of(reading),
     )
     moves = None
@@ -120,13 +129,39 @@ def utility(
         more = {} if moves is None else {"transitions": moves.as_dict()}
         _render.show_json(outcome.as_dict() | more)
         return
+    _show_all(outcome, moves)
+    if report is not None:
+        _render.say(f"Written: {report}")
+
+
+def _show_all(outcome: "Utility", moves: "Transitions | None") -> None:
+    """Sentences, then what was asked for beside them."""
     _render.say(*outcome.sentences)
     for comparison in (*outcome.models, *outcome.means):
         _show(comparison)
+    for each in outcome.distributions:
+        counts = zip(each.labels, each.true, each.published, strict=True)
+        _render.show_table([each.column, "true", "published"], [[a, f"{b:,.0f}", f"{c:,.0f}"] for a, b, c in counts])
+    for one in outcome.crosses:
+        _show_cross(one)
     if moves is not None:
         _show_transitions(moves)
-    if report is not None:
-        _render.say(f"Written: {report}")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2:
+        raise InputError("`--cross` names two columns with a comma between them, for example age,disease.")
+    return parts[0], parts[1]
+
+
+def _show_cross(one: "CrossTable") -> None:
+    """True counts, and published ones behind an arrow."""
+    rows = [
+        [name, *(f"{true:,.0f} → {seen:,.0f}" for true, seen in zip(*pair, strict=True))]
+        for name, *pair in zip(one.rows, one.true, one.published, strict=True)
+    ]
+    _render.show_table([f"{one.down} by {one.across}", *one.columns], rows, title="true → published")
 
 
 def _refuse_report(report: Path | None, tables: list[Any], schema: Path, read: "Schema", *, force: bool) -> None:

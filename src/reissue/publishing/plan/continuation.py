@@ -17,6 +17,10 @@ from reissue.publishing.plan.waves import Waves
 __all__ = ["Dynamics", "continued"]
 
 
+SIMULATED = 4
+"""Waves that are simulated after a single one."""
+
+
 @dataclass(frozen=True)
 class Dynamics:
     """How a table changes from one wave to the next, as shares of its people."""

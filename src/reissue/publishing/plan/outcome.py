@@ -1,7 +1,7 @@
 """What a plan found: each setting with its cost and its risk, the frontier, and the cheapest that withstands."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -134,6 +134,24 @@ class Outcome:
         ended = {"verdict": str(self.verdict), "reason": self.reason, "room": self.room, "cpu_seconds": self.seconds}
         return {**setting, **ended, **found, "releases": [asdict(step) for step in self.steps]}
 
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> "Outcome":
+        """From what `as_dict` gave."""
+        setting = Setting(said["method"], said["require"], dict(said["options"]))
+        steps = tuple(RehearsedRelease(**step) for step in said["releases"])
+        return cls(setting, steps, RehearsalEnd(said["verdict"]), said["reason"], said["room"], said["cpu_seconds"])
+
+    def at(self, limit: float, before: float) -> "Outcome":
+        """As it ends by another limit than `before`: what went too far is given up there; the rest is not known."""
+        above = [place for place, step in enumerate(self.steps) if step.risk > limit]
+        if above and self.verdict in {RehearsalEnd.WITHSTOOD, RehearsalEnd.EXPOSED}:
+            why = f"Release {above[0] + 1} links somebody more surely than {limit:g}."
+            return replace(self, steps=self.steps[: above[0] + 1], verdict=RehearsalEnd.EXPOSED, reason=why, room=None)
+        if self.verdict == RehearsalEnd.EXPOSED and limit > before:
+            why = f"It was given up by the limit of {before:g}: plan again, and the releases after it are tried, too."
+            return replace(self, verdict=RehearsalEnd.UNFINISHED, reason=why)
+        return self
+
 
 @dataclass(frozen=True, repr=False)
 class Plan:
@@ -167,6 +185,38 @@ class Plan:
         some = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
         return tuple(one for one in some if not any(other.beats(one) for other in some))
 
+    def at(self, limit: float) -> "Plan":
+        """The same plan by another limit, as far as what was tried tells: nothing is tried again, or mended anew."""
+        outcomes = tuple(one.at(limit, self.limits.limit) for one in self.outcomes)
+        fine = [one for one in outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
+        roomy = [one for one in fine if one.room is not None and one.room >= self.further]
+        best = min(roomy or fine, key=lambda one: one.cost, default=None)
+        limits = replace(self.limits, limit=limit)
+        return self if limit == self.limits.limit else replace(self, limits=limits, outcomes=outcomes, recommended=best)
+
+    def with_more(self, more: Sequence[Outcome]) -> "Plan":
+        """With settings that were tried beside it; what is recommended stays so."""
+        names = {one.setting.name for one in more}
+        kept = [one for one in self.outcomes if one.setting.name not in names]
+        return replace(self, outcomes=ordered([*kept, *more]))
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> "Plan":
+        """From what `as_dict` gave."""
+        outcomes = tuple(Outcome.of(one) for one in said["outcomes"])
+        return cls(
+            limits=Limits(**said["limits"]),
+            situation=tuple(said["situation"]),
+            waves=said["waves"],
+            outcomes=outcomes,
+            recommended=next((one for one in outcomes if one.setting.name == said["recommended"]), None),
+            further=said["further"],
+            guess=said["guess"],
+            stopped=said["stopped"],
+            updates=said["updates"],
+            learnt=said["learnt"],
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and lists."""
         best = self.recommended
@@ -174,6 +224,9 @@ class Plan:
         return {
             "guess": self.guess,
             "waves": self.waves,
+            "further": self.further,
+            "updates": dict(self.updates),
+            "learnt": self.learnt,
             "limits": asdict(self.limits),
             "situation": list(self.situation),
             "outcomes": [{**one.as_dict(), "frontier": one.setting.name in frontier} for one in self.outcomes],

@@ -1,10 +1,10 @@
 """plan: which method and setting protect a series at the least cost, by trying them on its own waves.
 
-Settings are tried in the order of what the first wave would lose; a setting is given up at the first release that could
-not go out. Where few people are exposed, the release is mended, unless something that withstands costs less than this
-loses already. Those that withstand all waves are then tried on as many simulated waves again, the cheapest first: the
-first that publishes these, too, is recommended, unless something that was not mended costs less once it is. Where time
-is short, some of it is kept for that.
+The first setting is tried at once, so that there is something to see; the others in the order of what the first wave
+would lose. A setting is given up at the first release that could not go out. Where few people are exposed, the release
+is mended, unless something that withstands costs less than this loses already. Those that withstand all waves are then
+tried on as many simulated waves again, the cheapest first: the first that publishes these, too, is recommended, unless
+something that was not mended costs less once it is. Where time is short, some of it is kept for that.
 """
 
 import time
@@ -18,7 +18,7 @@ import numpy as np
 from reissue.data.table import Table
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
-from reissue.publishing.plan.continuation import Dynamics, continued
+from reissue.publishing.plan.continuation import SIMULATED, Dynamics, continued
 from reissue.publishing.plan.learning import learnt_from
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
 from reissue.publishing.plan.rehearsal import Rehearsal, first_loss, rehearse
@@ -32,8 +32,6 @@ _SMALL = 5_000
 """Waves of this many rows together are continued twice: of few people chance makes more."""
 _FIRST = 0.6
 """The share of the time after which no further setting is tried before there is a recommendation."""
-_SIMULATED = 4
-"""Waves that are simulated after a single one."""
 _TIME = "The time was up: not tried to the end: {untried}. More time (`budget`) may find more."
 _NO_ROOM = "It was stopped before all settings that withstood were tried on further waves. More time may find more."
 _UNLEARNT = "What someone gets who also learns which people tend to have which value was not tried."
@@ -88,6 +86,7 @@ class _Search:
         """Try settings; returns why it stopped early, or nothing."""
         self.waiting = list(settings)
         try:
+            self._begin()
             self._order()
             while self.waiting and not self._late():
                 self._try_next()
@@ -148,6 +147,12 @@ class _Search:
         if not self.waiting:
             text = _NO_ROOM
         return text.format(untried="; ".join(setting.name for setting in self.waiting))
+
+    def _begin(self) -> None:
+        """Try the first setting at once, so that there is something to see before all of them are sorted."""
+        if self.waiting:
+            self._try(self.waiting[0], mended=True)
+            self.waiting.pop(0)
 
     def _order(self) -> None:
         """Sort by what the first wave loses; what cannot publish it is done with."""
@@ -243,7 +248,7 @@ def plan(
     given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
     rng, guess = np.random.default_rng(seed), len(given.tables) == 1
     if guess:
-        given = continued(given, _SIMULATED, rng, dynamics or Dynamics())
+        given = continued(given, SIMULATED, rng, dynamics or Dynamics())
     elif dynamics is not None:
         raise InputError("How many come, go and change is stated for a single wave only; several show it themselves.")
     known = given.with_updates()

@@ -1,11 +1,14 @@
 """Which methods and settings are worth a try on a series, by what its waves show."""
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
-from reissue.algorithms import registered
+from reissue.algorithms import find, registered
+from reissue.errors import InputError
 from reissue.publishing.plan.waves import Waves
+from reissue.requirements import parse
 from reissue.schema import Options
 
 __all__ = ["Limits", "Setting", "counterfeits_in_rehearsal", "sensible"]
@@ -38,6 +41,20 @@ class Setting:
         """In a few words."""
         more = [f"{name} {value}" for name, value in self.options.items()]
         return ", ".join([f"{self.method} {self.require}", *more])
+
+    @classmethod
+    def parse(cls, text: str) -> "Setting":
+        """`pool k=5 & l=3`: a method, and what it must meet."""
+        method, _, require = text.strip().partition(" ")
+        if not require.strip():
+            raise InputError("A setting is a method and what it must meet, for example: pool k=5 & l=3.")
+        return cls(find(method).name, str(parse(require)))
+
+    def moved(self, k: int, values: int) -> "Setting":
+        """The same method with other numbers: rows of a group, and how many values it holds, however that is asked."""
+        require = re.sub(r"\bk=\d+", f"k={k}", self.require)
+        require = re.sub(r"\b(simple-l|m-unique|l)=\d+", rf"\g<1>={values}", require)
+        return replace(self, require=str(parse(require)))
 
     def policy(self, limits: Limits) -> dict[str, Any]:
         """As the `[policy]` section of a schema."""

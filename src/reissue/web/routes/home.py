@@ -21,6 +21,7 @@ _STATIC: dict[str, tuple[Traversable, str]] = {
     "page.css": (_WEB / "page.css", "text/css"),
     "htmx.min.js": (_WEB / "htmx.min.js", "text/javascript"),
     "htmx-ext-sse.min.js": (_WEB / "htmx-ext-sse.min.js", "text/javascript"),
+    "page.js": (_WEB / "page.js", "text/javascript"),
     "icon.svg": (_WEB / "icon.svg", "image/svg+xml"),
 }
 """Everything that can be loaded: what is not named here is not found, whatever the address says."""

@@ -1,19 +1,25 @@
-"""Plan: risk against usefulness, points as they are computed; choose one, and go on to the first release."""
+"""Plan: risk against usefulness, points as they are computed, another limit; choose one, and go on to its release."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from reissue.algorithms import registered as methods
 from reissue.errors import InputError
+from reissue.publishing.plan import Outcome, Plan
+from reissue.publishing.plan.policy_text import policy_toml, with_policy
+from reissue.report.plan_page import frontier_chart
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
 from reissue.web.room import room_of
 from reissue.web.routes.forms import Sent, read_form
-from reissue.web.routes.publish import rehearse
+from reissue.web.routes.publish import recipients_of, rehearse
 from reissue.web.uploads import Desk
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "number_of", "plan_of"]
 
 _LONGEST = 120
 """Minutes that a plan may take."""
@@ -28,6 +34,7 @@ async def start(request: Request) -> Response:
 
     def ended(job: PieceOfWork) -> None:
         desk.notes["plan"] = job
+        desk.notes["tried"] = {}
         if job.state != State.DONE:
             room.desks.clear(desk)
 
@@ -42,19 +49,20 @@ def _given(desk: Desk, sent: Sent) -> dict[str, Any]:
         "schema": str(desk.folder / "schema.toml"),
         "delimiter": desk.notes["delimiter"],
         "newcomers": bool(sent.text("newcomers")),
-        "budget": 60 * _number(sent, "minutes", 0.1, _LONGEST),
+        "budget": 60 * number_of(sent.text("minutes"), 0.1, _LONGEST),
         "limits": {
-            "limit": _number(sent, "limit", 0.01, 1),
-            "counterfeits": _number(sent, "counterfeits", 0, 100) / 100,
-            "suppress": _number(sent, "suppress", 0, 99) / 100,
+            "limit": number_of(sent.text("limit"), 0.01, 1),
+            "counterfeits": number_of(sent.text("counterfeits"), 0, 100) / 100,
+            "suppress": number_of(sent.text("suppress"), 0, 99) / 100,
             "knowledge": "groups" if sent.text("groups") else "form",
         },
     }
 
 
-def _number(sent: Sent, name: str, low: float, high: float) -> float:
+def number_of(text: str, low: float, high: float) -> float:
+    """A number that a field holds."""
     try:
-        value = float(sent.text(name))
+        value = float(text)
     except ValueError:
         value = low - 1
     if not low <= value <= high:
@@ -62,48 +70,72 @@ def _number(sent: Sent, name: str, low: float, high: float) -> float:
     return value
 
 
-def _planned(request: Request) -> tuple[Desk, PieceOfWork]:
+def plan_of(request: Request) -> tuple[Desk, PieceOfWork, Plan]:
+    """The desk of an address with its plan, and the settings that were tried beside it."""
     desk = room_of(request).desks.find(request.path_params["desk"])
     job = desk.notes.get("plan")
     if not isinstance(job, PieceOfWork):
         raise InputError("This is not done yet.")
-    return desk, job
+    tried: Any = desk.notes["tried"]
+    more = [Outcome.of(one.outcome["outcome"]) for one in tried.values() if one.state == State.DONE]
+    return desk, job, Plan.of(job.outcome["plan"]).with_more(more)
 
 
 async def planned(request: Request) -> Response:
-    """What each setting would cost and give away; one of them is chosen."""
-    desk, job = _planned(request)
-    waves = [path.name for path in desk.files["wave"]]
-    return show(request, "planned.html", desk=desk, job=job, found=job.outcome, waves=waves)
+    """What each setting would cost and give away, by any limit; one of them is chosen."""
+    desk, job, made = plan_of(request)
+    asked = request.query_params.get("limit")
+    shown = made if asked is None else made.at(number_of(asked, 0.01, 1))
+    best = shown.recommended
+    return show(
+        request,
+        "planned.html",
+        desk=desk,
+        job=job,
+        plan=shown,
+        best=None if best is None else best.setting.name,
+        method="" if best is None else methods()[best.setting.method].summary,
+        moved=shown.limits.limit != made.limits.limit,
+        sentences=job.outcome["sentences"],
+        chart=frontier_chart(shown),
+        tried=desk.notes["tried"],
+        waves=[path.name for path in desk.files["wave"]],
+    )
 
 
 async def policy_file(request: Request) -> Response:
     """The schema with the policy of a setting."""
-    _, job = _planned(request)
-    text = _policy(job, request.query_params.get("setting", ""))
+    desk, _, made = plan_of(request)
+    text = _policy(desk, made, request.query_params)
     headers = {"Content-Disposition": 'attachment; filename="schema.toml"'}
     return Response(text, media_type="application/toml", headers=headers)
 
 
-def _policy(job: PieceOfWork, setting: str) -> str:
-    if setting not in job.outcome["policies"]:
+def _policy(desk: Desk, made: Plan, asked: Mapping[str, str]) -> str:
+    """The schema file with the policy of the setting that was chosen, by the limit that was."""
+    made = made.at(number_of(asked.get("limit") or str(made.limits.limit), 0.01, 1))
+    fine = {one.setting.name: one for one in made.outcomes if one.verdict == "withstood"}
+    chosen = fine.get(asked.get("setting", ""))
+    if chosen is None:
         raise InputError("Choose a setting that withstood all waves.")
-    return str(job.outcome["policies"][setting])
+    text = policy_toml(replace(made, recommended=chosen)) or ""
+    schema = (desk.folder / "schema.toml").read_text(encoding="utf-8")
+    return with_policy(schema, text, force=True, updates=bool(made.updates))
 
 
 async def choose(request: Request) -> Response:
     """Begin a ledger with a setting: its first release is tried with one of the waves."""
     room = room_of(request)
-    desk, job = _planned(request)
+    desk, _, made = plan_of(request)
     async with read_form(request) as sent:
         place = room.shelf.new(sent.text("name"))
-        text = _policy(job, sent.text("setting"))
+        text = _policy(desk, made, {"limit": sent.text("limit"), "setting": sent.text("setting")})
         wave = next((path for path in desk.files["wave"] if path.name == sent.text("wave")), desk.files["wave"][0])
+        more = {"recipients": recipients_of(sent), "dated": sent.text("dated"), "newcomers": False}
     schema = desk.folder / "policy.toml"
     schema.write_text(text, encoding="utf-8")
     given: dict[str, Any] = {"ledger": place, "table": str(wave), "schema": str(schema)}
-    more = {"recipients": [], "dated": "", "newcomers": False, "delimiter": desk.notes["delimiter"]}
-    desk.notes["given"] = {**given, **more}
+    desk.notes["given"] = {**given, **more, "delimiter": desk.notes["delimiter"]}
     tried = await rehearse(room, desk)
     return RedirectResponse(f"/jobs/{tried.name}", 303)
 

@@ -19,7 +19,7 @@ from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
 from reissue.web.uploads import Desk
 
-__all__ = ["ROUTES", "given_of", "rehearse", "tried"]
+__all__ = ["ROUTES", "given_of", "recipients_of", "rehearse", "tried"]
 
 
 async def begin(request: Request) -> Response:
@@ -44,6 +44,12 @@ async def upload(request: Request) -> Response:
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
+def recipients_of(sent: Sent) -> list[str]:
+    """Names between commas, and those that were ticked."""
+    typed = [name.strip() for name in sent.text("recipients").split(",")]
+    return list(dict.fromkeys(name for name in (*sent.texts("recipient"), *typed) if name))
+
+
 def given_of(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
     """What the form asks for; several tables are those of several providers, each under its own name."""
     schema = desk.files.get("schema", [])
@@ -51,7 +57,7 @@ def given_of(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
         "ledger": place,
         "table": str(desk.files["table"][0] if len(desk.files["table"]) == 1 else desk.folder / "table"),
         "schema": str(schema[0]) if schema else "",
-        "recipients": [name.strip() for name in sent.text("recipients").split(",") if name.strip()],
+        "recipients": recipients_of(sent),
         "dated": sent.text("dated"),
         "newcomers": bool(sent.text("newcomers")),
         "delimiter": sent.delimiter,

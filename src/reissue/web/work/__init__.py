@@ -23,6 +23,8 @@ _VERBS = {
     "propose": "planning",
     "settle": "planning",
     "plan_series": "planning",
+    "try_own": "planning",
+    "compare_tables": "planning",
 }
 """Verbs and their modules: a job loads its own only."""
 

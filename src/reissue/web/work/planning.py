@@ -2,25 +2,32 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from reissue.data.table import Table, unlisted_values
-from reissue.errors import TaxonomyError
+from reissue.errors import InputError, TaxonomyError
 from reissue.files.dialect import Dialect
+from reissue.ledger.pack import plain
 from reissue.proposing.column_picture import picture_of
 from reissue.proposing.propose import Guess
-from reissue.publishing.plan import Limits, Outcome, Plan, plan
+from reissue.publishing.plan import Limits, Setting, plan
 from reissue.publishing.plan.beginning import propose_series
+from reissue.publishing.plan.own_setting import try_setting
 from reissue.publishing.plan.plan import Progress
-from reissue.publishing.plan.policy_text import policy_toml, with_policy
 from reissue.report.plan_page import frontier_chart, plan_html
+from reissue.report.utility_page import model_chart
 from reissue.schema import Schema
 from reissue.taxonomy.grouping import groups_of
+from reissue.utility import compare, paired_rows
+from reissue.utility.side_by_side import suggested_model
 from reissue.web.work import Tell
 
-__all__ = ["plan_series", "propose", "settle"]
+__all__ = ["compare_tables", "plan_series", "propose", "settle", "try_own"]
 
 
 def propose(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
@@ -80,16 +87,8 @@ def plan_series(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[s
         dialect=Dialect(given["delimiter"]),
         progress=lambda now: _points(now, folder, tell),
     )
-    text = path.read_text(encoding="utf-8")
     (folder / "plan.html").write_text(plan_html(made), encoding="utf-8")
-    return {
-        "sentences": [*made.situation, *made.sentences],
-        "guess": made.guess,
-        "limit": made.limits.limit,
-        "chart": frontier_chart(made),
-        "settings": [_row(one, made) for one in made.outcomes],
-        "policies": {one.setting.name: _policy(one, made, text) for one in made.outcomes if one.verdict == "withstood"},
-    }
+    return {"plan": made.as_dict(), "sentences": [*made.situation, *made.sentences]}
 
 
 def _points(now: Progress, folder: Path, tell: Tell) -> None:
@@ -98,27 +97,74 @@ def _points(now: Progress, folder: Path, tell: Tell) -> None:
     chart = frontier_chart(now.so_far)
     beside.write_text(json.dumps({"chart": chart, "limit": now.so_far.limits.limit}), encoding="utf-8")
     beside.replace(folder / "points.json")
-    tell(now.done / max(now.settings, 1), f"setting {min(now.done + 1, now.settings)} of {now.settings}: {now.now}")
+    # By time where that is known: some settings take much longer than others.
+    share = now.done / max(now.settings, 1) if now.left is None else now.seconds / max(now.seconds + now.left, 1e-9)
+    tell(share, f"setting {min(now.done + 1, now.settings)} of {now.settings}: {now.now}")
 
 
-def _row(one: Outcome, made: Plan) -> dict[str, Any]:
-    best = made.recommended is not None and made.recommended.setting.name == one.setting.name
+def try_own(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
+    """One setting on the waves; its first release lies in the folder, and is shown beside the table."""
+    waves, setting = [Path(one) for one in given["waves"]], Setting(**given["setting"])
+    tell(0.02, "reading")
+    tried = try_setting(
+        waves,
+        Schema.load(given["schema"]),
+        setting,
+        limits=Limits(**given["limits"]),
+        newcomers=given["newcomers"],
+        dialect=Dialect(given["delimiter"]),
+        progress=lambda share: tell(0.05 + 0.85 * share, f"publishing the waves by {setting.name}"),
+    )
+    found: dict[str, Any] = {"outcome": tried.outcome.as_dict(), "name": setting.name, "rows": None, "beside": None}
+    if tried.release is None:
+        return found
+    for place, frame in enumerate(tried.release.tables.values()):
+        plain(frame).write_parquet(folder / f"table-{place}.parquet")
+    pairs = paired_rows(tried.release)
+    found["rows"] = {"before": _cells(pairs.before), "after": _cells(pairs.after), "same": pairs.same}
+    model = suggested_model(tried.table)
+    tell(0.92, "comparing it with the table")
     return {
-        "name": one.setting.name,
-        "verdict": str(one.verdict),
-        "reason": one.reason,
-        "published": one.published,
-        "risk": one.risk,
-        "loss": one.loss,
-        "query_error": one.query_error,
-        "counterfeits": one.counterfeits,
-        "left_out": one.left_out,
-        "best": best,
-        "frontier": any(other.setting.name == one.setting.name for other in made.frontier),
+        **found,
+        "beside": compare_tables({**given, "folder": str(folder), "model": model, "cross": []}, folder, tell),
     }
 
 
-def _policy(one: Outcome, made: Plan, schema: str) -> str:
-    """The schema file with the policy of one setting."""
-    text = policy_toml(replace(made, recommended=one)) or ""
-    return with_policy(schema, text, force=True, updates=bool(made.updates))
+def compare_tables(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
+    """A release that was tried beside its table: how values are spread, two columns crossed, an analyst's model."""
+    tell(0.3, "comparing it with the table")
+    schema, published = Schema.load(given["schema"]), sorted(Path(given["folder"]).glob("table-*.parquet"))
+    columns = [*schema.quasi, *schema.sensitive]
+    cross = tuple(given["cross"]) or (columns[0], columns[-1])
+    compared = partial(
+        compare,
+        Table.read(given["waves"][0], schema, dialect=Dialect(given["delimiter"])),
+        published,
+        schema,
+        queries=0,
+        spread=True,
+        crosses=[(cross[0], cross[1])],
+    )
+    problem = ""
+    try:
+        found = compared(models=[given["model"]] if given["model"] else [])
+    except InputError as mistake:
+        found, problem = compared(), str(mistake)
+    model = found.models[0] if found.models else None
+    return {
+        "columns": columns,
+        "lost": found.loss,
+        "sentences": list(found.sentences[: 3 - len(found.models)]),
+        "distributions": [one.as_dict() for one in found.distributions],
+        "cross": found.crosses[0].as_dict(),
+        "model": given["model"],
+        "problem": problem,
+        "lines": [] if model is None else [asdict(line) | {"inside": line.inside} for line in model.lines],
+        "said": "" if model is None else model.sentence,
+        "chart": None if model is None else model_chart(model),
+    }
+
+
+def _cells(frame: pl.DataFrame) -> dict[str, Any]:
+    rows = [["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()]
+    return {"columns": frame.columns, "rows": rows}

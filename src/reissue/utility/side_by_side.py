@@ -1,0 +1,194 @@
+"""Side by side: how values are spread, one column against another, and rows, in the true table and as published.
+
+Published counts are what a reader expects: a row is spread evenly over its published range, a sensitive value that
+belongs to a group over the rows of the group, and counterfeits are counted out. O(rows x labels).
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Floats
+from reissue.data.table import Table
+from reissue.errors import InputError, nearest
+from reissue.published import PublishedRelease
+from reissue.release.release import Release
+from reissue.utility.formula import Variable
+from reissue.utility.records import PublishedRecords, Records, Scale, groups_of, scale_of
+
+__all__ = ["CrossTable", "Distribution", "PairedRows", "cross_table", "distributions", "paired_rows", "suggested_model"]
+
+_MOST = 12
+"""Labels of a column; further ones are put together."""
+_FEW = 3
+"""Categories of a column that is simple enough for a suggested model."""
+_OTHERS, _MISSING = "others", "missing"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How the people of a table are spread over the values of a column, truly and as published."""
+
+    column: str
+    labels: tuple[str, ...]
+    true: tuple[float, ...]
+    published: tuple[float, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers, texts and lists."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class CrossTable:
+    """People by two columns, truly and as published."""
+
+    down: str
+    across: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    true: tuple[tuple[float, ...], ...]
+    published: tuple[tuple[float, ...], ...]
+
+    @property
+    def off(self) -> float:
+        """The share of people who would have to be moved to get from one to the other."""
+        one, other = np.array(self.true), np.array(self.published)
+        return float(np.abs(one / max(one.sum(), 1e-9) - other / max(other.sum(), 1e-9)).sum() / 2)
+
+    @property
+    def sentence(self) -> str:
+        """In one sentence."""
+        return f"{self.down} by {self.across}: {self.off:.1%} of the people are counted in another cell than they are."
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain numbers, texts and lists."""
+        return {**asdict(self), "off": self.off, "sentence": self.sentence}
+
+
+@dataclass(frozen=True)
+class PairedRows:
+    """Some rows of a table, and the same as they go out."""
+
+    before: pl.DataFrame
+    after: pl.DataFrame
+    same: bool
+    """Whether both are the same people, row by row; else what goes out does not say who is who even to us."""
+
+
+def distributions(table: Table, published: PublishedRelease) -> tuple[Distribution, ...]:
+    """Every quasi-identifier and sensitive column that was published."""
+    shown = {*published.main.columns, *published.values.columns}
+    names = [name for name in (*table.schema.quasi, *table.schema.sensitive) if name in shown]
+    sides = Records(table), PublishedRecords(table, published)
+    found = []
+    for name in names:
+        scale = _scale(table, name)
+        true, seen = (_known(side.expect(name, scale), side.weights).sum(axis=0) for side in sides)
+        some = true + seen > 0
+        labels = tuple(np.array(_names(name, scale))[some].tolist())
+        found.append(Distribution(name, labels, tuple(true[some].tolist()), tuple(seen[some].tolist())))
+    return tuple(found)
+
+
+def cross_table(table: Table, published: PublishedRelease, down: str, across: str) -> CrossTable:
+    """People by two published columns."""
+    known = [*table.schema.quasi, *table.schema.sensitive]
+    for name in (down, across):
+        if name not in known:
+            raise InputError(f"A cross table is of quasi-identifiers and sensitive columns.{nearest(name, known)}")
+    if down == across:
+        raise InputError("A cross table needs two different columns.")
+    scales = _scale(table, down), _scale(table, across)
+    true, seen = (
+        _crossed(side, (down, across), scales) for side in (Records(table), PublishedRecords(table, published))
+    )
+    whole = true + seen
+    rows, columns = (np.flatnonzero(whole.sum(axis=axis) > 0) for axis in (1, 0))
+    cells = [tuple(tuple(row) for row in one[np.ix_(rows, columns)].tolist()) for one in (true, seen)]
+    names = (np.array(_names(name, scale)) for name, scale in zip((down, across), scales, strict=True))
+    labels = [tuple(some[kept].tolist()) for some, kept in zip(names, (rows, columns), strict=True)]
+    return CrossTable(down, across, labels[0], labels[1], cells[0], cells[1])
+
+
+def _crossed(side: Records | PublishedRecords, columns: tuple[str, str], scales: tuple[Scale, Scale]) -> Floats:
+    ones = np.ones(len(side.weights))
+    one, other = (_known(side.expect(name, scale), ones) for name, scale in zip(columns, scales, strict=True))
+    return np.asarray((one * side.weights[:, None]).T @ other)
+
+
+def paired_rows(release: Release, rows: int = 8) -> PairedRows:
+    """Rows from all over the table, and how they go out; in forms that hide who is who, any rows that go out."""
+    table, draft, schema = release.table, release.draft, release.schema
+    names = [name for name in table.frame.columns if name in {*schema.quasi, *schema.sensitive, *schema.kept}]
+    kept = np.flatnonzero(draft.groups >= 0)
+    chosen = kept[np.linspace(0, len(kept) - 1, min(rows, len(kept)), dtype=np.int64)] if len(kept) else kept
+    before = table.frame[chosen].select(names)
+    if not draft.form.boxes:
+        return PairedRows(before, next(iter(release.tables.values())).head(len(chosen)), same=False)
+    after = before.clone()
+    for place, name in enumerate(schema.quasi):
+        lo, hi = (ends[place][draft.groups[chosen]] for ends in (release.boxes.lo, release.boxes.hi))
+        after = after.with_columns(pl.Series(name, table.taxonomies[place].text(lo, hi), dtype=pl.String))
+    if draft.sensitive is not None:
+        after = after.with_columns(table.decode(draft.sensitive[chosen]))
+    return PairedRows(before, after, same=True)
+
+
+def suggested_model(table: Table) -> str:
+    """A regression that an analyst may want: a sensitive number, or the most frequent value, by simple columns."""
+    numbers = [name for name in table.schema.quasi if len(scale_of(table, Variable(name)).labels) <= _FEW][:4]
+    if not numbers or not table.schema.sensitive:
+        return ""
+    outcome = table.schema.sensitive[0]
+    if len(scale_of(table, Variable(outcome), bands=True).labels) > 1:
+        most = table.frame[outcome].drop_nulls().cast(pl.String).value_counts(sort=True)[outcome]
+        outcome = f"{_quoted(outcome)}[{most[0]}]"
+    else:
+        outcome = _quoted(outcome)
+    return f"{outcome} ~ {' + '.join(_quoted(name) for name in numbers)}"
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f"`{name}`"
+
+
+def _scale(table: Table, name: str) -> Scale:
+    """A column as few labels: groups of its taxonomy, else runs of numbers, else the most frequent values."""
+    scale = groups_of(table, Variable(name))
+    if len(scale.labels) <= _MOST:
+        return scale
+    codes = Records(table).expect(name, scale)
+    often = np.nansum(codes, axis=0)
+    numbers = scale_of(table, Variable(name))
+    if len(numbers.labels) == 1:
+        return _runs(scale, often)
+    kept = np.sort(np.argsort(-often, kind="stable")[: _MOST - 1])
+    rest = np.setdiff1d(np.arange(len(often)), kept)
+    leaves = np.column_stack([scale.leaves[:, kept], scale.leaves[:, rest].sum(axis=1)])
+    return Scale((*(scale.labels[place] for place in kept), f"{name}[{_OTHERS}]"), leaves, line=False)
+
+
+def _runs(scale: Scale, often: Floats) -> Scale:
+    """Neighbouring numbers put together, about as many people in each."""
+    ends = np.searchsorted(np.cumsum(often), np.linspace(0, often.sum(), _MOST + 1)[1:-1])
+    starts = np.unique(np.concatenate([[0], ends + 1]))
+    starts = starts[starts < len(often)]
+    parts = np.split(np.arange(len(often)), starts[1:])
+    leaves = np.column_stack([scale.leaves[:, part].sum(axis=1) for part in parts])
+    bare = [label.partition("[")[2].removesuffix("]") for label in scale.labels]
+    texts = [bare[part[0]] if len(part) == 1 else f"{bare[part[0]]} to {bare[part[-1]]}" for part in parts]
+    column = scale.labels[0].partition("[")[0]
+    return Scale(tuple(f"{column}[{text}]" for text in texts), leaves, line=False)
+
+
+def _known(expected: Floats, weights: Floats) -> Floats:
+    """Rows x labels, and one more for the missing value, by weight."""
+    missing = np.isnan(expected[:, :1])
+    return np.asarray(np.hstack([np.where(missing, 0.0, expected), missing]) * weights[:, None])
+
+
+def _names(column: str, scale: Scale) -> tuple[str, ...]:
+    return (*(label.removeprefix(f"{column}[").removesuffix("]") for label in scale.labels), _MISSING)
