@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+TOOLS  := .venv-integrations
 
-.PHONY: demo web test test-all lint types bench docs clean
+.PHONY: demo web test test-all test-integrations lint types bench docs clean
 
 demo: $(READY)
 	$(BIN)/reissue demo --force --out demo-out
@@ -18,6 +19,9 @@ test: lint types $(READY)
 
 test-all: lint types $(READY)
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -m "slow or not slow"
+
+test-integrations: $(TOOLS)/.ready
+	$(TOOLS)/bin/pytest -n 0 -m "slow or not slow" tests/test_integrations.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -38,9 +42,14 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+$(TOOLS)/.ready: pyproject.toml integrations/requirements.txt integrations/constraints.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --constraint integrations/constraints.txt --requirement integrations/requirements.txt --editable '.[duckdb]'
+	@touch $@
+
 $(VENV)/.docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist site demo-out benchmarks/out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) build dist site demo-out benchmarks/out .mypy_cache .ruff_cache .pytest_cache .hypothesis

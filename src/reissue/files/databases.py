@@ -130,6 +130,9 @@ def _from_sql(place: DatabaseTable) -> pl.DataFrame:
     schema, name = _split(place)
     with _engine(place) as engine, engine.connect() as connection:
         table = sa.Table(name, sa.MetaData(), schema=schema, autoload_with=connection)
+        for column in table.columns:
+            if isinstance(column.type, sa.Uuid):
+                column.type = sa.Uuid(as_uuid=False)  # as text: Polars has no such type
         rows = connection.execute(sa.select(table))
         names, cells = list(rows.keys()), [tuple(row) for row in rows]
     try:

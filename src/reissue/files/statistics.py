@@ -2,6 +2,7 @@
 
 A column whose values all have labels is text, in the labels' words: 1 and 2 say nothing, "male" and "female" do. Where
 only some values have one (-9 "refused"), the numbers stay. Labels go out as text; nothing is lost but the codes.
+SAS keeps labels in a catalog: patients.sas7bcat beside the table, or formats.sas7bcat for all tables of a folder.
 """
 
 from collections.abc import Sequence
@@ -31,15 +32,26 @@ def read_statistics(path: Path, kind: str, only: Sequence[str] = (), texts: Sequ
     pyreadstat = needed("pyreadstat", "stats", f"'{path}' is a file of a statistics package")
     try:
         frame, about = getattr(pyreadstat, _READERS[kind])(str(path), output_format="polars")
+        labels = _catalog(pyreadstat, path, about) if kind == ".sas7bdat" else about.variable_value_labels
     except (pyreadstat.ReadstatError, ValueError, OSError, UnicodeDecodeError):
         raise DataError(f"'{path}' is not a whole {kind} file.") from None
-    labels: dict[str, dict[Any, str]] = about.variable_value_labels
     columns = [_plain(_labelled(column, labels.get(column.name, {}))) for column in frame.iter_columns()]
     frame = pl.DataFrame(frame).with_columns(columns)
     frame = (
         frame.select(n for n in frame.columns if n in set(only)) if only and set(only) <= set(frame.columns) else frame
     )
     return frame.with_columns(pl.col(n).cast(pl.String) for n in frame.columns if texts is None or n in texts)
+
+
+def _catalog(pyreadstat: Any, path: Path, about: Any) -> dict[str, dict[Any, str]]:
+    """The labels that a catalog beside a table of SAS has for its columns."""
+    beside = [place for name in (path.stem, "formats") if (place := path.with_name(f"{name}.sas7bcat")).is_file()]
+    if not beside:
+        return {}
+    _, catalog = pyreadstat.read_sas7bcat(str(beside[0]), output_format="polars")
+    sets: dict[str, dict[Any, str]] = {name.upper(): labels for name, labels in catalog.value_labels.items()}
+    formats = {column: str(name).upper() for column, name in about.variable_to_label.items()}
+    return {column: sets[name] for column, name in formats.items() if name in sets}
 
 
 def _labelled(column: pl.Series, labels: dict[Any, str]) -> pl.Series:

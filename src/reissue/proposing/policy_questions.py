@@ -1,13 +1,20 @@
-"""Four questions in words, and the policy that their answers lead to."""
+"""Four questions in words, and the policy that their answers lead to.
 
-from collections.abc import Mapping
+Nobody has to answer: a question that is left open counts as the harder case, and a policy is only proposed that its
+schema can be published with.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from reissue import algorithms, attacks
-from reissue.algorithms import Suggestion
+from reissue.algorithms import Algorithm, Suggestion
 from reissue.errors import InputError, nearest
+from reissue.proposing.propose import Guess
+from reissue.requirements import parse
+from reissue.schema import Role
 
-__all__ = ["QUESTIONS", "Proposal", "propose_policy", "read_answers"]
+__all__ = ["ASSUMED", "QUESTIONS", "Proposal", "policy_for", "propose_policy", "read_answers"]
 
 _GENERALIZED = '# form = "permuted" would publish exact quasi-identifiers: that shows who is in the table.'
 QUESTIONS: Mapping[str, str] = {
@@ -17,6 +24,8 @@ QUESTIONS: Mapping[str, str] = {
     "known": "Do recipients know how you anonymize?",
 }
 """Short name to question; yes or no."""
+ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": False, "known": False}
+"""The answers of somebody who does not know: people come and go, and their values change."""
 _COUNTERFEITS = "counterfeits = {share}    # the most records of nobody, as a share of people: this method needs many"
 
 
@@ -34,11 +43,14 @@ class Proposal:
         """What every release must withstand."""
         return self.suggestion.attacks + self.added
 
-    def as_toml(self, answers: Mapping[str, bool]) -> str:
-        """The `[policy]` section, with the answers and reasons as comments."""
+    def as_toml(self, answers: Mapping[str, bool], assumed: Collection[str] = ()) -> str:
+        """The `[policy]` section, with the answers and reasons as comments; those of `assumed` nobody gave."""
         own = self.suggestion
         limits = ", ".join(f"{name} = {limit}" for name, limit in own.limits.items())
-        said = [f"# {question} {'Yes' if answers[name] else 'No'}." for name, question in QUESTIONS.items()]
+        said = [
+            f"# {question} {'Yes' if answers[name] else 'No'}{', assumed' if name in assumed else ''}."
+            for name, question in QUESTIONS.items()
+        ]
         listed = ", ".join(f'"{attack}"' for attack in self.attacks)
         lines = [
             "[policy]",
@@ -73,17 +85,38 @@ class Proposal:
         return [f"# The method ignores {names}: expect refusals where such an attack finds somebody or cannot run."]
 
 
-def propose_policy(answers: Mapping[str, bool]) -> Proposal:
-    """The method that suits best. What it ignores is left to an attack that must be withstood.
+def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
+    """The `[policy]` section for a proposed schema and the answers that were given; empty where no policy would do."""
+    roles = {guess.role for guess in guesses if not guess.confirm}
+    if Role.QUASI not in roles or any(guess.several for guess in guesses):
+        return ""
+    answers = {**ASSUMED, "providers": Role.PROVIDER in roles, **given}
+    return propose_policy(answers, roles).as_toml(answers, assumed=QUESTIONS.keys() - given.keys())
 
-    Whatever the answers are, one of the attacks compares releases. Methods for one release alone (`mask`) are not
-    proposed for a series; `providers` is, with an attack that then refuses what leaks.
+
+def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(Role)) -> Proposal:
+    """The method that suits best among those that columns of these roles are enough for.
+
+    What it ignores is left to an attack that must be withstood. Whatever the answers are, one of the attacks compares
+    releases. Methods for one release alone (`mask`) are not proposed for a series; `providers` is, with an attack that
+    then refuses what leaks.
     """
-    suggested = {name: its.suggestion for name, its in algorithms.registered().items() if its.suggestion is not None}
+    suggested = {
+        name: its.suggestion
+        for name, its in algorithms.registered().items()
+        if its.suggestion is not None and _has_all(its, its.suggestion, roles)
+    }
     method = min((one for one in suggested if suggested[one].suits(answers)), key=lambda one: suggested[one].rank)
     chosen = suggested[method].suiting(answers)
     asked = (name for name, its in attacks.registered().items() if answers.get(its.asked_if, False))
     return Proposal(method, chosen, tuple(sorted(name for name in asked if name not in chosen.attacks)))
+
+
+def _has_all(method: Algorithm, its: Suggestion, roles: Collection[Role]) -> bool:
+    """Whether there is somebody to be followed and something to be protected, where the method asks for it."""
+    followed = Role.IDENTIFIER in roles or not method.stateful
+    protected = Role.SENSITIVE in roles or not any(part.sensitive for part in parse(its.require).parts())
+    return followed and protected
 
 
 def read_answers(texts: list[str]) -> dict[str, bool]:

@@ -7,6 +7,7 @@ from typing import Any
 from reissue._notebook import card
 from reissue.errors import InputError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
+from reissue.proposing.policy_questions import policy_for
 from reissue.proposing.propose import Guess, as_toml, describe, read_proposed
 from reissue.proposing.propose import propose as guess_columns
 from reissue.proposing.relations import without_copies
@@ -22,7 +23,7 @@ class SchemaProposal:
     schema: Schema
     guesses: tuple[Guess, ...]
     text: str
-    """The schema file, with the reasons as comments."""
+    """The schema file, with the reasons as comments and a policy for the harder case."""
 
     def __repr__(self) -> str:
         """The roles in one sentence."""
@@ -43,7 +44,8 @@ def propose(data: Any, *, sensitive: Sequence[str] = (), dialect: Dialect = FOUN
         tuple(_with_named(guess, sensitive) for guess in guess_columns(frame)) if sensitive else guess_columns(frame)
     )
     guesses = without_copies(frame, guesses)
-    text = as_toml(guesses, "Proposed by reissue.propose.")
+    text, policy = as_toml(guesses, "Proposed by reissue.propose."), policy_for(guesses, {})
+    text += f"\n{policy}" if policy else ""
     return SchemaProposal(Schema.loads(text), guesses, text)
 
 

@@ -14,6 +14,12 @@ from reissue.cli._options import TABLES, ForceOption, JsonOption, ReadOption, di
 if TYPE_CHECKING:
     from reissue.publishing.plan.beginning import Beginning
 
+_AGAIN = "Will you publish such a table again and again? Then four short questions follow."
+_ANSWERED = "The policy at its end follows from your answers; `reissue publish` goes by it."
+_ASSUMED = (
+    "The policy at its end takes the harder case: people come and go, and their values change. For the easier one add "
+    "--answer removed=no --answer changes=no --force to this command; with a second wave, `reissue plan` knows better."
+)
 WAVES = "The table, or the waves of a series in order of time."
 
 
@@ -37,7 +43,8 @@ def init(
         list[str] | None,
         typer.Option(
             metavar="NAME=yes|no",
-            help="Of one table, what you would be asked on a terminal: removed, changes, providers, known.",
+            help="Of one table, what you would be asked on a terminal: removed, changes, providers, known. What is not "
+            "answered counts as the harder case.",
         ),
     ] = None,
     budget: Annotated[str, typer.Option(metavar="TIME", help="How long a plan may take, such as 60s or 5m.")] = "2m",
@@ -49,6 +56,7 @@ def init(
     from reissue.cli.commands.plan import seconds_of, watching
     from reissue.data.outputs import Output, Outputs, table_inputs
     from reissue.files.tables import write_text
+    from reissue.proposing.policy_questions import policy_for
     from reissue.publishing.plan.beginning import begin_series
 
     Outputs((Output("--out", out),), tuple(table_inputs("the data", data)), force=force)
@@ -64,13 +72,14 @@ def init(
             budget=seconds_of(budget),
             progress=progress,
         )
-    asked = len(data) == 1 and made.plan is None and not any(guess.several for guess in made.guesses)
-    policy = _policy(answer or [], ask=not as_json) if asked else ""
-    write_text(made.text + policy, out, force=force)
+    asked = len(data) == 1 and made.plan is None
+    answers = _answers(answer or [], ask=asked and not as_json)
+    policy = policy_for(made.guesses, answers) if asked else ""
+    write_text(made.text + ("\n" if policy else "") + policy, out, force=force)
     if as_json:
         _show_json(made, out)
     else:
-        _show(made, data, out, answered=bool(policy))
+        _show(made, data, out, answered=len(answers) if policy else None)
 
 
 def _show_json(made: "Beginning", out: Path) -> None:
@@ -84,7 +93,7 @@ def _show_json(made: "Beginning", out: Path) -> None:
     _render.show_json({"schema": out, "rows": made.rows, "columns": columns, "advice": list(made.advice), **planned})
 
 
-def _show(made: "Beginning", data: list[Any], out: Path, *, answered: bool) -> None:
+def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None) -> None:
     from reissue.cli.commands.plan import show_plan
     from reissue.proposing.propose import describe
     from reissue.schema import Role
@@ -94,26 +103,25 @@ def _show(made: "Beginning", data: list[Any], out: Path, *, answered: bool) -> N
     if made.plan is not None:
         show_plan(made.plan)
     _render.say(f"Written: {out}. These are guesses: read the file and correct it.")
-    if len(data) == 1 and any(guess.role == Role.QUASI for guess in made.guesses):
-        place = quote(str(data[0])) if isinstance(data[0], Path) else "DATA"
-        _render.say(f"One release of it: reissue anonymize {place} --schema {quote(str(out))} --require k=5")
     if any(guess.confirm for guess in made.guesses):
         _render.say("What has a question mark stands there as a comment: confirm it, or it is left out.")
-    if answered:
-        _render.say("The policy at its end follows from your answers; `reissue publish` goes by it.")
-    else:
+    place, schema = quote(str(data[0])) if isinstance(data[0], Path) else "DATA", quote(str(out))
+    if len(data) == 1 and any(guess.role == Role.QUASI for guess in made.guesses):
+        _render.say(f"One release of it: reissue anonymize {place} --schema {schema} --require k=5")
+    if answered is None:
         shown = () if made.plan is None else made.plan.sentences
         _render.say(*(line for line in made.advice if line not in shown))
+        return
+    _render.say(f"The first release of a series: reissue publish {place} --schema {schema} --ledger NAME.ledger")
+    _render.say(_ANSWERED if answered else _ASSUMED)
 
 
-def _policy(given: list[str], *, ask: bool) -> str:
-    """The policy that the answers lead to; nobody is asked where nobody sits. Without any answer there is none."""
-    from reissue.proposing.policy_questions import QUESTIONS, propose_policy, read_answers
+def _answers(given: list[str], *, ask: bool) -> dict[str, bool]:
+    """What was answered; nobody is asked where nobody sits, and nobody who has one release in mind."""
+    from reissue.proposing.policy_questions import ASSUMED, QUESTIONS, read_answers
 
     answers = read_answers(given)
-    if ask and sys.stdin.isatty() and sys.stdout.isatty():
-        answers |= {name: typer.confirm(text) for name, text in QUESTIONS.items() if name not in answers}
-    if not answers:
-        return ""
-    answers = {name: answers.get(name, False) for name in QUESTIONS}
-    return "\n" + propose_policy(answers).as_toml(answers)
+    if ask and sys.stdin.isatty() and sys.stdout.isatty() and (answers or typer.confirm(_AGAIN)):
+        left = {name: text for name, text in QUESTIONS.items() if name not in answers}
+        answers |= {name: typer.confirm(text, default=ASSUMED[name]) for name, text in left.items()}
+    return answers
