@@ -12,7 +12,6 @@ from reissue.schema import Schema
 from tests.messy import Messy, messy
 
 
-
 def ran(*arguments: object) -> int:
     return run([str(one) for one in arguments])
 
