@@ -34,6 +34,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs
+	$(BIN)/python docs/gallery/make.py
 	$(BIN)/zensical build --clean
 
 $(READY): pyproject.toml constraints.txt
