@@ -1,5 +1,6 @@
-"""The recipes in integrations/, each with the real tool; what is not installed is skipped and says so."""
+"""The recipes in integrations/, each with the real tool (`make test-integrations`); what is not there is skipped."""
 
+import asyncio
 import os
 import runpy
 import shutil
@@ -8,11 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
 import reissue as ri
 from reissue import synth
+from tests.pages import blocks
 
 ROOT = Path(__file__).parents[1]
 HERE = ROOT / "integrations"
@@ -43,9 +46,13 @@ def load(name: str) -> dict[str, Any]:
 
 
 def shell(*command: str, folder: Path, **more: str) -> int:
+    return told(*command, folder=folder, **more).returncode
+
+
+def told(*command: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT / "src")} | more
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False).returncode  # noqa: S603
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
 
 
 def test_pytest(folder: Path) -> None:
@@ -114,13 +121,155 @@ def test_dagster(folder: Path) -> None:
         assert outcome.passed == fine
 
 
-def test_mcp(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("mcp", reason="mcp is not installed")
-    monkeypatch.setenv("REISSUE_FOLDER", str(folder))
-    tools = load("mcp/server.py")
-    assert tools["check"]("releases/1.csv", "schema.toml")["met"]
-    found = tools["propose"]("patients.csv")
-    assert {one["column"]: one["role"] for one in found}["disease"] == "sensitive"
-    assert tools["attack"](["releases/1.csv"], "schema.toml")["verdict"] in {"withstood", "exposed", "incomplete"}
-    with pytest.raises(ri.InputError):
-        tools["propose"]("../elsewhere.csv")
+@pytest.mark.slow
+def test_great_expectations(folder: Path) -> None:
+    gx = pytest.importorskip("great_expectations", reason="Great Expectations is not installed")
+    expect = load("great_expectations/expect_met.py")["ExpectTableToMeetRequirement"]
+    context = gx.get_context(mode="ephemeral")
+    source = context.data_sources.add_pandas("folder").add_dataframe_asset("release")
+    batches = source.add_batch_definition_whole_dataframe("whole")
+    spoil(folder)
+    for name, requirement, fine in (("1.csv", "k=5", True), ("1.csv", "k=100", False), ("bad.csv", "k=5", False)):
+        frame = pl.read_csv(folder / "releases" / name).to_pandas()
+        batch = batches.get_batch(batch_parameters={"dataframe": frame})
+        assert batch.validate(expect(roles=ROLES, requirement=requirement)).success == fine
+
+
+def proposed(folder: Path) -> None:
+    """With a schema that has a policy, and a table too small to be published."""
+    table = pl.read_csv(folder / "patients.csv")
+    (folder / "schema.toml").write_text(ri.propose(table).text)
+    table.head(3).write_csv(folder / "few.csv")
+
+
+@pytest.mark.slow
+def test_airflow(folder: Path) -> None:
+    pytest.importorskip("airflow", reason="Airflow is not installed")
+    proposed(folder)
+    shutil.copy(HERE / "airflow" / "monthly_release.py", folder)
+    more = {"AIRFLOW_HOME": str(folder / "home"), "AIRFLOW__CORE__LOAD_EXAMPLES": "false"}
+    more |= {"AIRFLOW__CORE__DAGS_FOLDER": str(folder)}
+    assert shell(sys.executable, "-m", "airflow", "db", "migrate", folder=folder, **more) == 0
+    run = "import monthly_release as m; assert m.monthly.test(run_conf={}).state == 'STATE'"
+    tried = [("patients.csv", "success"), ("few.csv", "failed")]
+    for table, state in tried:
+        asked = run.replace("{}", repr({"table": table})).replace("STATE", state)
+        assert shell(sys.executable, "-c", asked, folder=folder, **more) == 0, table
+        assert (folder / "release.csv").is_file()
+    with ri.Ledger.open(folder / "hospital.ledger") as ledger:
+        assert len(ledger.releases) == 1
+
+
+@pytest.mark.slow
+def test_prefect(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("prefect", reason="Prefect is not installed")
+    proposed(folder)
+    asked = """
+import sys; sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from prefect.testing.utilities import prefect_test_harness
+from monthly_release import monthly_release
+with prefect_test_harness():
+    place = [Path(name) for name in ("hospital.ledger", "schema.toml", "release.csv")]
+    assert monthly_release(Path("patients.csv"), *place)["rows"] >= 100
+    try:
+        monthly_release(Path("few.csv"), *place)
+    except Exception as problem:
+        assert type(problem).__name__ in {"InputError", "RefusedError", "DataError"}, problem
+    else:
+        raise SystemExit("three people were published")
+"""
+    (folder / "run.py").write_text(asked)
+    assert shell(sys.executable, "run.py", str(HERE / "prefect"), folder=folder, PREFECT_HOME=str(folder / "home")) == 0
+    assert ri.check(folder / "release.csv", folder / "schema.toml", "k=5").met
+
+
+@pytest.mark.slow
+def test_dbt(folder: Path) -> None:
+    pytest.importorskip("dbt.adapters.duckdb", reason="dbt-duckdb is not installed")
+    shutil.copytree(HERE / "dbt", folder / "dbt")
+    project = folder / "dbt" / "example"
+    (project / "seeds").mkdir(exist_ok=True)
+    for name, release in zip(("january", "february"), GOOD, strict=True):
+        table = pl.read_csv(folder / release)
+        ri.anonymize(table, ROLES, "k=5 & l=2", seed=1).write(project / "seeds" / f"{name}.csv")
+    command = ["dbt", "--quiet", "--no-send-anonymous-usage-stats"]
+    assert shell(*command, "deps", folder=project) == 0
+    assert shell(*command, "build", "--profiles-dir", ".", folder=project) == 0
+    with duckdb.connect(str(project / "clinic.duckdb"), read_only=True) as connection:
+        found = dict(connection.sql("select attack, outcome from exposed").fetchall())
+    assert found["composition"] == "withstood"
+    spoil(folder)
+    shutil.copy(folder / "releases" / "bad.csv", project / "seeds" / "january.csv")
+    assert shell(*command, "seed", "--profiles-dir", ".", "--full-refresh", folder=project) == 0
+    for test in ("test_name:k_anonymous", "test_name:l_diverse"):
+        assert shell(*command, "test", "--profiles-dir", ".", "--select", test, folder=project) == 1
+
+
+@pytest.mark.slow
+def test_r(tmp_path: Path) -> None:
+    known = shutil.which("Rscript") and shell("Rscript", "-e", "library(reticulate)", folder=tmp_path) == 0
+    if not known:
+        pytest.skip("R and its package reticulate are not installed")
+    page = ROOT / "docs" / "how-to" / "from-r.md"
+    (tmp_path / "page.R").write_text(blocks(page, "r")[0])
+    done = told("Rscript", "page.R", folder=tmp_path, RETICULATE_PYTHON=sys.executable)
+    assert done.returncode == 0, done.stderr
+    assert blocks(page, "text")[1].strip() in done.stdout
+
+
+def test_the_container_file_has_no_lint(tmp_path: Path) -> None:
+    linter = shutil.which("hadolint", path=str(Path(sys.executable).parent))
+    if linter is None:
+        pytest.skip("hadolint is not installed")
+    assert shell(linter, str(HERE / "container" / "Containerfile"), folder=tmp_path) == 0
+
+
+@pytest.mark.slow
+def test_the_container_is_built_and_runs(folder: Path) -> None:
+    """With buildah, as root; REISSUE_BASE names an image with Python that it has, or a registry's."""
+    base = os.environ.get("REISSUE_BASE")
+    if base is None or shutil.which("buildah") is None or os.geteuid():
+        pytest.skip("buildah, root and an image with Python (REISSUE_BASE) are needed to build the container")
+    options = ["--isolation", "chroot", *os.environ.get("REISSUE_BUILD", "").split()]
+    file = str(HERE / "container" / "Containerfile")
+    built = told(
+        "buildah", "bud", *options, "--build-arg", f"BASE={base}", "-t", "reissue", "-f", file, ".", folder=ROOT
+    )
+    assert built.returncode == 0, built.stderr
+    place = told("buildah", "from", "reissue", folder=folder).stdout.strip()
+    folder.chmod(0o777)
+    run = ["buildah", "run", "--isolation", "chroot", "--user", "1000", "-v", f"{folder}:/data", place, "--", "reissue"]
+    try:
+        assert "reissue" in told(*run, "--version", folder=folder).stdout
+        assert shell(*run, "init", "patients.csv", "--out", "new.toml", folder=folder) == 0
+        for name, code in (("releases/1.csv", 0), ("patients.csv", 1)):
+            assert shell(*run, "check", name, "--schema", "schema.toml", "--require", "k=5", folder=folder) == code
+    finally:
+        told("buildah", "rm", place, folder=folder)
+
+
+def test_mcp(folder: Path) -> None:
+    """An assistant's client starts the server and asks; what comes back has verdicts and counts, and no cell."""
+    mcp = pytest.importorskip("mcp", reason="mcp is not installed")
+    parameters = mcp.StdioServerParameters(
+        command=sys.executable,
+        args=[str(HERE / "mcp" / "server.py")],
+        env={**os.environ, "REISSUE_FOLDER": str(folder), "PYTHONPATH": str(ROOT / "src")},
+    )
+
+    async def asked(name: str, **given: object) -> Any:
+        async with mcp.stdio_client(parameters) as streams, mcp.ClientSession(*streams) as session:
+            await session.initialize()
+            assert {tool.name for tool in (await session.list_tools()).tools} == {"propose", "check", "attack"}
+            return await session.call_tool(name, given)
+
+    def said(name: str, **given: object) -> str:
+        return "".join(part.text for part in asyncio.run(asked(name, **given)).content)
+
+    assert '"met": true' in said("check", release="releases/1.csv", schema="schema.toml").lower()
+    roles = said("propose", table="patients.csv")
+    assert '"sensitive"' in roles
+    assert not any(value in roles for value in pl.read_csv(folder / "patients.csv")["disease"].unique())
+    assert '"verdict"' in said("attack", releases=list(GOOD), schema="schema.toml")
+    assert "server's folder" in said("propose", table="../elsewhere.csv")

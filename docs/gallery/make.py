@@ -1,6 +1,6 @@
 """Makes the reports of the gallery from invented people: `python docs/gallery/make.py`, as `make docs` does.
 
-With `--pictures` it also takes the small pictures that the page shows; for that it needs a Chromium and the extra `dev`.
+With `--pictures` it takes the small pictures that the page shows, too; that needs a Chromium and the extra `dev`.
 """
 
 import os
@@ -14,13 +14,13 @@ import reissue as ri
 from reissue.synth import Population, schema
 
 HERE = Path(__file__).parent
-COMMANDS = {
-    "audit": "attack one.csv two.csv three.csv --schema columns.toml --report audit.html --record evidence.json",
-    "publication": "publish january.csv --schema schema.toml --ledger x.ledger --out first.csv --report publication.html",
-    "plan": "plan january.csv february.csv --schema schema.toml --newcomers --budget 60s --policy p.toml --report plan.html",
-    "utility": "utility january.csv one.csv --schema columns.toml --report utility.html",
-}
-"""What is shown, and the command that makes it; the first one writes evidence.html too."""
+COMMANDS = (
+    "attack one.csv two.csv three.csv --schema columns.toml --report audit.html --record evidence.json",
+    "publish january.csv --schema schema.toml --ledger x.ledger --out first.csv --report publication.html",
+    "plan january.csv february.csv --schema schema.toml --newcomers --policy policy.toml --report plan.html",
+    "utility january.csv one.csv --schema columns.toml --report utility.html",
+)
+"""What makes the pages that are shown."""
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _tables(folder)
-        for words in COMMANDS.values():
+        for words in COMMANDS:
             command = [sys.executable, "-m", "reissue", *words.split()]
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
             if done.returncode not in {0, 1, 3}:
