@@ -125,6 +125,18 @@ def test_slots_go_several_at_once_and_no_value_has_too_many(seed: int, share: fl
             assert max(values.count(value) for value in values) <= share * len(values) + 1e-9
 
 
+@examples(15)
+@given(st.integers(0, 10_000), st.sampled_from(["generalized", "permuted"]))
+def test_by_itself_slots_that_were_shown_alike_meet_the_requirement(seed: int, form: str) -> None:
+    """So k=3 and l=2 hold for all slots that a reader cannot tell apart by when they were shown, in every release."""
+    shown = [slots_of(one) for one in published(stream(seed, size=30), by_itself=True, size=4, later=4, form=form)]
+    for slots in shown:
+        parts: dict[tuple[int, ...], list[int]] = {}
+        for slot, (_, value, _) in slots.items():
+            parts.setdefault(tuple(one[slot][0] if slot in one else -1 for one in shown), []).append(value)
+        assert all(len(values) >= 3 and len(set(values)) >= 2 for values in parts.values())
+
+
 @pytest.mark.parametrize("form", ["generalized", "permuted", "two tables"])
 def test_every_form_goes_out_and_continues(form: str) -> None:
     releases = published(stream(1), form=form)

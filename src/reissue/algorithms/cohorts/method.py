@@ -10,6 +10,10 @@ exchangeable, and every group of every release holds all of them or none. So eac
 the value has among them, whatever else is known of groups, now and later. When they go, and while they stay, no value
 has more than `share`, as far as the update model lets one see to it.
 
+**By itself** (`by_itself`, and always in a panel) each cohort meets the requirement, and so do the slots that it lets
+go and those that stay, whenever they were shown: who learns that the acutely ill leave soon has then as many people and
+values to choose from as the requirement says, not the two of a pair.
+
 One pass over the slots for carrying them on; refills are assignment problems (`refilling`), new cohorts are made by
 `pool`, groups by joining neighbours (`joining`). The cost does not grow with the length of the series.
 """
@@ -45,8 +49,9 @@ _REST = 3
 """For so many releases a cohort that nobody is in may come back: its slots are carried on, and not published."""
 
 
-_USUAL, _IN_A_PANEL = {"size": 8, "later": 2}, {"size": 24, "later": 12}
-"""How many people found a cohort. Of small cohorts of a panel hardly any slots may go: there would be counterfeits."""
+_USUAL, _BY_ITSELF = {"size": 8, "later": 2}, {"size": 24, "later": 12}
+"""How many people found a cohort. Of small cohorts that meet the requirement by themselves hardly any slots may go:
+there would be more counterfeits."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +64,17 @@ class _Asked:
     grow: float
     e: int
     counterfeits: float
+    by_itself: bool
     form: str
 
     @classmethod
     def of(cls, job: Job) -> "_Asked":
         given = {name: job.options[name] for name in cls.__dataclass_fields__}
-        usual = _IN_A_PANEL if given["form"] == "panel" else _USUAL
+        given["by_itself"] |= given["form"] == "panel"
+        usual = _BY_ITSELF if given["by_itself"] else _USUAL
         given |= {name: number for name, number in usual.items() if given[name] is None}
         for name, value in given.items():
-            if name == "form":
+            if name in {"by_itself", "form"}:
                 continue
             whole = name in {"size", "later", "e"}
             if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
@@ -87,11 +94,11 @@ class _Asked:
     "People who enter together stay together; slots of those who leave are carried on. For values that change.",
     options={
         "size": Option(
-            default=None, help="How many people a cohort of the first release has at least: 8; in a panel 24."
+            default=None, help="How many people a cohort of the first release has at least: 8; by itself 24."
         ),
         "later": Option(
             default=None,
-            help="The same for people who come later and found a cohort of their own: 2; in a panel 12.",
+            help="The same for people who come later and found a cohort of their own: 2; by itself 12.",
         ),
         "share": Option(
             default=0.5, help="The largest share of one value in a cohort, and among slots that it lets go."
@@ -99,6 +106,11 @@ class _Asked:
         "grow": Option(default=0.4, help="What a newcomer may cost a cohort: its own loss and what others lose more."),
         "e": Option(default=1, help="So many slots of a cohort are refilled at once, or none."),
         "counterfeits": Option(default=0.1, help="How many counterfeits there may be, as a share of the records."),
+        "by_itself": Option(
+            default=False,
+            help="Each cohort, and slots that go or stay, meet the requirement by themselves; always so in a panel.",
+            choices=(False, True),
+        ),
         "apart": Option(
             default=False,
             help="Cohorts and groups of one provider's people each: no coalition of providers sees more than a reader.",
@@ -143,13 +155,11 @@ def _next(job: Job, memory: CohortState) -> Draft:
     if len(arrival.refused) > job.spare:
         raise _refusal(len(arrival.refused), job.spare)
     bounds = Bounds.of(job, arrival.model, asked.share)
-    by_itself = job.requirement if asked.form == "panel" else None
-    arrival = without_collided(arrival, bounds, job.spare, by_itself)
+    arrival = without_collided(arrival, bounds, job.spare, job.requirement if asked.by_itself else None)
     job.progress(0.1)
     slots = _settled(job, arrival, memory, asked, bounds)
     job.progress(0.6)
-    panel = asked.form == "panel"
-    groups = _whole_cohorts(job, slots, bounds) if panel else _groups(job, slots, bounds)
+    groups = _whole_cohorts(job, slots, bounds) if asked.by_itself else _groups(job, slots, bounds)
     return _draft(job, slots, groups, memory, arrival)
 
 
@@ -171,7 +181,7 @@ def _check_panel(job: Job, memory: CohortState) -> None:
 def _settled(job: Job, arrival: Arrival, memory: CohortState, asked: _Asked, bounds: Bounds) -> Slots:
     """Everyone in a slot; refills may cost more where there would be too many counterfeits."""
     most = asked.counterfeits * (job.table.rows - len(arrival.refused))
-    own, owner = job.requirement if asked.form == "panel" else None, owners_of(job)
+    own, owner = job.requirement if asked.by_itself else None, owners_of(job)
     grow, slots, left = asked.grow, arrival.slots.inhabited(), arrival.new
     for _ in range(_PATIENCE):
         slots, left = refilled(job.table, slots, left, owner, grow, asked.e)
