@@ -174,6 +174,37 @@ def test_settings_fit_the_situation() -> None:
     assert "providers" in with_hospitals
 
 
+def test_cohorts_of_one_provider_each_are_tried_where_there_are_several() -> None:
+    alone, several = (sensible(read_waves(months(), schema)) for schema in (SCHEMA, synth.schema()))
+    assert not any(one.keeps_providers_apart for one in alone)
+    assert [one.method for one in several if one.keeps_providers_apart] == ["cohorts"]
+    assert len(alone) == len(several)
+
+
+def test_what_keeps_providers_apart_is_named_beside_what_is_recommended() -> None:
+    tight, apart = Setting("pool", "k=5 & l=3"), Setting("cohorts", "k=3 & l=2", {"apart": True, "counterfeits": 0.3})
+    made = plan(months(150, 2), synth.schema(), settings=[tight, apart], limits=Limits(1.0, 0.4, 0.2), further=1)
+    assert made.recommended is not None
+    assert made.recommended.setting == tight
+    assert f"each other's people: {apart.name}, at" in " ".join(made.sentences)
+    only = plan(months(150, 2), synth.schema(), settings=[apart], limits=Limits(1.0, 0.4, 0.2), further=1)
+    assert "each other's people" not in " ".join(only.sentences)
+
+
+def test_for_readers_who_learn_cohorts_by_themselves_are_tried_and_judged() -> None:
+    """What withstands does so both ways, and the policy goes on to judge both ways."""
+    limits = Limits(prior="learned", counterfeits=0.3)
+    assert any(one.options.get("by_itself") for one in sensible(read_waves(months(), SCHEMA), limits))
+    assert not any("by_itself" in one.options for one in sensible(read_waves(months(), SCHEMA)))
+    made = plan(months(150, 2), SCHEMA, settings=[POOLS[2]], limits=limits, further=1)
+    written = policy_toml(made)
+    assert written is not None
+    assert 'prior = "learned"' in written
+    assert "also by someone who learns" in " ".join(made.sentences)
+    with pytest.raises(SchemaError, match="prior"):
+        plan(months(120, 2), SCHEMA, settings=[POOLS[2]], limits=Limits(prior="wild"), further=0)
+
+
 def test_no_setting_asks_for_more_values_than_the_waves_have() -> None:
     """Where one value is most of a wave, no share can be asked for."""
     frames = [frame.with_columns(disease=pl.lit("flu")) for frame in months(80, 2)]

@@ -51,6 +51,13 @@ def plan(
     knowledge: Annotated[
         str, typer.Option(metavar="form|groups", help="What readers know: what the form shows, or everyone's groups.")
     ] = "form",
+    prior: Annotated[
+        str,
+        typer.Option(
+            metavar="common|learned",
+            help="What readers expect of people: what is common, or what the releases teach of such people.",
+        ),
+    ] = "common",
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="How long it may take, such as 60s or 5m; 0 for as long as it takes.")
     ] = "5m",
@@ -99,7 +106,7 @@ def plan(
         made = planned(
             waves,
             read,
-            limits=Limits(limit, counterfeits, leave_out, knowledge),
+            limits=Limits(limit, counterfeits, leave_out, knowledge, prior),
             dynamics=_dynamics(come, go, change),
             settings=[Setting.parse(text) for text in setting] if setting else None,
             budget=seconds,

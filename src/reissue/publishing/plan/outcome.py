@@ -258,7 +258,8 @@ class Plan:
         if best is None:
             return []
         waves = "simulated waves" if self.guess else "waves"
-        surely = f"more surely than {self.limits.limit:g}, all releases solved for everyone at once"
+        learns = "" if self.limits.prior == "common" else ", also by someone who learns which people tend to have which"
+        surely = f"more surely than {self.limits.limit:g}, all releases solved for everyone at once{learns}"
         safe = f"nobody could be linked to a value {surely} (at worst {best.risk or 0:.2f}; {_readers(best)})"
         return [
             f"Recommended: {best.setting.name}. All {self.waves} {waves} could be published, and {safe}.",
@@ -266,6 +267,7 @@ class Plan:
             f"It costs: {_cost(best)}",
             *([] if self.guess and not self.further else [self._room(best)]),
             *self._cheaper(best),
+            *self._apart(best),
         ]
 
     def _room(self, best: Outcome) -> str:
@@ -285,6 +287,17 @@ class Plan:
         nearest = max(less, key=lambda one: (one.published, -one.exposed))
         why = f"{nearest.setting.name} would have exposed {_people(nearest.exposed)} at release {len(nearest.steps)}"
         return [f"What costs less does not suffice: {why}."]
+
+    def _apart(self, best: Outcome) -> list[str]:
+        """What it costs where providers are not to learn about each other's people."""
+        fine = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
+        apart = next((one for one in fine if one.setting.keeps_providers_apart), None)
+        if apart is None or best.setting.keeps_providers_apart:
+            return []
+        cost = (
+            f"{apart.setting.name}, at {apart.loss or 0:.1%} information loss; what is recommended does not see to it"
+        )
+        return [f"Where those who contribute records are not to learn about each other's people: {cost}."]
 
     def _nothing(self) -> list[str]:
         fine = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]

@@ -26,6 +26,8 @@ class Limits:
     """The share of the rows that may be left out."""
     knowledge: str = "form"
     """What readers are taken to know: what the form of a release shows, or everyone's "groups"."""
+    prior: str = "common"
+    """What readers expect of people: each value as often as it is published, or what is "learned" of such people."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,13 @@ class Setting:
         if self.options:
             section["options"] = dict(self.options)
         section |= {"limit": limits.limit, "suppress": limits.suppress, "counterfeits": limits.counterfeits}
-        return {**section, "knowledge": limits.knowledge, "attacks": ["joint"]}
+        learns = {} if limits.prior == "common" else {"prior": limits.prior}
+        return {**section, "knowledge": limits.knowledge, **learns, "attacks": ["joint"]}
+
+    @property
+    def keeps_providers_apart(self) -> bool:
+        """Whether no provider sees more of the others' people than any reader does."""
+        return self.method == "providers" or bool(self.options.get("apart"))
 
 
 _OWN = 0.9
@@ -117,15 +125,19 @@ def _skewed(waves: Waves, limit: float) -> list[Setting]:
 
 
 def _cohorts(waves: Waves, options: set[str], limits: Limits) -> list[Setting]:
-    """Cohorts of several values, or of even shares, that may grow more or less.
+    """Cohorts of several values, or of even shares, that may grow more or less, or of one provider's people each.
 
-    They stay below the counterfeits that are allowed by themselves.
+    They stay below the counterfeits that are allowed by themselves. Where readers learn, cohorts by themselves come
+    before those of even shares: pairs of people hide nothing from someone who knows who leaves soon.
     """
     share = round(_OWN * counterfeits_in_rehearsal(limits, waves), 3)
     some: dict[str, Any] = {"counterfeits": share} if "counterfeits" in options else {}
-    grown: list[dict[str, Any]] = [some, {**some, "grow": 1.0}] if "grow" in options else [some]
-    asked = [*(["k=5 & l=3"] if waves.values >= 3 else []), _require(5, 3, waves)]
-    return [Setting("cohorts", require, each) for require in asked for each in grown]
+    several, even = "k=5 & l=3" if waves.values >= 3 else _require(5, 3, waves), _require(5, 3, waves)
+    asked: list[tuple[str, dict[str, Any]]] = [(several, {}), (several, {"grow": 1.0}), (even, {})]
+    if limits.prior != "common":
+        asked += [(several, {"by_itself": True}), (several, {"by_itself": True, "size": 12, "later": 8})]
+    asked += [(several, {"apart": True})] if waves.providers > 1 else [(even, {"grow": 1.0})]
+    return [Setting("cohorts", require, {**some, **each}) for require, each in asked if options >= each.keys()]
 
 
 def _require(k: int, values: int, waves: Waves) -> str:
