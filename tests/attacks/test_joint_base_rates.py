@@ -1,5 +1,8 @@
 """What is expected of newcomers: base rates where groups are made by quasi-identifiers, all alike where by value."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +12,10 @@ from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
+from reissue.ledger import Ledger
+from reissue.publishing.publish import publish_next
+from reissue.publishing.refusal import RefusedError
+from reissue.schema import Schema
 from tests.kernels.worlds import observed
 
 
@@ -72,3 +79,28 @@ def test_claims_about_people_who_stay_are_not_too_sure() -> None:
         .iter_rows()
     ):
         assert hits == pytest.approx(claim, abs=0.05), people_of
+
+
+# --- what files alone cannot say -------------------------------------------------------------------------------------
+
+
+def test_two_truths_that_are_published_alike_get_the_same_claim() -> None:
+    """One person and one counterfeit in each group: whatever people have, the counterfeit has the other value."""
+    series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
+    found = believe(expecting(series, base_rates(series, 2)), Model(2))
+    assert found.chance[0] == pytest.approx(0.5)
+
+
+def test_where_a_claim_cannot_know_how_common_a_value_is_what_it_is_worth_exposes(tmp_path: Path) -> None:
+    """Nine of ten have one value, counterfeits the other: claims stay at a half, and the gate refuses all the same."""
+    people = pl.DataFrame({"p": range(200), "age": [30, 40] * 100, "ill": ["flu"] * 180 + ["gout"] * 20})
+    plan = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="p")
+    policy = {"require": "m-unique=2", "method": "invariance", "options": {"ineligible": "counterfeits"}}
+    plan = replace(plan, policy={**policy, "attacks": ["joint"], "counterfeits": 1.0})
+    with Ledger.create(tmp_path / "a.ledger", plan) as ledger, pytest.raises(RefusedError) as refused:
+        publish_next(people, ledger)
+    found = refused.value.report.findings["joint"]
+    assert found.details["risk"] == pytest.approx(0.5)
+    assert found.worst is not None
+    assert 0.8 < found.worst < 0.9
+    assert found.people == 200

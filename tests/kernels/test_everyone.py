@@ -1,13 +1,14 @@
 """Everyone at once against all worlds, on tiny series of every kind."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 from reissue.attacks.joint.beliefs import Beliefs, believe
-from reissue.kernels.everyone import iterative_scaling
+from reissue.kernels.everyone import iterative_scaling, sharpening
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.sharpening import sharpened
@@ -71,6 +72,63 @@ def test_scaling_and_sharpening_are_close_without_the_exact_way(kind: str) -> No
     assert np.mean(errors) < 0.03
     # A little too sure at times; that is why small components are solved exactly, and no other test needs this bar.
     assert max(above) < (0.4 if kind == "totals, register" else 0.25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_thousands_of_tiny_series_are_solved_as_all_worlds_say(kind: str) -> None:
+    """The largest entry of everyone's posterior; certain facts are those of all worlds, no more and no fewer."""
+    off, wrong = [], 0
+    for case in (tiny(np.random.default_rng([seed, 77, len(kind)]), **KINDS[kind]) for seed in range(300)):
+        truth = worlds.posterior(case.series, case.values, case.steps)
+        found = believe(case.series, Model(case.values, case.steps))
+        for place, layer in enumerate(found.layers):
+            top, value = found.largest(place)
+            for person, chance, best in zip(layer.person.tolist(), top.tolist(), value.tolist(), strict=True):
+                true = truth.get((person, place, best), 0.0)
+                off.append(chance - true)
+                wrong += (chance == 1.0) != (true > 1 - 1e-12)
+    assert np.mean(np.abs(off)) < 0.03
+    assert max(off) < 0.15
+    assert not wrong
+
+
+def shown_once(rng: np.random.Generator, people: int = 8, releases: int = 3, values: int = 4) -> Tiny:
+    """Groups of at most three who have different values, some with a counterfeit that has another one."""
+    steps = 0.05 * np.ones((values, values)) + 0.8 * np.eye(values)
+    true, series = rng.integers(0, values, people), []
+    for _ in range(releases):
+        left, groups = [person for person in rng.permutation(people).tolist() if rng.random() < 0.85], []
+        while left:
+            members: dict[int, int] = {}
+            for person in left:
+                if len(members) < 3:
+                    members.setdefault(int(true[person]), person)
+            left = [person for person in left if person not in members.values()]
+            others = [value for value in range(values) if value not in members]
+            fake = [int(rng.choice(others))] if others and len(members) < 3 else []
+            groups.append((sorted(members.values()), dict.fromkeys([*members, *fake], 1), len(fake)))
+        series.append(observed(groups))
+        true = np.array([rng.choice(values, p=steps[value]) for value in true])
+    return Tiny(series, values, steps)
+
+
+def test_where_values_are_shown_once_a_third_round_is_less_modest_and_not_too_sure() -> None:
+    off: dict[int, list[float]] = {2: [], 3: []}
+    for seed in range(25):
+        case = shown_once(np.random.default_rng(seed))
+        model = Model(case.values, case.steps)
+        exact = believe(case.series, model, exact=True)
+        chains = Chains.of(narrow(case.series, model).layers, model)
+        scaled = scale(chains, Scaling(sweeps=200))
+        for rounds, found in off.items():
+            made, _ = sharpened(chains, messages_of(chains, scaled), rounds, scaled.multipliers)
+            for one, other, layer in zip(made, exact.chance, chains.layers, strict=True):
+                best = [slice(*ends).start + int(one[slice(*ends)].argmax()) for ends in pairwise(layer.starts)]
+                found.extend((one[best] - other[best]).tolist())
+    modest, more = np.mean(off[2]), np.mean(off[3])
+    assert modest < more < 0.01
+    assert np.mean(np.abs(off[3])) < np.mean(np.abs(off[2]))
 
 
 @pytest.mark.parametrize("kind", ["counterfeits", "register"])
@@ -150,6 +208,18 @@ def test_groups_of_one_signature_look_alike_for_ever() -> None:
         series.append(observed([(order[:, at].tolist(), {0: 1, 1: 1, 2: 1}, 0) for at in range(order.shape[1])]))
     found = believe(series, Model(3))
     assert max(float(one.max()) for one in found.chance) == pytest.approx(1 / 3, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["groups known", "register"])
+def test_any_number_of_threads_gives_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    case = tiny(rng, people=60, releases=4, **KINDS[kind])
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(sharpening, "_THREADS", threads)
+        found.append(believe(case.series, Model(case.values, case.steps)).chance)
+    for other in found[1:]:
+        assert all(np.array_equal(one, two) for one, two in zip(found[0], other, strict=True))
 
 
 def test_people_whose_groups_contradict_each_other_are_set_aside() -> None:

@@ -26,3 +26,11 @@ def test_others_are_the_permanents_of_the_rest(multiplicities: list[int], seed: 
                     [weights[group, other, value] for other, value in enumerate(order) if other != member]
                 )
             assert found[group, member] / found[group, member].sum() == pytest.approx(plain / plain.sum())
+
+
+@pytest.mark.parametrize("counts", [[1, 1, 1, 1], [3, 2, 1], [2, 2, 2, 1]])
+def test_many_groups_beside_each_other_are_as_a_few(counts: list[int]) -> None:
+    shown = np.array(counts)
+    weights = np.random.default_rng(0).random((60, sum(counts), len(counts)))
+    apart = np.concatenate([others(weights[at : at + 5], shown) for at in range(0, 60, 5)])
+    assert others(weights, shown) == pytest.approx(apart, rel=1e-12)

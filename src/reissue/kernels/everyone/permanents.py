@@ -21,6 +21,8 @@ __all__ = ["SmallGroups", "exact_messages", "others", "small_groups"]
 
 LARGEST = 8_192
 """Groups of more states than this, numbers of 16 bits, are left to iterative scaling: close where groups are large."""
+_SEVERAL = 24
+"""So many groups are computed beside each other, fewer one after the other."""
 _FEW = 512
 _CELLS = 4_000_000
 """How many numbers are held at a time."""
@@ -32,6 +34,8 @@ def others(weights: Floats, counts: Ints) -> Floats:
     Every group has the same counts, which sum to the number of members.
     """
     levels = _levels(tuple(counts.tolist()))
+    if len(weights) >= _SEVERAL:
+        return _beside(np.ascontiguousarray(weights.transpose(1, 2, 0)), levels).transpose(2, 0, 1)
     left = _placed(weights, levels)
     right = _placed(weights[:, ::-1], levels)
     out = np.empty_like(weights)
@@ -60,6 +64,26 @@ def _placed(weights: Floats, levels: list[_Level]) -> list[Floats]:
         reached = np.zeros((len(weights), level.states + 1))
         np.einsum("gsv,gv->gs", made[-1][:, level.before], weights[:, member], out=reached[:, :-1])
         made.append(_comparable(reached))
+    return made
+
+
+def _beside(weights: Floats, levels: list[_Level]) -> Floats:
+    """The same for many groups, which lie beside each other: members x values x groups."""
+    left, right, out = _placed_beside(weights, levels), _placed_beside(weights[::-1], levels), np.empty_like(weights)
+    for member, level in enumerate(levels[:-1]):
+        before, behind = left[member][:-1], right[len(levels) - 2 - member]
+        for value in range(weights.shape[1]):
+            out[member, value] = np.einsum("sg,sg->g", before, behind[level.rest[:, value]])
+    return out
+
+
+def _placed_beside(weights: Floats, levels: list[_Level]) -> list[Floats]:
+    made = [np.repeat([[1.0], [0.0]], weights.shape[2], axis=1)]
+    for member, level in enumerate(levels[1:]):
+        reached = np.zeros((level.states + 1, weights.shape[2]))
+        for value in range(weights.shape[1]):
+            reached[:-1] += made[-1][level.before[:, value]] * weights[member, value]
+        made.append(reached / np.maximum(reached.max(axis=0), TINY))
     return made
 
 
@@ -217,15 +241,25 @@ def _collected(layer: Layer, kinds: _Kinds, number: int, counts: Ints) -> SmallG
     return SmallGroups(counts, total, entry, cell, groups, known, chance)
 
 
-def exact_messages(small: SmallGroups, cavity: Floats) -> Floats:
-    """Entry of the small groups to what its group says about it, given the others' cavities."""
+def exact_messages(same: Sequence[tuple[SmallGroups, Floats]]) -> list[Floats]:
+    """Entry of small groups to what its group says about it, given the others' cavities.
+
+    All groups are of one histogram, of however many releases.
+    """
+    first, _ = same[0]
+    table = np.concatenate([_weights(*one) for one in same])
+    size = max(1, _CELLS // (2 * (first.members + 1) * int(np.prod(first.counts + 1))))
+    found = np.concatenate([others(table[at : at + size], first.counts) for at in range(0, len(table), size)])
+    ends = np.cumsum([small.groups for small, _ in same])
+    return [part.reshape(-1)[small.cell] for part, (small, _) in zip(np.split(found, ends[:-1]), same, strict=True)]
+
+
+def _weights(small: SmallGroups, cavity: Floats) -> Floats:
+    """Groups x members x values."""
     shape = (small.groups, small.members, len(small.counts))
     weights = np.zeros(int(np.prod(shape)))
     weights[small.cell] = cavity[small.entry]
     table = weights.reshape(shape)
     group, member = np.nonzero(np.arange(small.members) >= small.known[:, np.newaxis])
     table[group, member] = small.chance[group]
-    states = int(np.prod(small.counts + 1))
-    size = max(1, _CELLS // (2 * (small.members + 1) * states))
-    found = np.concatenate([others(table[at : at + size], small.counts) for at in range(0, small.groups, size)])
-    return np.asarray(found.reshape(-1)[small.cell])
+    return table
