@@ -3,7 +3,8 @@
 Parts (`--only`): *attacked*, the demo's twelve months by every method, attacked by someone who knows everyone's group
 and by someone with a register; *learnt*, the same with a prior that is learnt; *totals*, by someone who has the true
 totals of each value; *calibration*, claims in tenths against how often they are right, for a synthetic hospital, Census
-with simulated lives and a real panel; *speed*, CPU seconds, memory and growth with the people.
+with simulated lives and a real panel; *speed*, CPU seconds, memory and growth with the people; *long*, what
+the newest release of a long series costs.
 """
 
 import argparse
@@ -23,11 +24,17 @@ import polars as pl
 
 from benchmarks._measure import peak
 from benchmarks._waves import METHODS, SOURCES, Method, Waves, large_hospital, protect
+from benchmarks.ledger import COLUMNS, POLICIES, months
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Finding
+from reissue.attacks.joint.state import WINDOW, Thoroughness, add
 from reissue.errors import InputError, NotMetError
+from reissue.published import read_published
+from reissue.published.series import Series
+from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
+from reissue.schema import Schema
 from reissue.utility import measure
 
 LIMIT = 0.75
@@ -44,6 +51,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], help="which parts")
     parser.add_argument("--sources", nargs="+", choices=SOURCES, default=[*SOURCES], help="of calibration")
     parser.add_argument("--methods", nargs="+", choices=sorted({one.name for one in METHODS}), help="only some")
+    parser.add_argument("--rows", type=int, default=100_000, help="people of a release, for `long`")
     parser.add_argument("--one", nargs=3, metavar=("PEOPLE", "RELEASES", "KNOWLEDGE"), help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.one:
@@ -255,4 +263,38 @@ def one_speed(people: int, releases: int, *, groups: bool) -> None:
     print(f"  {size}, {words}, {memory}, {wall:.0f} s wall: {seconds:.1f} CPU s")
 
 
-PARTS = {"attacked": attacked, "learnt": learnt, "totals": totals, "calibration": calibration, "speed": speed}
+# --- long series -----------------------------------------------------------------------------------------------------
+
+
+def long(bench: Bench) -> None:
+    """What the newest release of a ledger's series costs the joint attack: release 12, and one ten times as late.
+
+    In between only the newest two releases are solved, so that the state gets old cheaply: it is as large as it would
+    be, and the last twelve releases are whole again when the late one is judged.
+    """
+    rows, last = (300, 30) if bench.chosen.quick else (bench.chosen.rows, 121)
+    schema = Schema.loads(COLUMNS + POLICIES["invariance"])
+    state, memory = None, None
+    for number, table in enumerate(months(rows, last), start=1):
+        more: dict[str, Any] = {"memory": memory, "newcomers": True} if memory is not None else {}
+        release = anonymize(table, schema, "m-unique=3", method="invariance", seed=number, **more)
+        memory, series = release.draft.memory, Series((read_published(release, schema),), schema, numbers=(number,))
+        window = max(1, WINDOW - (last - 1 - number)) if number > WINDOW else WINDOW
+        start = time.process_time()
+        state = add(state, series, Thoroughness(window=window))
+        seconds = time.process_time() - start
+        if number in {2, WINDOW, WINDOW + 1, last - 1, last}:
+            people, memory_used = len(state.index.people), peak() / 2**30
+            print(
+                f"  release {number}: {seconds:.1f} CPU s, {people:,} people so far, {memory_used:.2f} GB", flush=True
+            )
+
+
+PARTS = {
+    "attacked": attacked,
+    "learnt": learnt,
+    "totals": totals,
+    "calibration": calibration,
+    "speed": speed,
+    "long": long,
+}
