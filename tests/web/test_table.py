@@ -6,6 +6,7 @@ from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 from reissue.ledger import Ledger
@@ -65,6 +66,50 @@ def test_a_proposal_is_corrected_and_saved_as_a_schema(client: Client, files: Pa
     assert not list(place.glob(f"*/desk-{path.rpartition('/')[2]}"))
 
 
+def test_values_are_moved_into_groups_and_arx_files_read(client: Client, files: Path, tmp_path: Path) -> None:
+    path, fields = looked(client, files)
+    own = by_name(client.get(path))["job"]
+    listed = re.findall(rf'name="{own}tick" value="(\d+)"> ([\w ]+)<', client.get(path).text)
+    places = [(f"{own}tick", place) for place, value in listed if value in {"nurse", "doctor"}]
+    assert len(places) == 2
+    moving = [*fields.items(), *places, (f"{own}into", "Care / Ward")]
+    answer = client.post(f"{path}/move/{own[1:]}/upload", moving)
+    assert answer.place == f"{path}#{own}"
+    page = client.get(path)
+    assert page.text.count('value="Care / Ward" list') == 2
+    assert "<li>Ward<ul" in page.text
+    assert filled(page)[f"{own}kind"] == "tree"
+    assert client.post(f"{path}/move/99/upload", moving).status == 400
+    arx = tmp_path / "job.csv"
+    arx.write_text("nurse;Care;*\ndoctor;Care;*\nlawyer;Law;*\n")
+    chosen = {**filled(page), f"{own}kind": "file"}
+    lacking = client.finish(client.post(f"{path}/upload", list(chosen.items()), [(f"{own}file", arx)]))
+    assert "It fits" in lacking.text
+    tree = Schema.loads(client.get(f"{path}/schema.toml").text).hierarchy("job").tree
+    assert sorted(tree["Care"]) == ["doctor", "nurse"]
+    assert tree["clerk"] == []
+    client.post(f"{path}/discard")
+
+
+def test_values_that_a_taxonomy_lacks_get_a_place(client: Client, files: Path, tmp_path: Path) -> None:
+    path, fields = looked(client, files)
+    own = by_name(client.get(path))["zip"]
+    waves = [pl.read_csv(files / f"{name}-original.csv", schema_overrides={"zip": pl.String}) for name in WAVES]
+    zips = sorted(set(pl.concat(waves)["zip"]))
+    arx = tmp_path / "zip.csv"
+    arx.write_text("".join(f"{one};{one[:2]};*\n" for one in zips[1:]))
+    given = list({**fields, f"{own}kind": "file"}.items())
+    page = client.finish(client.post(f"{path}/upload", given, [(f"{own}file", arx)]))
+    assert "Values without a place" in page.text
+    assert f'aria-label="Group of {zips[0]}"' in page.text
+    page = client.finish(client.post(f"{path}/places", [("v0-0", "far away")]))
+    assert "It fits" in page.text
+    tree = Schema.loads(client.get(f"{path}/schema.toml").text).hierarchy("zip").tree
+    assert tree["far away"] == [zips[0]]
+    assert zips[-1] in tree[zips[-1][:2]]
+    client.post(f"{path}/discard")
+
+
 def test_a_mistake_in_the_form_is_said_and_the_table_stays(client: Client, files: Path, place: Path) -> None:
     path, fields = looked(client, files)
     own = by_name(client.get(path))
@@ -93,7 +138,7 @@ def test_a_plan_tells_points_and_has_a_policy_for_each_that_withstood(files: Pat
         "schema": str(schema),
         "delimiter": ",",
         "newcomers": False,
-        "budget": 3.0,
+        "budget": 8.0,
         "limits": {"limit": 1.0, "counterfeits": 0.1, "suppress": 0.02, "knowledge": "form"},
     }
     shares: list[float] = []

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from reissue.errors import SchemaError, TaxonomyError
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Hierarchy
-from reissue.taxonomy.grouping import tree_of
+from reissue.taxonomy.grouping import groups_in_file, tree_of
 
 __all__ = ["ColumnChoice", "schema_of"]
 
@@ -28,6 +29,17 @@ class ColumnChoice:
     groups: Mapping[str, str] = field(default_factory=dict)
     """Value to its group; `Europe / South` is a group in a group, nothing is none."""
     file: Path | None = None
+
+    @property
+    def tree(self) -> Any:
+        """The groups as a tree."""
+        return tree_of({value: _path(text) for value, text in self.groups.items()})
+
+    def with_file(self, file: Path) -> "ColumnChoice":
+        """With the groups of an ARX hierarchy, to be changed like any others."""
+        return replace(
+            self, kind="tree", groups={value: " / ".join(path) for value, path in groups_in_file(file).items()}
+        )
 
 
 def schema_of(choices: Sequence[ColumnChoice], *, folder: Path = Path(), several_rows: bool = False) -> Schema:
@@ -52,7 +64,7 @@ def _hierarchy(choice: ColumnChoice) -> Hierarchy:
         if choice.kind == "dates":
             return Hierarchy("dates", dates=choice.dates)
         if choice.kind == "tree":
-            return Hierarchy("tree", tree=tree_of({value: _path(text) for value, text in choice.groups.items()}))
+            return Hierarchy("tree", tree=choice.tree)
         if choice.kind == "file":
             return Hierarchy("file", file=choice.file)
         return Hierarchy(choice.kind)
@@ -72,4 +84,4 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def _path(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split("/") if part.strip())
+    return tuple(part.strip() for part in re.split(r"\s+/\s+", text.strip()) if part.strip())

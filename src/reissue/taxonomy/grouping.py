@@ -2,14 +2,16 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from reissue.errors import TaxonomyError
-from reissue.taxonomy.paths import tree_paths
+from reissue.taxonomy.paths import read_hierarchy, tree_paths
 from reissue.taxonomy.tree import ROOT
 
-__all__ = ["arx_lines", "groups_of", "tree_of"]
+__all__ = ["arx_lines", "groups_in_file", "groups_of", "moved", "tree_of"]
 
 
 def tree_of(groups: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -43,6 +45,21 @@ def _short(tree: Mapping[str, Any]) -> Any:
 def groups_of(tree: Any) -> dict[str, tuple[str, ...]]:
     """The other way round: each value with its groups, from the widest to the nearest."""
     return {path[0]: path[:0:-1] for path in tree_paths(tree)}
+
+
+def groups_in_file(path: Path) -> dict[str, tuple[str, ...]]:
+    """An ARX hierarchy as each value with its groups; a level on which a value stands for itself is none of them."""
+    found = {}
+    for leaf, *above in read_hierarchy(path):
+        names = [name for name, _ in groupby(above) if name not in {leaf, ROOT}]
+        found[leaf] = tuple(reversed(names))
+    tree_of(found)  # what is no tree of groups is refused
+    return found
+
+
+def moved(groups: Mapping[str, str], values: Iterable[str], into: str) -> dict[str, str]:
+    """Some values moved into a group; none: they stand by themselves again."""
+    return {**groups, **dict.fromkeys(values, into.strip())}
 
 
 def arx_lines(tree: Any) -> str:

@@ -11,7 +11,7 @@ from reissue.algorithms.registry import Job
 from reissue.counting.cells import Counts
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Better", "Division", "Losses", "GroupPairs", "batches", "divisions"]
+__all__ = ["Better", "Division", "GroupPairs", "Losses", "batches", "divisions"]
 
 _TABLED = 1_024
 """Taxonomies of at most this many leaves have the loss of every pair of leaves in a table."""

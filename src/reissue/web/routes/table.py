@@ -1,17 +1,18 @@
 """Table: a file that was never published, a proposal with its reasons, roles and taxonomies to correct, the schema."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from reissue.errors import InputError
+from reissue.errors import InputError, TaxonomyError
 from reissue.proposing.chosen import ColumnChoice, schema_of
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import DATE_STEPS
-from reissue.taxonomy.grouping import arx_lines
+from reissue.taxonomy.grouping import arx_lines, moved
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
 from reissue.web.room import Room, room_of
@@ -79,48 +80,114 @@ def _desk(request: Request, *needed: str) -> Desk:
 async def columns(request: Request) -> Response:
     """The proposal, to be corrected."""
     desk = _desk(request, "seen")
+    seen: Any = desk.notes["seen"]
+    trees = {place: _tree(one) for place, one in enumerate(seen["columns"]) if one["kind"] == "tree"}
     return show(
-        request, "columns.html", desk=desk, seen=desk.notes["seen"], roles=_ROLES, kinds=_KINDS, steps=DATE_STEPS
+        request, "columns.html", desk=desk, seen=seen, trees=trees, roles=_ROLES, kinds=_KINDS, steps=DATE_STEPS
     )
+
+
+def _tree(column: Mapping[str, Any]) -> Any:
+    """The groups as a tree; nothing as long as they are none."""
+    with suppress(TaxonomyError):
+        return _remembered(column).tree
+    return None
 
 
 async def correct(request: Request) -> Response:
     """Save the schema that the form means, and look whether it fits."""
     desk = _desk(request, "seen")
     async with read_form(request) as sent:
+        await _keep(desk, sent)
+    return await _settle(request, desk)
+
+
+async def move(request: Request) -> Response:
+    """Move the ticked values of a column into a group; everything else in the form is kept as it is."""
+    desk = _desk(request, "seen")
+    place = request.path_params["place"]
+    async with read_form(request) as sent:
+        await _keep(desk, sent)
         seen: Any = desk.notes["seen"]
-        choices = [await _choice(desk, sent, place, one) for place, one in enumerate(seen["columns"])]
-        schema = schema_of(choices, folder=desk.folder, several_rows=bool(sent.text("several")))
-    (desk.folder / "schema.toml").write_text(schema.dumps(), encoding="utf-8")
-    corrected = [{**one, **_filled_in(choice)} for one, choice in zip(seen["columns"], choices, strict=True)]
-    desk.notes["seen"] = {**seen, "columns": corrected, "several": schema.several_rows}
+        if not place.isdecimal() or int(place) >= len(seen["columns"]):
+            raise InputError("There is no such column.")
+        column = seen["columns"][int(place)]
+        ticked = [int(one) for one in sent.texts(f"c{place}tick") if one.isdecimal()]
+        values = [column["values"][one] for one in ticked if one < len(column["values"])]
+        column["groups"] = moved(column["groups"], values, sent.text(f"c{place}into"))
+        column["kind"] = "tree"
+    return RedirectResponse(f"/table/of/{desk.name}#c{place}", 303)
+
+
+async def give_places(request: Request) -> Response:
+    """Give values that a taxonomy lacks a group, and look again whether the schema fits."""
+    desk = _desk(request, "seen", "settled")
+    settled: Any = desk.notes["settled"]
+    seen: Any = desk.notes["seen"]
+    async with read_form(request) as sent:
+        for number, (name, values) in enumerate(settled["lacking"].items()):
+            column = next(one for one in seen["columns"] if one["name"] == name)
+            said = {value: sent.text(f"v{number}-{place}") for place, value in enumerate(values) if value is not None}
+            known = _remembered(column)
+            in_file = known.kind == "file" and known.file is not None
+            groups = known.with_file(known.file).groups if in_file and known.file else known.groups
+            column["groups"] = {**groups, **said}
+            column["values"] = sorted(column["groups"])
+            column["kind"] = "tree"
+    return await _settle(request, desk)
+
+
+async def _settle(request: Request, desk: Desk) -> Response:
+    seen: Any = desk.notes["seen"]
+    choices = [_remembered(one) for one in seen["columns"]]
+    made = schema_of(choices, folder=desk.folder, several_rows=seen["several"])
+    (desk.folder / "schema.toml").write_text(made.dumps(), encoding="utf-8")
     job = await _start(room_of(request), desk, "settle", "settled", title="Reading by the schema", after="/schema")
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
-async def _choice(desk: Desk, sent: Sent, place: int, column: Mapping[str, Any]) -> ColumnChoice:
+async def _keep(desk: Desk, sent: Sent) -> None:
+    """What the form says, kept on the desk, so that the page shows it when it is opened again."""
+    seen: Any = desk.notes["seen"]
+    columns = [{**one, **await _said(desk, sent, place, one)} for place, one in enumerate(seen["columns"])]
+    desk.notes["seen"] = {**seen, "columns": columns, "several": bool(sent.text("several"))}
+
+
+async def _said(desk: Desk, sent: Sent, place: int, column: Mapping[str, Any]) -> dict[str, Any]:
     """One column as the form has it; values are known by their places, for their texts may be anything."""
     own = f"c{place}"
+    before = len(desk.files.get(f"{own}file", []))
     await sent.lay_down(desk, f"{own}file")
-    files = desk.files.get(f"{own}file", [])  # the last one: a form may be sent again
-    groups = {value: sent.text(f"{own}group{number}") for number, value in enumerate(column["values"])}
+    files = desk.files.get(f"{own}file", [])
+    said = {
+        "role": str(Role(sent.text(f"{own}role") or Role.DROP)),
+        "kind": sent.text(f"{own}kind") or "auto",
+        "ranges": sent.text(f"{own}ranges"),
+        "prefix": sent.text(f"{own}prefix"),
+        "dates": [step for step in DATE_STEPS if step in sent.texts(f"{own}dates")],
+        "groups": {value: sent.text(f"{own}group{number}") for number, value in enumerate(column["values"])},
+        "file": str(files[-1]) if files else "",
+        "confirm": False,
+    }
+    if said["kind"] == "file" and len(files) > before and column["values"]:
+        read = _remembered({**column, **said}).with_file(files[-1])
+        more = {value: "" for value in column["values"] if value not in read.groups}
+        said |= {"kind": "tree", "groups": {**read.groups, **more}, "values": [*read.groups, *more]}
+    return said
+
+
+def _remembered(column: Mapping[str, Any]) -> ColumnChoice:
+    """A column as it was said last."""
     return ColumnChoice(
         column["name"],
-        Role(sent.text(f"{own}role") or Role.DROP),
-        sent.text(f"{own}kind") or "auto",
-        sent.text(f"{own}ranges"),
-        sent.text(f"{own}prefix"),
-        tuple(step for step in DATE_STEPS if step in sent.texts(f"{own}dates")),
-        groups,
-        files[-1] if files else None,
+        Role(column["role"]),
+        column["kind"],
+        column["ranges"],
+        column["prefix"],
+        tuple(column["dates"]),
+        column["groups"],
+        Path(column["file"]) if column.get("file") else None,
     )
-
-
-def _filled_in(choice: ColumnChoice) -> dict[str, Any]:
-    """A choice as the form shows it when it is opened again."""
-    kept = ("kind", "ranges", "prefix", "groups")
-    own = {name: getattr(choice, name) for name in kept}
-    return {**own, "role": str(choice.role), "dates": list(choice.dates), "confirm": False}
 
 
 async def schema(request: Request) -> Response:
@@ -130,7 +197,10 @@ async def schema(request: Request) -> Response:
     trees = [name for name, one in found.hierarchies.items() if one.kind == "tree"]
     ready = found.identifier is not None and bool(found.sensitive) and not found.several_rows
     waves = [path.name for path in desk.files["wave"]]
-    return show(request, "schema.html", desk=desk, settled=desk.notes["settled"], trees=trees, ready=ready, waves=waves)
+    seen: Any = desk.notes["seen"]
+    groups = {one["name"]: sorted({name for name in one["groups"].values() if name}) for one in seen["columns"]}
+    known = {"settled": desk.notes["settled"], "trees": trees, "ready": ready, "waves": waves, "groups": groups}
+    return show(request, "schema.html", desk=desk, **known)
 
 
 async def schema_file(request: Request) -> Response:
@@ -165,6 +235,8 @@ ROUTES = (
     ("POST", "/table/upload", upload),
     ("GET", "/table/of/{desk}", columns),
     ("POST", "/table/of/{desk}/upload", correct),
+    ("POST", "/table/of/{desk}/move/{place}/upload", move),
+    ("POST", "/table/of/{desk}/places", give_places),
     ("GET", "/table/of/{desk}/schema", schema),
     ("GET", "/table/of/{desk}/schema.toml", schema_file),
     ("GET", "/table/of/{desk}/hierarchy/{place}", hierarchy_file),

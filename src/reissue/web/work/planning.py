@@ -1,7 +1,7 @@
 """The first release: what a table's columns are, whether a schema fits it, and which protection its series needs."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -36,9 +36,17 @@ def propose(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     waves = [Path(one) for one in given["waves"]]
     frames, guesses = propose_series(waves, dialect=Dialect(given["delimiter"]))
     tell(0.7, "looking at the columns")
-    columns = [{**picture_of(frames[0][guess.column]).as_dict(), **_guessed(guess)} for guess in guesses]
+    columns = [{**_pictured(frames, guess.column), **_guessed(guess)} for guess in guesses]
     waves_seen = [{"name": path.name, "rows": frame.height} for path, frame in zip(waves, frames, strict=True)]
     return {"waves": waves_seen, "columns": columns, "several": any(guess.several for guess in guesses)}
+
+
+def _pictured(frames: Sequence[pl.DataFrame], name: str) -> dict[str, Any]:
+    """The first wave's column at a glance, with the values of all waves."""
+    waves = [picture_of(frame[name]) for frame in frames if name in frame.columns]
+    listed = all(one.values or not one.distinct for one in waves)
+    values = sorted({value for one in waves for value in one.values}) if listed else []
+    return {**waves[0].as_dict(), "values": values}
 
 
 def _guessed(guess: Guess) -> dict[str, Any]:
