@@ -51,23 +51,41 @@ def _walk(view: Page, folder: Path) -> None:
     view.get_by_label("The table, or its waves").set_input_files([folder / "january.csv", folder / "february.csv"])
     view.get_by_role("button", name="Look at it").click()
     view.wait_for_url("**/table/of/*", timeout=WAIT)
-    view.locator("#c2").scroll_into_view_if_needed()
-    view.evaluate("document.querySelector('#c2').scrollIntoView()")
-    view.screenshot(path=TARGET / "page-columns.png")
+    view.locator("#c5kind").select_option("tree")
+    for value in ("doctor", "nurse"):
+        view.locator("section", has=view.locator("#c5")).get_by_label(value, exact=True).check()
+    view.locator("#c5into").fill("Care")
+    view.locator("section", has=view.locator("#c5")).get_by_role("button", name="Move").click()
+    view.wait_for_url("**#c5")
+    _keep(view, "page-columns", "#c5")
     view.get_by_role("button", name="Save the schema").click()
     view.wait_for_url("**/schema", timeout=WAIT)
     view.get_by_role("button", name="Plan it").click()
     view.wait_for_url("**/plan/*", timeout=WAIT)
-    view.evaluate("document.querySelector('figure').parentElement.querySelector('h2').scrollIntoView()")
-    view.screenshot(path=TARGET / "page-plan.png")
+    _keep(view, "page-plan", "main h2")
+    view.locator("#f-k").fill("8")
+    view.locator("#f-k").press("Tab")
+    view.get_by_role("link", name="Before and after").click(timeout=WAIT)
+    view.wait_for_url("**/beside/*", timeout=WAIT)
+    _keep(view, "page-before-after", "main h2")
+    view.get_by_role("link", name="Back to the plan").click()
     view.get_by_role("button", name="Try the first release").click()
     view.wait_for_url("**/publish/*", timeout=WAIT)
     view.screenshot(path=TARGET / "page-verdict.png")
+    view.get_by_role("link", name="What would they see?").click()
+    view.screenshot(path=TARGET / "page-providers.png")
+    view.go_back()
     view.get_by_role("button", name="Publish release 1").click()
     view.wait_for_url("**/published/*", timeout=WAIT)
     view.goto("/".join(view.url.split("/")[:3]))
-    view.locator(".choices").last.get_by_role("link").first.click()
+    view.locator(".choices").last.get_by_role("link", name="12 releases").click()
     view.screenshot(path=TARGET / "page-series.png")
+
+
+def _keep(view: Page, name: str, top: str) -> None:
+    """A picture that begins at some part of the page."""
+    view.evaluate("selector => document.querySelector(selector).scrollIntoView()", top)
+    view.screenshot(path=TARGET / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The page as a steward sees it: on a desk and on a phone, by day and by night, with and without script."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -10,10 +10,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 import reissue as ri
+from reissue.synth import Population
 from tests.web.client import Client
 
 pytestmark = pytest.mark.xdist_group("browser")
 Scheme = Literal["light", "dark"]
+WAIT = 300_000
 SIZES = {"desktop": (1280, 900), "phone": (375, 812)}
 
 
@@ -97,12 +99,15 @@ def ledger(place: Path, files: Path) -> str:
 def others(page: Page, files: Path, ledger: str) -> None:
     """Every other page that stands still, each looked at."""
     page.goto("/")
+    looks_right(page)
     page.get_by_role("link", name=ledger).click()
     looks_right(page)
-    for name in ("Publish the next release", "Policy", "Release 2"):
+    for name in ("Publish the next release", "Policy", "Providers", "Release 2"):
         page.get_by_role("link", name=name).click()
         looks_right(page)
         page.go_back()
+    page.goto("/publish")
+    looks_right(page)
     page.goto("/table")
     page.get_by_label("The table, or its waves").set_input_files([files / "jan-original.csv"])
     page.get_by_role("button", name="Look at it").click()
@@ -116,6 +121,90 @@ def others(page: Page, files: Path, ledger: str) -> None:
 def test_the_other_pages_look_right(browser: Browser, client: Client, files: Path, ledger: str) -> None:
     with inside(browser, client, "phone") as page:
         others(page, files, ledger)
+
+
+Look = Callable[[Page], None]
+
+
+def plan_and_publish(page: Page, waves: Sequence[Path], name: str, sensitive: str, look: Look, *, script: bool) -> None:
+    """From tables to a first release with the page alone, then the next one, its providers, and the ledger."""
+    page.goto("/table")
+    page.get_by_label("The table, or its waves").set_input_files(waves[:2])
+    page.get_by_role("button", name="Look at it").click()
+    page.wait_for_url("**/table/of/*", timeout=WAIT)
+    look(page)
+    card = page.locator("section.column", has=page.get_by_role("heading", name=sensitive, exact=True))
+    card.get_by_label("What it is").select_option("sensitive")
+    page.get_by_role("button", name="Save the schema").click()
+    page.wait_for_url("**/schema", timeout=WAIT)
+    look(page)
+    page.get_by_label("Minutes").fill("1")
+    page.get_by_role("button", name="Plan it").click()
+    page.wait_for_url("**/plan/*", timeout=WAIT)
+    look(page)
+    slid(page, look, script=script)
+    page.get_by_label("Name of the ledger").fill(name)
+    page.get_by_role("button", name="Try the first release").click()
+    page.wait_for_url("**/publish/*", timeout=WAIT)
+    look(page)
+    page.get_by_role("button", name="Publish release 1").click()
+    page.wait_for_url("**/published/*", timeout=WAIT)
+    look(page)
+    page.get_by_role("link", name=name).click()
+    look(page)
+    page.get_by_role("button", name="Verify the ledger").click()
+    page.wait_for_url("**/verified/*", timeout=WAIT)
+    assert page.get_by_text("Nothing was changed").is_visible()
+    look(page)
+
+
+def slid(page: Page, look: Look, *, script: bool) -> None:
+    """Another k by a slider, or by a field and a button; then before and after."""
+    page.locator("#f-k").fill("12")
+    if script:
+        page.locator("#f-k").press("Tab")
+        page.get_by_role("link", name="Before and after").click(timeout=WAIT)
+    else:
+        page.get_by_role("button", name="Try it").click()
+    page.wait_for_url("**/beside/*", timeout=WAIT)
+    look(page)
+    page.get_by_role("button", name="Count").click()
+    page.wait_for_url("**/beside/*", timeout=WAIT)
+    page.get_by_role("link", name="Back to the plan").click(timeout=WAIT)
+
+
+PANEL = Path(__file__).parents[3] / "shared" / "data" / "panel"
+EVERYWHERE = [
+    ("desktop", "light", True),
+    ("desktop", "dark", False),
+    ("phone", "light", False),
+    ("phone", "dark", True),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "scheme", "script"), EVERYWHERE)
+def test_the_whole_path_on_the_demos_months(
+    browser: Browser, client: Client, place: Path, size: str, scheme: Scheme, *, script: bool
+) -> None:
+    (place / "ledgers").mkdir(exist_ok=True)
+    months = []
+    for number, month in enumerate(Population(seed=1, people=400).months(2), start=1):
+        months.append(place / f"month-{number}.csv")
+        month.write_csv(months[-1])
+    look = looks_right if script else (lambda page: None)
+    with inside(browser, client, size, scheme, script=script) as page:
+        plan_and_publish(page, months, f"demo-{size}-{scheme}.ledger", "disease", look, script=script)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PANEL.is_dir(), reason="the panel is not at ../shared/data")
+@pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
+def test_the_whole_path_on_the_panel(browser: Browser, client: Client, place: Path, size: str, scheme: Scheme) -> None:
+    (place / "ledgers").mkdir(exist_ok=True)
+    waves = sorted(PANEL.glob("*.csv"))
+    with inside(browser, client, size, scheme) as page:
+        plan_and_publish(page, waves, f"panel-{size}.ledger", "visits", looks_right, script=True)
 
 
 @pytest.mark.slow

@@ -141,3 +141,12 @@ def test_a_database_is_named_without_its_password(place: Path, tmp_path: Path) -
 
 def test_only_ledgers_on_the_shelf_are_opened(steward: Client) -> None:
     assert steward.get("/ledgers/000000000000").status == 400
+
+
+def test_a_ledger_in_another_folder_is_opened_and_nothing_else_is(steward: Client, house: Path, tmp_path: Path) -> None:
+    for folder in (str(tmp_path), "", "/etc", "postgresql://me@localhost/books", "x\0y"):
+        assert steward.post("/ledgers", [("folder", folder)]).status == 400
+    far = tmp_path / "far.ledger"
+    shutil.copytree(house / "h.ledger", far)
+    assert steward.post("/ledgers", [("folder", str(far))]).place == short(steward, "far.ledger")
+    assert "release" in steward.get("/").text

@@ -64,6 +64,16 @@ class Shelf:
             raise InputError("Name the ledger with letters, digits, dots and dashes, for example hospital.ledger.")
         return str(self.folder / plain)
 
+    def take(self, folder: str) -> str:
+        """Put a ledger in any folder of this machine first; its short name."""
+        path = Path(folder.strip()).expanduser()
+        place = path if path.is_absolute() else self.folder / path
+        if not folder.strip() or is_url(folder) or not (place / LEDGER_FILE).is_file():
+            raise InputError(
+                "There is no ledger in this folder. A ledger is a folder with a file `ledger.sqlite` in it."
+            )
+        return self.remember(str(place))
+
     def remember(self, place: str) -> str:
         """Put a ledger first; its short name. An address of a database may hold a password, and is not remembered."""
         place = _absolute(place)

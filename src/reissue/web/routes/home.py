@@ -1,20 +1,29 @@
 """Home, and what every page loads."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from reissue.errors import ReissueError
+from reissue.ledger import Ledger
 from reissue.ledger.store import is_url
 from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import refused, show
 from reissue.web.room import room_of
+from reissue.web.routes.forms import read_form
+from reissue.words import plural
 
 __all__ = ["ROUTES"]
 
 _DEMO = "reissue-demo"
+_OPENED = 6
+"""Ledgers of which the first page says how far they are."""
 _WEB = files("reissue.web") / "static"
 _STATIC: dict[str, tuple[Traversable, str]] = {
     "style.css": (files("reissue.report") / "templates" / "style.css", "text/css"),
@@ -30,12 +39,37 @@ _STATIC: dict[str, tuple[Traversable, str]] = {
 async def home(request: Request) -> Response:
     """Where to go."""
     places = room_of(request).shelf.places()
-    return show(request, "home.html", ledgers=[(short, *_named(place)) for short, place in places.items()])
+    said = await run_in_threadpool(_said, list(places.values()))
+    return show(request, "home.html", ledgers=[(short, *words) for short, words in zip(places, said, strict=True)])
 
 
-def _named(place: str) -> tuple[str, str]:
-    """What a ledger is called, and where it is; the address of a database may hold a password."""
-    return ("PostgreSQL", "") if is_url(place) else (Path(place).name, str(Path(place).parent))
+def _said(places: Sequence[str]) -> list[tuple[str, str, str]]:
+    """What each ledger is called, where it is, and how far it is; the address of a database may hold a password."""
+    return [
+        ("PostgreSQL", "", "")
+        if is_url(place)
+        else (Path(place).name, str(Path(place).parent), _how_far(place, number))
+        for number, place in enumerate(places)
+    ]
+
+
+def _how_far(place: str, number: int) -> str:
+    """How many releases a ledger has; of the first few, for each must be opened. What cannot be read says so itself."""
+    if number >= _OPENED:
+        return ""
+    with suppress(ReissueError), Ledger.open(place) as book:
+        releases = book.releases
+        last = f", last {releases[-1].record.time[:10]}" if releases else ""
+        return f"{plural(len(releases), 'release')}{last}"
+    return ""
+
+
+async def take(request: Request) -> Response:
+    """Put a ledger in another folder on the shelf, and open it."""
+    shelf = room_of(request).shelf
+    async with read_form(request) as sent:
+        short = shelf.take(sent.text("folder"))
+    return RedirectResponse(f"/ledgers/{short}", 303)
 
 
 async def play(request: Request) -> Response:
@@ -61,4 +95,4 @@ async def static(request: Request) -> Response:
     return Response(found[0].read_bytes(), media_type=found[1], headers={"Cache-Control": "no-cache"})
 
 
-ROUTES = (("GET", "/", home), ("POST", "/demo", play), ("GET", "/static/{name}", static))
+ROUTES = (("GET", "/", home), ("POST", "/ledgers", take), ("POST", "/demo", play), ("GET", "/static/{name}", static))

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
 from reissue.ledger import Ledger
+from reissue.ledger.recorded import holders
 from reissue.ledger.store import NoLedgerError
 from reissue.schema import Schema
 from reissue.web.jobs import PieceOfWork, State
@@ -25,8 +26,15 @@ __all__ = ["ROUTES", "given_of", "recipients_of", "rehearse", "tried"]
 async def begin(request: Request) -> Response:
     """A place to drop today's table; for a ledger that is to begin, its name and schema too."""
     short = request.path_params.get("ledger", "")
-    name = Path(room_of(request).shelf.place(short)).name if short else ""
-    return show(request, "publish.html", ledger=short, name=name, delimiters=DELIMITERS)
+    place = room_of(request).shelf.place(short) if short else ""
+    known = await run_in_threadpool(_known, place) if place else {"known": [], "provider": True}
+    return show(request, "publish.html", ledger=short, name=Path(place).name, delimiters=DELIMITERS, **known)
+
+
+def _known(place: str) -> dict[str, Any]:
+    """Who got releases before, and whether several parties contribute."""
+    with Ledger.open(place) as book:
+        return {"known": [who for who in holders(book.releases) if who], "provider": book.schema.provider is not None}
 
 
 async def upload(request: Request) -> Response:
