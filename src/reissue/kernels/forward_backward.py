@@ -17,8 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue._arrays import Codes, Floats, Ints
 from reissue.counting.hashing import mix
+from reissue.kernels.everyone.transitions import rows_at_once
 from reissue.updates import UpdateModel
 
 __all__ = [
@@ -343,12 +344,27 @@ def _moved(weights: Floats, gap: Ints, powers: Powers, *, back: bool) -> Floats:
     """Weights one step on (or back), each row by its own gap."""
     if powers.model.fixed:
         return weights.copy()
-    moved = np.empty_like(weights)
-    for one in np.unique(gap):
-        rows: Bools = gap == one
-        step = powers.after(int(one))
-        moved[rows] = weights[rows] @ (step.T if back else step)
+    first, *others = np.unique(gap).tolist()
+    moved = _times(weights, _one_way(powers.after(first), back=back))
+    for one in others:  # few: people are mostly there from one release to the next
+        rows = np.flatnonzero(gap == one)
+        moved[rows] = _times(weights[rows], _one_way(powers.after(one), back=back))
     return moved
+
+
+def _times(weights: Floats, step: Floats) -> Floats:
+    """Weights times a small matrix, by one thread: several would mostly wait for each other."""
+    rows, values = weights.shape
+    chunk = rows_at_once(values, max(rows, 1))
+    whole = rows // chunk * chunk
+    moved = np.empty_like(weights)
+    np.matmul(weights[:whole].reshape(-1, chunk, values), step, out=moved[:whole].reshape(-1, chunk, values))
+    moved[whole:] = weights[whole:] @ step
+    return moved
+
+
+def _one_way(step: Floats, *, back: bool) -> Floats:
+    return step.T if back else step
 
 
 def _scale(weights: Floats, axis: int = 0) -> None:

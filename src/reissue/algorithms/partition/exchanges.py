@@ -20,7 +20,7 @@ _GAIN = 1e-6
 def exchanges(job: Job, division: Division, one: Ints, other: Ints, rng: np.random.Generator) -> list[Better]:
     """Pairs of groups grown anew with the values that they have, where that saves anything.
 
-    GroupPairs come in the order of their rows, fewest first.
+    Pairs come in the order of their rows, fewest first.
     """
     found: list[Better] = []
     for some in batches(division.sizes[one] + division.sizes[other]):

@@ -54,6 +54,8 @@ class Posteriors:
     largest: Floats
     left: Ints
     """0 where a person's groups contradict the update model: no path leads through them."""
+    surest: tuple[Ints, Ints]
+    """Person to the release in which some value is likeliest of all, and to that value."""
 
 
 def risks(linked: PersonHistories, model: UpdateModel) -> Posteriors:
@@ -61,8 +63,12 @@ def risks(linked: PersonHistories, model: UpdateModel) -> Posteriors:
     shared = histories(linked.table)
     largest = np.zeros(shared.places.shape)
     left = np.zeros(shared.places.shape, np.int32)
+    surest = np.zeros((2, len(shared.places)), np.int64)
     for block in blocks(shared.places, linked.places, model):
         top, number = block.posterior.max(axis=2), np.count_nonzero(block.posterior, axis=2)
+        every, best = np.arange(len(top)), top.argmax(axis=1)
+        surest[0, block.rows] = block.release[every, best]
+        surest[1, block.rows] = block.value[every, best, block.posterior[every, best].argmax(axis=1)]
         if block.release.shape[1] == linked.table.shape[1]:
             largest[block.rows], left[block.rows] = top, number
         else:
@@ -71,8 +77,8 @@ def risks(linked: PersonHistories, model: UpdateModel) -> Posteriors:
     present = linked.table >= 0
     person, release = np.nonzero(present)
     if len(shared.places) < len(linked.table):
-        largest, left = largest[shared.of_person], left[shared.of_person]
-    return Posteriors(person, release, largest[present], left[present].astype(np.int64))
+        largest, left, surest = largest[shared.of_person], left[shared.of_person], surest[:, shared.of_person]
+    return Posteriors(person, release, largest[present], left[present].astype(np.int64), (surest[0], surest[1]))
 
 
 # --- in a ledger -----------------------------------------------------------------------------------------------------
@@ -144,9 +150,9 @@ def _explain(state: UpdateState, found: Finding, series: Series, knowledge: Know
     linked, limit = histories_of_members(members), float(found.limit or 0.0)
     model = read_updates(series.schema, linked.names)
     exposed = np.flatnonzero(np.isin(person, _beyond(state, limit)))
-    right = guessed_right(series, linked, model, exposed)
     some = linked.of_people(exposed)
     known = risks(some, model)
+    right = guessed_right(series, linked, exposed, *known.surest)
     worst = worst_place(some, known.person, known.release, known.largest, limit)
     story = {"case": tell(series, knowledge, some, model, worst, limit)}
     if right is None:
@@ -231,7 +237,9 @@ def _explain_all(state: _Followed, found: Finding, series: Series, knowledge: Kn
     worst = worst_place(linked, seen.person, seen.release, seen.largest, limit)
     details = {**found.details, "case": tell(series, knowledge, linked, model, worst, limit)}
     exposed = np.flatnonzero(state.known.largest > limit + _SLACK)
-    right = guessed_right(series, linked, model, exposed) if len(exposed) and knowledge.members is None else None
+    right = None
+    if len(exposed) and knowledge.members is None:
+        right = guessed_right(series, linked, exposed, *(one[exposed] for one in seen.surest))
     sentence = _sentence(found.people or 0, found.population or 0, found.details["sure"], limit, right)
     if right is not None:
         details["right"] = right

@@ -9,32 +9,21 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.kernels.forward_backward import blocks
 from reissue.people.histories import PersonHistories
 from reissue.published.series import Series
 from reissue.release.release import Release
-from reissue.updates import UpdateModel
 
 __all__ = ["guessed_right"]
 
 
-def guessed_right(series: Series, linked: PersonHistories, model: UpdateModel, people: Ints) -> int | None:
+def guessed_right(series: Series, linked: PersonHistories, people: Ints, release: Ints, value: Ints) -> int | None:
     """Of how many of these people the likeliest value of all, where it is likeliest, is theirs; None if unknown."""
-    sources = [release.source for release in series.releases]
+    sources = [one.source for one in series.releases]
     own = [source for source in sources if source is not None and source.table.ids is not None]
     if len(own) < len(sources):
         return None
     truth = _truth(own, linked)
-    if len(truth) != len(linked.table):
-        return None
-    right = 0
-    for block in blocks(linked.table[people], linked.places, model):
-        number, versions, width = block.posterior.shape
-        flat = block.posterior.reshape(number, versions * width).argmax(axis=1)
-        value = block.value.reshape(number, versions * width)[np.arange(number), flat]
-        release = block.release[np.arange(number), flat // width]
-        right += int((truth[people[block.rows], release] == value).sum())
-    return right
+    return int((truth[people, release] == value).sum()) if len(truth) == len(linked.table) else None
 
 
 def _truth(releases: list[Release], linked: PersonHistories) -> Ints:
