@@ -8,17 +8,19 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue._arrays import Codes
-from reissue.algorithms import Job
+from reissue.algorithms import Job, find
 from reissue.algorithms.partition import frontier
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact
 from reissue.algorithms.partition.mondrian import mondrian
 from reissue.algorithms.partition.pool import pool
 from reissue.counting.cells import Counts
+from reissue.counting.threads import threads
 from reissue.data.table import Table
-from reissue.errors import RequirementError
+from reissue.errors import InputError, RequirementError
 from reissue.release.recode import boxes_of
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
+from reissue.synth import bench_schema, bench_table
 from reissue.testing.releases import check_release, samples
 from tests.effort import examples
 from tests.strategies import Case, tables
@@ -178,3 +180,23 @@ def test_wide_tables_simply_work(method: str, quasi: int, rows: int) -> None:
     assert release.tables["release"].shape == (rows, quasi)
     assert release.boxes.sizes.min() >= 5
     assert release.groups > rows // 20
+
+
+@pytest.mark.parametrize("method", ["pool", "mondrian"])
+def test_groups_do_not_depend_on_the_number_of_threads(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table.read(bench_table(3000), bench_schema())
+    job = Job(table, parse("k=4 & l=2"), np.random.default_rng(0), options=find(method).settle({}))
+    monkeypatch.setattr(frontier, "_CHUNK", 64)
+    found = []
+    for number in ("1", "2", "3"):
+        monkeypatch.setenv("REISSUE_THREADS", number)
+        found.append(find(method).run(job))
+    assert all((one.groups == found[0].groups).all() and one.notes == found[0].notes for one in found)
+    assert found[0].notes["rounds"] > 50
+
+
+@pytest.mark.parametrize("number", ["0", "two", "-1", "1.5"])
+def test_a_number_of_threads_that_is_none_is_refused(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REISSUE_THREADS", number)
+    with pytest.raises(InputError, match="REISSUE_THREADS"):
+        threads()

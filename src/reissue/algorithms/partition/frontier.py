@@ -5,6 +5,7 @@ sequential pass. A frontier with many rows is worked off in chunks that fit the 
 """
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.registry import Job
 from reissue.counting.cells import Counts, Domain
+from reissue.counting.threads import threads
 from reissue.data.table import Table
 from reissue.errors import RequirementError
 from reissue.release.release import Draft
@@ -94,6 +96,10 @@ class Frontier:
         inside = np.flatnonzero(np.repeat(chosen, self.sizes))
         return self.arrange(Layout(inside, self.sizes[chosen], self.closed[:, chosen]))
 
+    def done(self, chosen: Bools) -> tuple[Codes, Ints]:
+        """The table's row numbers of the chosen groups, group by group, and the groups' sizes."""
+        return self.rows[np.repeat(chosen, self.sizes)], self.sizes[chosen]
+
     def chunks(self, rows: int) -> "Iterator[Frontier]":
         """The same groups in frontiers of about this many rows (or of one single group)."""
         if not len(self.sizes):
@@ -128,33 +134,88 @@ class Layout:
         return cls(rows[_stable_order(labels, total)], np.bincount(labels, minlength=total), closed)
 
 
-def work_off(job: Job, advance: Callable[[Frontier], tuple[Layout, Bools]]) -> Draft:
-    """Partition top-down: `advance` says how the groups of a frontier go on, and which of them are done."""
+Advance = Callable[[Frontier], tuple[Layout, Bools]]
+"""How the groups of a frontier go on, and which of them are done."""
+
+
+def work_off(job: Job, advance: Advance) -> Draft:
+    """Partition top-down. Groups are numbered as one thread would, however many there are.
+
+    `advance` must not depend on what it was asked before: frontiers that fit the cache are worked off in several
+    threads at once.
+    """
     refuse_top_down(job.requirement, job.table.whole())
-    least = max(part.least for part in job.requirement.parts())
     groups = np.full(job.table.rows, -1, np.int32)
     finished = placed = rounds = 0
-
-    def place(done: Frontier) -> None:
-        nonlocal finished, placed
-        groups[done.rows] = done.of_row + np.int32(finished)
-        finished, placed = finished + len(done.sizes), placed + len(done.rows)
-
-    waiting = [Frontier.whole(job.table)]
-    while waiting:
-        frontier = waiting.pop()
-        large = frontier.sizes >= 2 * least
-        place(frontier.pick(~large))
-        if large.any():
-            frontier = frontier.pick(large)
-            layout, done = advance(frontier)
-            place(frontier.pick(done))
-            # Only the first frontier is the table's own memory.
-            frontier = frontier.rearrange(layout) if rounds else frontier.arrange(layout)
-            waiting.extend(frontier.chunks(_CHUNK))
-            rounds += 1
-        job.progress(placed / job.table.rows)
+    with ThreadPoolExecutor(threads()) as several:
+        work = _Work(advance, max(part.least for part in job.requirement.parts()), several)
+        for part in work.parts(Frontier.whole(job.table), own=True):
+            for rows, sizes in part.done:
+                groups[rows] = np.repeat(np.arange(finished, finished + len(sizes), dtype=np.int32), sizes)
+                finished, placed = finished + len(sizes), placed + len(rows)
+            rounds += part.rounds
+            job.progress(placed / job.table.rows)
     return Draft(groups, notes={"rounds": rounds})
+
+
+_Done = tuple[Codes, Ints]
+"""Groups that are done: the table's row numbers, group by group, and the groups' sizes."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Groups that are done, and how many rounds it took."""
+
+    done: "list[_Done]"
+    rounds: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """How a partition is worked off."""
+
+    advance: Advance
+    least: int
+    several: Executor
+
+    def parts(self, frontier: Frontier, *, own: bool = False) -> Iterator[_Part]:
+        """What becomes of a large frontier: of pieces that fit the cache by other threads, in the order of the pieces.
+
+        `own`: its arrays are the table's own, which must stay as they are.
+        """
+        done, following = self._round(frontier, own=own)
+        yield _Part(done, int(following is not None))
+        pieces = [] if following is None else [*following.chunks(_CHUNK)]
+        begun = [self.several.submit(self._all, piece) if len(piece.rows) <= 2 * _CHUNK else piece for piece in pieces]
+        while begun:
+            piece = begun.pop()
+            if isinstance(piece, Frontier):
+                yield from self.parts(piece)
+            else:
+                yield piece.result()
+
+    def _all(self, frontier: Frontier) -> _Part:
+        """What becomes of a frontier, all of it."""
+        done, rounds, waiting = [], 0, [frontier]
+        while waiting:
+            own, following = self._round(waiting.pop())
+            done.extend(own)
+            if following is not None:
+                waiting.extend(following.chunks(_CHUNK))
+                rounds += 1
+        return _Part(done, rounds)
+
+    def _round(self, frontier: Frontier, *, own: bool = False) -> tuple[list[_Done], Frontier | None]:
+        """The groups that are done, and those that go on; None where all are done."""
+        large = frontier.sizes >= 2 * self.least
+        small = frontier.done(~large)
+        if not large.any():
+            return [small], None
+        if not large.all():
+            frontier, own = frontier.pick(large), False
+        layout, done = self.advance(frontier)
+        finished = frontier.done(done)
+        return [small, finished], frontier.arrange(layout) if own else frontier.rearrange(layout)
 
 
 def refuse_top_down(requirement: Requirement, whole: Counts) -> None:
@@ -167,9 +228,11 @@ def refuse_top_down(requirement: Requirement, whole: Counts) -> None:
 
 
 def _stable_order(labels: Ints, bound: int) -> Ints:
-    """A stable sort by label: label and position packed in one integer sort faster than any argsort."""
+    """A stable sort by label: digit by digit where labels fit 16 bits, else with the position packed into the key."""
+    if bound <= 1 << 16:
+        return np.argsort(labels.astype(np.uint16), kind="stable")
     shift = max(int(len(labels) - 1).bit_length(), 1)
-    if max(bound - 1, 0).bit_length() + shift > 62:
+    if (bound - 1).bit_length() + shift > 62:
         return np.argsort(labels, kind="stable")
     packed = (labels.astype(np.int64) << shift) | np.arange(len(labels), dtype=np.int64)
     packed.sort()
