@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Ints
-from reissue.algorithms.correspondence.pools import Pool, stable_order
+from reissue.algorithms.correspondence.pools import Pool
 from reissue.counting.histogram import Histogram, common, counted
+from reissue.counting.keys import stable_order
 from reissue.counting.segments import equal_keys, pieces, ranges
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 
-__all__ = ["distinct_keys", "pack", "rank"]
+__all__ = ["distinct_keys", "pack", "rank", "stable_order"]
 
 _LIMIT = 2**63 - 1
 
@@ -46,3 +46,12 @@ def distinct_keys(keys: Ints, bound: int) -> tuple[Ints, Ints]:
     found = np.flatnonzero(place)
     place[found] = np.arange(len(found))
     return found, place[keys]
+
+
+def stable_order(keys: Ints, bound: int) -> Ints:
+    """The stable sorting order of keys 0 <= key < bound: radix sort, sixteen bits at a time."""
+    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
+    while bound > 1 << 16:
+        keys, bound = keys >> 16, bound >> 16
+        order = order[np.argsort((keys[order] & 0xFFFF).astype(np.uint16), kind="stable")]
+    return order

@@ -6,9 +6,8 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.correspondence.earlier import Arrived, Covers, covers_of
-from reissue.algorithms.correspondence.pools import stable_order
 from reissue.counting.cells import Cells
-from reissue.counting.keys import distinct_keys, pack, rank
+from reissue.counting.keys import distinct_keys, pack, rank, stable_order
 from reissue.counting.segments import pieces, ranges
 from reissue.errors import DataError
 from reissue.kernels.chains.history import ChainHistory

@@ -17,8 +17,9 @@ from functools import cached_property
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.algorithms.correspondence.pools import Pool, SplitGroups, stable_order
+from reissue.algorithms.correspondence.pools import Pool, SplitGroups
 from reissue.counting.histogram import Histogram, counted
+from reissue.counting.keys import stable_order
 from reissue.counting.segments import ranges
 from reissue.errors import InternalError
 from reissue.published.groups import PublishedValues

@@ -6,18 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Codes, Ints
+from reissue.counting.keys import stable_order
 from reissue.counting.segments import ranges
 
-__all__ = ["Pool", "SplitGroups", "stable_order"]
-
-
-def stable_order(keys: Ints, bound: int) -> Ints:
-    """The stable sorting order of keys 0 <= key < bound: radix sort, sixteen bits at a time."""
-    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
-    while bound > 1 << 16:
-        keys, bound = keys >> 16, bound >> 16
-        order = order[np.argsort((keys[order] & 0xFFFF).astype(np.uint16), kind="stable")]
-    return order
+__all__ = ["Pool", "SplitGroups"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.registry import Job
 from reissue.counting.cells import Counts, Domain
+from reissue.counting.keys import stable_order
 from reissue.counting.threads import threads
 from reissue.data.table import Table
 from reissue.errors import RequirementError
@@ -131,7 +132,7 @@ class Layout:
     def by_label(cls, rows: Ints, labels: Ints, closed: Bools) -> "Layout":
         """Rows by their labels 0, 1, ..., keeping their order within a label."""
         total = closed.shape[1]
-        return cls(rows[_stable_order(labels, total)], np.bincount(labels, minlength=total), closed)
+        return cls(rows[stable_order(labels, total)], np.bincount(labels, minlength=total), closed)
 
 
 Advance = Callable[[Frontier], tuple[Layout, Bools]]
@@ -225,18 +226,6 @@ def refuse_top_down(requirement: Requirement, whole: Counts) -> None:
             f"This method splits top-down from the whole table, which does not meet {requirement} itself. "
             "Choose a method that builds groups of different values, such as anatomy."
         )
-
-
-def _stable_order(labels: Ints, bound: int) -> Ints:
-    """A stable sort by label: digit by digit where labels fit 16 bits, else with the position packed into the key."""
-    if bound <= 1 << 16:
-        return np.argsort(labels.astype(np.uint16), kind="stable")
-    shift = max(int(len(labels) - 1).bit_length(), 1)
-    if (bound - 1).bit_length() + shift > 62:
-        return np.argsort(labels, kind="stable")
-    packed = (labels.astype(np.int64) << shift) | np.arange(len(labels), dtype=np.int64)
-    packed.sort()
-    return packed & ((1 << shift) - 1)
 
 
 class Ranks:
