@@ -94,6 +94,6 @@ def _files(data: Any) -> list[Path]:
         return []
     path = Path(data)
     if path.is_dir():
-        inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        inside = sorted(one for one in path.iterdir() if one.is_file() and one.name[0] not in "._")
         return inside if all(one.suffix == ".parquet" for one in inside) else []
     return [path] if path.suffix == ".parquet" and path.is_file() else []

@@ -24,6 +24,7 @@ from reissue.files.staging import Staging
 from reissue.files.tables import stage_tables
 from reissue.ledger.chain import LedgerEntry, broken, content_name
 from reissue.ledger.entry import FORMAT, later_format
+from reissue.ledger.folders import FolderInLedger
 from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
 from reissue.ledger.key import Key, find_key
 from reissue.ledger.pack import csv_bytes, pack_schema, unpack_frame, unpack_roster
@@ -206,8 +207,14 @@ class Ledger:
         return _numbered(self.releases, number)
 
     def tables(self, release: Recorded) -> dict[str, pl.DataFrame]:
-        """The tables of a release, as they were published."""
-        return {name: unpack_frame(self.store.read(release.files[f"table.{name}"])) for name in release.tables}
+        """The tables of a release, as they were published, in memory."""
+        return {name: pl.concat(self.parts(release, name)) for name in release.tables}
+
+    def parts(self, release: Recorded, table: str) -> Iterator[pl.DataFrame]:
+        """A table of a release one part at a time, each checked; one that is not in parts is one part."""
+        folder = FolderInLedger.of(release, table, self.store.read)
+        whole = (unpack_frame(self.store.read(release.files[f"table.{table}"])) for _ in range(1))
+        return whole if folder is None else folder.frames()
 
     def published(self, release: Recorded, schema: Schema) -> "PublishedRelease":
         """A release for attacks: what went out, and who stands where in it, if that is known."""
@@ -258,7 +265,10 @@ class Ledger:
     # --- what is done with it ----------------------------------------------------------------------------------------
 
     def export(self, number: int, path: str | Path, *, force: bool = False) -> list[str]:
-        """Write a release again, as CSV or Parquet byte for byte; a second table goes beside the first."""
+        """Write a release again, as CSV or Parquet byte for byte; a second table goes beside the first.
+
+        One that is kept in parts goes to a folder where the path has no ending.
+        """
         with Staging() as staging:
             places = self.stage(number, path, staging, force=force)
             staging.place()
@@ -278,10 +288,13 @@ class Ledger:
         for place in places:
             refuse_existing(place, force=force)
         for name, place in zip(release.tables, places, strict=True):
-            if dialect == PLAIN and place.lower().endswith((*_KEPT, *_original(release, name))):
+            folder = FolderInLedger.of(release, name, self.store.read)
+            if folder is not None and dialect == PLAIN and folder.stage(Path(place), staging, force=force):
+                continue
+            if folder is None and dialect == PLAIN and place.lower().endswith((*_KEPT, *_original(release, name))):
                 staging.add_bytes(Path(place), self._bytes(release, name, place), replaces=force)
             else:
-                frame = unpack_frame(self.store.read(release.files[f"table.{name}"]))
+                frame = pl.concat(self.parts(release, name))
                 stage_tables(staging, [(frame, place)], force=force, dialect=dialect)
         return places
 

@@ -24,7 +24,7 @@ from reissue.errors import DataError, InputError
 from reissue.files.places import LEDGER_FILE
 from reissue.ledger.chain import LedgerEntry, Seal, checked, content_name, is_content, sealed_after
 
-__all__ = ["MissingFileError", "NoLedgerError", "Store", "Writer", "is_url"]
+__all__ = ["PARTS", "MissingFileError", "NoLedgerError", "Store", "Writer", "is_url"]
 
 
 class NoLedgerError(InputError):
@@ -87,6 +87,9 @@ def _guard(connection: sa.Connection) -> None:
 
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_create, _guard)
 """Each brings a store from one version to the next; none is ever changed."""
+PARTS = len(MIGRATIONS) + 1
+"""The version of a store with releases in parts. Its tables are those before; it is noted when the first such release
+is recorded, so that versions of Reissue that cannot read one say so, and all other ledgers stay open to them."""
 
 
 def is_url(place: str | Path) -> bool:
@@ -166,7 +169,7 @@ class Store:
     def migrate(self, *, make: bool) -> None:
         """Bring the store to this version's tables; `make` them if there are none."""
         have = self._version()
-        if have > len(MIGRATIONS):
+        if have > PARTS:
             raise DataError(
                 f"The ledger '{self.name}' was written by a later version of Reissue. Update Reissue first."
             )
@@ -175,15 +178,15 @@ class Store:
         if have < len(MIGRATIONS):
             with self.engine.connect() as connection, connection.begin():
                 self._lock(connection)
-                for number in range(self._version_by(connection) + 1, len(MIGRATIONS) + 1):
+                for number in range(self.version_by(connection) + 1, len(MIGRATIONS) + 1):
                     MIGRATIONS[number - 1](connection)
                     connection.execute(_MIGRATIONS.insert().values(number=number))
 
     def _version(self) -> int:
-        return self._look(self._version_by)
+        return self._look(self.version_by)
 
     @staticmethod
-    def _version_by(connection: sa.Connection) -> int:
+    def version_by(connection: sa.Connection) -> int:
         if not sa.inspect(connection).has_table(_MIGRATIONS.name):
             return 0
         return int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(_MIGRATIONS.c.number), 0))).scalar_one())
@@ -288,6 +291,11 @@ class Writer:
             self.connection.execute(_CONTENTS.delete().where(row))
             self.connection.execute(_CONTENTS.insert().values(name=name, content=content))
         return name
+
+    def note(self, version: int) -> None:
+        """Note that the store needs a version of Reissue that knows this one."""
+        if self.store.version_by(self.connection) < version:
+            self.connection.execute(_MIGRATIONS.insert().values(number=version))
 
     def append(self, kind: str, content: Mapping[str, Any]) -> LedgerEntry:
         """Add an entry."""

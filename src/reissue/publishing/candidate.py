@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
+from reissue._arrays import Ints
 from reissue.attacks.findings import Findings
 from reissue.data.identifiers import refuse_strangers
 from reissue.data.table import Table
@@ -17,6 +19,7 @@ from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.memory import Memory, pack_memory
 from reissue.release.release import Release
 from reissue.release.states import pack_state
+from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.ledger import Ledger, Recorded
@@ -43,6 +46,10 @@ class Request:
     newcomers: bool
     """Whether hardly anybody of the last release need return. No part of what makes a release."""
 
+    def asked(self, schema: Schema) -> list[Any]:
+        """What makes a release, beside the table."""
+        return [list(self.recipients), self.dated, self.seed, schema.dumps()]
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Candidate(Attempt):
@@ -66,19 +73,22 @@ class Candidate(Attempt):
 
     @classmethod
     def of(
-        cls, ledger: "Ledger", entries: "Sequence[LedgerEntry]", table: Table, identifiers: str | None, request: Request
+        cls,
+        ledger: "Ledger",
+        entries: "Sequence[LedgerEntry]",
+        table: Table,
+        order: Ints,
+        identifiers: str | None,
+        request: Request,
     ) -> "Candidate":
-        """What the ledger says about it."""
+        """What the ledger says about a table, whose rows have an order that does not depend on how they came."""
         from reissue.ledger.chain import canonical
-        from reissue.ledger.pack import csv_bytes
         from reissue.ledger.recorded import releases_of, sent_of
         from reissue.policy import Policy
 
         schema, releases = ledger.schema_of(entries), releases_of(entries)
-        asked = [list(request.recipients), request.dated, request.seed, schema.dumps()]
-        content = hashlib.sha256(csv_bytes(table.frame)).hexdigest()
-        mark = ledger.key.derive("request", canonical({"asked": asked, "table": content}).encode()).hex()
         sent = sent_of(releases)
+        mark, table = _marked(ledger, request.asked(schema), table, order, sent[-1].record.request if sent else "")
         again = sent[-1] if sent and sent[-1].record.request == mark else None
         earlier = sent if again is None else sent[:-1]
         number = len(releases) + 1 if again is None else again.number
@@ -172,10 +182,11 @@ class Candidate(Attempt):
 
     def attack(self, release: Release, progress: Callable[[float], None]) -> "GateResult":
         """What attacks find, with all earlier releases."""
-        from reissue.publishing.gate import run_gate
+        from reissue.publishing.gate import Attackable, run_gate
 
         asked = self.request.recipients
-        return run_gate(self.ledger, self.earlier, release, self.policy, asked, self.number, progress)
+        candidate = Attackable.of(release)
+        return run_gate(self.ledger, self.earlier, candidate, self.policy, asked, self.number, progress)
 
     def record(self, release: Release, together: "GateResult", writer: "Writer") -> "ReleaseRecord":
         """What the release's entry says, its files kept."""
@@ -246,6 +257,20 @@ def _loss(release: Release, left_out: int) -> float:
 
     records = release.table.rows + release.counterfeits
     return round((measure(release).loss * records + left_out) / max(records + left_out, 1), 6)
+
+
+def _marked(ledger: "Ledger", asked: Sequence[Any], table: Table, order: Ints, last: str) -> tuple[str, Table]:
+    """The mark of a table, and its rows in the order that a release is made from; `last` is the last release's mark.
+
+    Of a release that an earlier version made of this very table it is the mark and the order that it had then.
+    """
+    from reissue.ledger.marks import is_former, mark_by_csv, mark_by_rows, row_digest
+
+    if last and is_former(last) and mark_by_csv(ledger.key, asked, table) == last:
+        return last, table
+    digest = row_digest(ledger.key)
+    digest.add(table.frame)
+    return mark_by_rows(ledger.key, asked, digest), table if (np.diff(order) == 1).all() else table.some(order)
 
 
 def _linking(table: Table) -> list[str]:

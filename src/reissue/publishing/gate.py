@@ -33,11 +33,12 @@ from reissue.published import PublishedRelease, read_published
 from reissue.published.series import Series
 from reissue.release.release import Form, Release
 from reissue.release.states import unpack_state
+from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.updates import read_updates
 from reissue.verify.second_look import confirm, confirm_coalitions, confirm_posteriors
 
-__all__ = ["GateResult", "gate_attacks", "held_together", "kept_state", "run_gate", "state_mark"]
+__all__ = ["Attackable", "GateResult", "gate_attacks", "held_together", "kept_state", "run_gate", "state_mark"]
 
 GATE = FIRST
 """The attack on which the verdict rests."""
@@ -75,17 +76,37 @@ class GateResult:
         return companions(joint, people) if isinstance(joint, JointState) else []
 
 
+@dataclass(frozen=True, eq=False)
+class Attackable:
+    """What attacks need of a release that is to be judged."""
+
+    schema: Schema
+    form: Form
+    rows: int
+    """Of the table that it was made from."""
+    requirement: Requirement
+    read: Callable[[], PublishedRelease]
+
+    @classmethod
+    def of(cls, release: Release) -> "Attackable":
+        """Of one in memory."""
+        schema = release.schema
+        return cls(
+            schema, release.draft.form, release.table.rows, release.requirement, lambda: read_published(release, schema)
+        )
+
+
 def run_gate(
     ledger: Ledger,
     earlier: Sequence[Recorded],
-    release: Release,
+    release: Attackable,
     policy: Policy,
     recipients: Sequence[str],
     number: int,
     progress: Callable[[float], None] = lambda _: None,
 ) -> GateResult:
     """What all attacks of the policy find."""
-    names = gate_attacks(policy, release.schema, release.draft.form)
+    names = gate_attacks(policy, release.schema, release.form)
     groups = held_together(earlier, recipients, policy)
     asked: list[tuple[str, tuple[Recorded, ...]]] = [(name, ()) for name in names if find(name).per_release]
     asked += [(name, some) for some in groups for name in names if not find(name).per_release]
@@ -155,7 +176,7 @@ class _Candidate:
 
     ledger: Ledger
     earlier: tuple[Recorded, ...]
-    release: Release
+    release: Attackable
     policy: Policy
     number: int
     states: dict[str, object] = field(default_factory=dict)
@@ -218,7 +239,7 @@ class _Candidate:
 
     def _explained(self, name: str, fold: Fold[Any, Any], state: object, found: Finding, newest: Series) -> Finding:
         """With the case, where somebody is exposed; earlier releases are read for it if they are not too large."""
-        rows = self.release.table.rows + sum(one.record.rows for one in self.earlier)
+        rows = self.release.rows + sum(one.record.rows for one in self.earlier)
         if found.status != Status.EXPOSED or (fold.looks_back and rows > _ROWS_FOR_A_CASE):
             return found
         return fold.explain(state, found, self._all(name, self.earlier) if fold.looks_back else newest, Knowledge())
@@ -244,7 +265,7 @@ class _Candidate:
         return kept_state(self.ledger, self.earlier[-1], f"state.{name}", self.release.schema, kind)
 
     def _own(self) -> PublishedRelease:
-        return read_published(self.release, self.release.schema)
+        return self.release.read()
 
     def _read(self, one: Recorded, attack: str) -> PublishedRelease:
         read = self.ledger.followed if find(attack).follows else self.ledger.published

@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from reissue._arrays import Ints
 from reissue.attacks.findings import Findings
 from reissue.data.identifiers import identifier_kind
 from reissue.data.table import Table
@@ -173,16 +174,21 @@ def _turn(
         yield list(writer.entries), writer
 
 
-def _read(data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", dialect: Dialect) -> tuple[Table, str | None]:
-    """The table, with pseudonyms instead of identifiers, and the form that identifiers had."""
+def _read(
+    data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", dialect: Dialect
+) -> tuple[Table, Ints, str | None]:
+    """The table, with pseudonyms instead of identifiers; an order of its rows; and the form that identifiers had."""
+    from reissue.ledger.marks import row_order
+
     schema = ledger.schema_of(entries)
     table = data if isinstance(data, Table) else Table.read(data, schema, dialect=dialect)
     table.schema.refuse_several_rows("A ledger")
     table = replace(table, schema=schema)
+    order = row_order(table)
     if table.ids is None:
-        return table, None
+        return table, order, None
     named = replace(table, frame=table.frame.with_columns(ledger.key.pseudonyms(table.ids)))
-    return named, identifier_kind(table.ids)
+    return named, order, identifier_kind(table.ids)
 
 
 def _day(dated: date | str | None) -> str | None:

@@ -1,0 +1,121 @@
+"""Releases larger than memory: a ledger keeps them in parts of Parquet, with a manifest that names each by its content.
+
+A part is read, checked, exported and removed like any other file of an entry, one at a time: nobody needs them all.
+"""
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from reissue.errors import DataError
+from reissue.files.places import refuse_existing
+from reissue.files.staging import Staging
+from reissue.ledger.pack import Keep, csv_bytes, pack_frame, unpack_frame
+from reissue.ledger.recorded import Recorded
+
+__all__ = ["FolderInLedger", "KeptParts", "keep_parts"]
+
+MANIFEST = "_manifest.json"
+"""Its name in an exported folder; readers of Parquet pass over names that begin like this."""
+_PART = "part"
+_CHANGED = (
+    "Release {number} was written as CSV by other versions of the libraries, and the bytes differ now. Export it to a "
+    "folder: these bytes are kept as they are."
+)
+Read = Callable[[str], bytes]
+
+
+@dataclass(frozen=True)
+class KeptParts:
+    """What an entry says of a table in parts."""
+
+    files: Mapping[str, str]
+    csv: str
+    """The SHA-256 of the CSV of all parts."""
+    rows: int
+
+
+def keep_parts(table: str, frames: Iterable[pl.DataFrame], keep: Keep) -> KeptParts:
+    """Keep a table that comes in parts, one at a time."""
+    files: dict[str, str] = {}
+    parts: list[dict[str, Any]] = []
+    digest = hashlib.sha256()
+    for number, frame in enumerate(frames, start=1):
+        content = pack_frame(frame)
+        name = keep(content, ".parquet")
+        files[f"{_PART}.{table}.{number:05d}"] = name
+        parts.append({"file": f"{number:05d}.parquet", "sha256": name.partition(".")[0], "rows": frame.height})
+        digest.update(_text(frame, first=number == 1))
+    rows = sum(part["rows"] for part in parts)
+    said = json.dumps({"table": table, "rows": rows, "parts": parts}, indent=1, sort_keys=True)
+    files[f"table.{table}"] = keep(f"{said}\n".encode(), ".json")
+    return KeptParts(files, digest.hexdigest(), rows)
+
+
+@dataclass(frozen=True)
+class FolderInLedger:
+    """A table of a release that a ledger keeps in parts."""
+
+    release: Recorded
+    table: str
+    names: tuple[str, ...]
+    """The parts' files in the store, in order."""
+    read: Read
+    """The content of a file, checked."""
+
+    @classmethod
+    def of(cls, release: Recorded, table: str, read: Read) -> "FolderInLedger | None":
+        """None where the table is one file."""
+        parts = {what: name for what, name in release.files.items() if what.startswith(f"{_PART}.{table}.")}
+        return cls(release, table, tuple(parts[what] for what in sorted(parts)), read) if parts else None
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """The parts, one at a time."""
+        return (unpack_frame(self.read(name)) for name in self.names)
+
+    def stage(self, place: Path, staging: Staging, *, force: bool) -> bool:
+        """Write it beside its place: to a folder byte for byte, or as CSV; False for any other format."""
+        kind = place.name.lower()
+        if "." not in kind:
+            self._stage_folder(place, staging)
+        elif kind.endswith((".csv", ".csv.gz")):
+            staging.add(place, lambda beside: self._write_csv(beside, packed=kind.endswith(".gz")), replaces=force)
+        elif kind.endswith(".parquet"):
+            staging.add(place, lambda beside: pl.concat(self.frames()).write_parquet(beside), replaces=force)
+        else:
+            return False
+        return True
+
+    def _stage_folder(self, place: Path, staging: Staging) -> None:
+        refuse_existing(str(place), force=False)
+        staging.add_folder(place)
+        for number, name in enumerate(self.names, start=1):
+            staging.add_bytes(place / f"{number:05d}.parquet", self.read(name))
+        staging.add_bytes(place / MANIFEST, self.read(self.release.files[f"table.{self.table}"]))
+
+    def _write_csv(self, beside: Path, *, packed: bool) -> None:
+        with beside.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file as out:
+            written = self._csv(out)
+        if written != self.release.record.csv[self.table]:
+            raise DataError(_CHANGED.format(number=self.release.number))
+
+    def _csv(self, out: "IO[bytes] | gzip.GzipFile") -> str:
+        """Write all parts as one CSV; its SHA-256."""
+        digest = hashlib.sha256()
+        for number, frame in enumerate(self.frames(), start=1):
+            text = _text(frame, first=number == 1)
+            digest.update(text)
+            out.write(text)
+        return digest.hexdigest()
+
+
+def _text(frame: pl.DataFrame, *, first: bool) -> bytes:
+    """The CSV of a part; only the first one names the columns."""
+    whole = csv_bytes(frame)
+    return whole if first else whole[len(csv_bytes(frame.clear())) :]

@@ -1,0 +1,56 @@
+"""The mark of a request: tells a table and what is asked of it from any other, to those who have the key.
+
+Whoever publishes the same table again, with its rows in whatever order, gets the release that is there, and no second
+one. So the mark does not depend on the order of rows, and neither may the release: rows are put in one order first.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Ints
+from reissue.counting.digests import RowDigest
+from reissue.data.identifiers import identifier_texts
+from reissue.data.table import Table
+from reissue.ledger.chain import canonical
+from reissue.ledger.key import Key
+from reissue.ledger.pack import csv_bytes
+
+__all__ = ["is_former", "mark_by_csv", "mark_by_rows", "row_digest", "row_order"]
+
+_ROWS = "rows:"
+
+
+def row_digest(key: Key) -> RowDigest:
+    """An empty one: rows are added whole, or some at a time."""
+    return RowDigest(key.derive("rows"))
+
+
+def mark_by_rows(key: Key, asked: Sequence[Any], rows: RowDigest) -> str:
+    """The mark of a table whose rows were added to a digest, and of what is asked beside it."""
+    content = canonical({"asked": list(asked), "rows": rows.hex()})
+    return _ROWS + key.derive("request", content.encode()).hex()
+
+
+def is_former(mark: str) -> bool:
+    """Whether a mark was made by an earlier version, of the CSV of a table in the order of its rows."""
+    return not mark.startswith(_ROWS)
+
+
+def mark_by_csv(key: Key, asked: Sequence[Any], table: Table) -> str:
+    """The mark that earlier versions made."""
+    content = hashlib.sha256(csv_bytes(table.frame)).hexdigest()
+    return key.derive("request", canonical({"asked": list(asked), "table": content}).encode()).hex()
+
+
+def row_order(table: Table) -> Ints:
+    """An order of rows that depends on nothing but them: by identifier, shorter ones first, else by all columns."""
+    if table.ids is None:
+        by = table.frame.select(sorted(table.frame.columns))
+    else:
+        texts = identifier_texts(table.ids)
+        by = pl.DataFrame({"length": texts.str.len_bytes(), "text": texts})
+    return by.select(pl.arg_sort_by(by.columns, maintain_order=True)).to_series().to_numpy().astype(np.int64)
