@@ -14,7 +14,6 @@ from typing import IO, Any
 import polars as pl
 
 from reissue.errors import DataError
-from reissue.files.places import refuse_existing
 from reissue.files.staging import Staging
 from reissue.ledger.pack import Keep, csv_bytes, pack_frame, unpack_frame
 from reissue.ledger.recorded import Recorded
@@ -93,7 +92,6 @@ class FolderInLedger:
         return True
 
     def _stage_folder(self, place: Path, staging: Staging) -> None:
-        refuse_existing(str(place), force=False)
         staging.add_folder(place)
         for number, name in enumerate(self.names, start=1):
             staging.add_bytes(place / f"{number:05d}.parquet", self.read(name))

@@ -285,8 +285,9 @@ class Ledger:
                 "more."
             )
         places = [str(path), *(second_path(path, name) for name in release.tables[1:])]
-        for place in places:
-            refuse_existing(place, force=force)
+        for name, place in zip(release.tables, places, strict=True):
+            parts = FolderInLedger.of(release, name, self.store.read) is not None
+            refuse_existing(place, force=force, table=not parts or bool(Path(place).suffix))
         for name, place in zip(release.tables, places, strict=True):
             folder = FolderInLedger.of(release, name, self.store.read)
             if folder is not None and dialect == PLAIN and folder.stage(Path(place), staging, force=force):

@@ -187,6 +187,7 @@ class Store:
 
     @staticmethod
     def version_by(connection: sa.Connection) -> int:
+        """The version of a store's tables; 0 if there are none."""
         if not sa.inspect(connection).has_table(_MIGRATIONS.name):
             return 0
         return int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(_MIGRATIONS.c.number), 0))).scalar_one())

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reissue.ledger.store import Writer
     from reissue.publishing.gate import GateResult
 
-__all__ = ["Candidate", "Request", "made"]
+__all__ = ["Candidate", "Request", "as_json", "kinds_of", "made", "refuse_other_form", "refuse_other_people"]
 
 _DRAWS = 4
 """So often a random method is tried before a release is refused."""
@@ -119,37 +119,9 @@ class Candidate(Attempt):
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
-        kinds = _kinds(self.table)
-        own = [one for one in self.earlier if one.record.kinds]
-        if own:
-            before = own[-1].record.kinds
-            changed = sorted(name for name in kinds if before.get(name, kinds[name]) != kinds[name])
-            if changed:
-                said = ", ".join(f"'{name}' ({before[name]}, now {kinds[name]})" for name in changed)
-                raise DataError(
-                    f"Columns have another type than in release {own[-1].number}: {said}. People and values would not "
-                    "be recognized; bring the columns into the earlier form."
-                )
-        dates = [one.date for one in self.earlier if one.date is not None]
-        if self.request.dated is not None and dates and self.request.dated <= max(dates):
-            raise DataError(
-                f"The table is of {self.request.dated}, and a release of {max(dates)} has been published. The next one "
-                "must be later."
-            )
-        if self.again is None and not self.request.newcomers:
-            self._refuse_strangers()
-
-    def _refuse_strangers(self) -> None:
-        """Refuse a table in which hardly anybody of the last release returns."""
-        from reissue.ledger.pack import unpack_people
-
-        last, ids = self.earlier[-1] if self.earlier else None, self.table.ids
-        if last is None or ids is None or "roster" not in last.files:
-            return
-        form, now = last.record.identifiers, self.identifiers
-        changed = "" if form in {None, now} else f" (they were {form} and are {now})"
-        people = unpack_people(self.ledger.store.read(last.files["roster"]))
-        refuse_strangers(people.to_numpy(), ids.to_numpy(), changed)
+        refuse_other_form(self.earlier, kinds_of(self.table.frame.schema, self.schema), self.request.dated)
+        if self.again is None and not self.request.newcomers and self.table.ids is not None:
+            refuse_other_people(self.ledger, self.earlier, self.table.ids.to_numpy(), self.identifiers)
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
         """The release, or why there is none."""
@@ -212,10 +184,10 @@ class Candidate(Attempt):
             csv={name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()},
             date=self.request.dated,
             files=files,
-            findings=_json(together.findings.as_dict()),
+            findings=as_json(together.findings.as_dict()),
             groups=release.groups,
             identifiers=self.identifiers,
-            kinds=_kinds(self.table),
+            kinds=kinds_of(self.table.frame.schema, self.schema),
             loss=_loss(release, self.repairs.left_out),
             method=release.method,
             promises={} if release.draft.e is None else {"e": release.draft.e},
@@ -288,10 +260,41 @@ def _linking(table: Table) -> list[str]:
     ]
 
 
-def _kinds(table: Table) -> dict[str, str]:
+def refuse_other_form(earlier: "Sequence[Recorded]", kinds: Mapping[str, str], dated: str | None) -> None:
+    """Refuse a table whose columns hold something else than in the release before, or that is older."""
+    own = [one for one in earlier if one.record.kinds]
+    if own:
+        before = own[-1].record.kinds
+        changed = sorted(name for name in kinds if before.get(name, kinds[name]) != kinds[name])
+        if changed:
+            said = ", ".join(f"'{name}' ({before[name]}, now {kinds[name]})" for name in changed)
+            raise DataError(
+                f"Columns have another type than in release {own[-1].number}: {said}. People and values would not "
+                "be recognized; bring the columns into the earlier form."
+            )
+    dates = [one.date for one in earlier if one.date is not None]
+    if dated is not None and dates and dated <= max(dates):
+        raise DataError(
+            f"The table is of {dated}, and a release of {max(dates)} has been published. The next one must be later."
+        )
+
+
+def refuse_other_people(ledger: "Ledger", earlier: "Sequence[Recorded]", now: Ints, identifiers: str | None) -> None:
+    """Refuse a table in which hardly anybody of the last release returns."""
+    from reissue.ledger.pack import unpack_people
+
+    last = earlier[-1] if earlier else None
+    if last is None or "roster" not in last.files:
+        return
+    form = last.record.identifiers
+    changed = "" if form in {None, identifiers} else f" (they were {form} and are {identifiers})"
+    refuse_strangers(unpack_people(ledger.store.read(last.files["roster"])).to_numpy(), now, changed)
+
+
+def kinds_of(columns: Mapping[str, pl.DataType], schema: Schema) -> dict[str, str]:
     """What each column holds, as roughly as a series must keep it."""
-    names = [name for name in table.frame.columns if name not in {table.schema.identifier, table.schema.provider}]
-    return {name: _kind(table.frame.schema[name]) for name in names}
+    names = [name for name in columns if name not in {schema.identifier, schema.provider}]
+    return {name: _kind(columns[name]) for name in names}
 
 
 def _kind(kind: pl.DataType) -> str:
@@ -302,14 +305,14 @@ def _kind(kind: pl.DataType) -> str:
     return "yes or no" if kind == pl.Boolean else "text"
 
 
-def _json(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """What JSON knows: NumPy's numbers become Python's, numbers that are no numbers become null."""
     if isinstance(value, Mapping):
-        return {str(key): _json(item) for key, item in value.items()}
+        return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_json(item) for item in value]
+        return [as_json(item) for item in value]
     if hasattr(value, "tolist"):
-        return _json(value.tolist())
+        return as_json(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -108,14 +108,8 @@ def publish_next(
     from reissue.ledger.recorded import needed_files
     from reissue.publishing.refusal import problems_of, refusal
 
-    request = Request(tuple(sorted(set(recipients))), _day(dated), seed, newcomers)
-    first = None if ledger.releases or dry_run else schema
-    if schema is not None and first is None and ledger.differs(schema):
-        raise InputError(
-            f"The schema is not what the ledger '{ledger.name}' goes by. Leave it out to go on as before, or record "
-            "the change first: reissue ledger amend."
-        )
-    with _turn(ledger, first, dry_run=dry_run) as (entries, writer):
+    request = Request(tuple(sorted(set(recipients))), day_of(dated), seed, newcomers)
+    with turn(ledger, first_schema(ledger, schema, dry_run=dry_run), dry_run=dry_run) as (entries, writer):
         candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, dialect), request)
         candidate.check()
         candidate, release, together = made(candidate, progress)
@@ -155,8 +149,19 @@ def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> R
     return seen[-1]
 
 
+def first_schema(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> Schema | None:
+    """The schema that is recorded with the first release; after that it must be the one that the ledger goes by."""
+    first = None if ledger.releases or dry_run else schema
+    if schema is not None and first is None and ledger.differs(schema):
+        raise InputError(
+            f"The schema is not what the ledger '{ledger.name}' goes by. Leave it out to go on as before, or record "
+            "the change first: reissue ledger amend."
+        )
+    return first
+
+
 @contextmanager
-def _turn(
+def turn(
     ledger: "Ledger", schema: Schema | None, *, dry_run: bool
 ) -> "Iterator[tuple[list[LedgerEntry], Writer | None]]":
     """The entries as they stand: as the only publisher, or as somebody who only looks."""
@@ -191,7 +196,7 @@ def _read(
     return named, order, identifier_kind(table.ids)
 
 
-def _day(dated: date | str | None) -> str | None:
+def day_of(dated: date | str | None) -> str | None:
     if dated is None:
         return None
     try:

@@ -87,9 +87,12 @@ def _single(finding: Finding) -> bool:
 
 
 def problems_of(
-    release: Release, findings: Findings, policy: Policy, uncompared: Sequence[Sequence[int]] = ()
+    release: Release | None, findings: Findings, policy: Policy, uncompared: Sequence[Sequence[int]] = ()
 ) -> list[str]:
-    """All that stands against a release; `uncompared` are earlier ones held with it that no attack compared it with."""
+    """All that stands against a release; `uncompared` are earlier ones held with it that no attack compared it with.
+
+    Without the release itself: all but its counterfeits.
+    """
     problems = [f"{one.attack}: {one.sentence}" for one in findings.of(Status.EXPOSED)]
     if policy.not_run is not True:
         fine = set(policy.not_run or ())
@@ -102,8 +105,8 @@ def problems_of(
         why = _ALL_ASKED if policy.attacks is None else "The policy asks for this attack."
         problems += [f"{one.attack}: {one.sentence} {why}" for one in missing]
     problems += [_UNCOMPARED.format(releases=_listed(numbers)) for numbers in uncompared]
-    rows = release.table.rows - release.suppressed
-    if release.counterfeits > policy.counterfeits * rows:
+    rows = 0 if release is None else release.table.rows - release.suppressed
+    if release is not None and release.counterfeits > policy.counterfeits * rows:
         problems.append(
             f"{_COUNTERFEITS}: the release would hold {release.counterfeits:,} records of nobody beside {rows:,} of "
             f"people, a share of {release.counterfeits / max(rows, 1):.3f}; the policy allows {policy.counterfeits:g}."

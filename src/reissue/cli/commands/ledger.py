@@ -167,7 +167,7 @@ def _say_recorded(releases: "Sequence[Recorded]", *, as_json: bool) -> None:
 def export(
     ledger: PlaceArgument,
     number: NumberArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where it goes: .csv, .csv.gz or .parquet.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where it goes: .csv, .csv.gz or .parquet; a folder without an ending for a release in parts.")],
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -175,7 +175,7 @@ def export(
     from reissue.data.outputs import Output, Outputs, ledger_inputs
     from reissue.ledger import Ledger
 
-    Outputs((Output("--out", out, table=True),), tuple(ledger_inputs(ledger, None)), force=force)
+    Outputs((Output("--out", out, table=bool(out.suffix)),), tuple(ledger_inputs(ledger, None)), force=force)
     with Ledger.open(ledger) as book:
         paths = book.export(number, out, force=force)
     if as_json:

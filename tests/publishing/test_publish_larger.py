@@ -1,0 +1,156 @@
+"""A table larger than memory in a ledger: kept in parts, judged as in memory, all or nothing, and read again later."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue.errors import DataError
+from reissue.ledger import Ledger, store
+from reissue.publishing.larger.publish import PublishedFolder, publish_folder
+from reissue.publishing.publish import publish, publish_next
+from reissue.publishing.refusal import RefusedError
+from tests.ledger.series import MONTHS, schema
+
+POLICY: dict[str, Any] = {"require": "k=6", "method": "mondrian", "attacks": ["joint", "updates"], "limit": 1}
+OPEN = {**POLICY, "limits": {"updates": 1.0}}
+
+
+def folder_of(month: pl.DataFrame, place: Path, files: int = 3) -> Path:
+    """A month as a folder of Parquet, its rows in another order."""
+    place.mkdir()
+    for number in range(files):
+        month[number::files].reverse().write_parquet(place / f"{number}.parquet")
+    return place
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> tuple[Ledger, list[PublishedFolder]]:
+    ledger = Ledger.create(tmp_path / "x.ledger", schema(OPEN))
+    data = [folder_of(month, tmp_path / f"month{number}") for number, month in enumerate(MONTHS[:2])]
+    return ledger, [publish_folder(one, ledger, fits=40) for one in data]
+
+
+def test_a_series_in_parts_is_judged_as_one_in_memory(
+    series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path
+) -> None:
+    ledger, made = series
+    whole = Ledger.create(tmp_path / "whole.ledger", schema(OPEN))
+    for number, month in enumerate(MONTHS[:2], start=1):
+        found = publish_next(month, whole)
+        mine, other = ledger.release(number), whole.release(number)
+        parts = list(ledger.parts(mine, "release"))
+        assert len(parts) > 2
+        assert pl.concat(parts).sort(pl.all()).equals(whole.tables(other)["release"].sort(pl.all()))
+        one, two = (
+            {f.attack: (f.status, f.people, round(f.worst or 0, 3)) for f in some.findings}
+            for some in (made[number - 1], found)
+        )
+        assert one == two
+    assert ledger.verify() == []
+    assert [one.rows for one in made] == [month.height for month in MONTHS[:2]]
+    # A release in memory goes on after releases in parts, and is judged with them.
+    after, beside = publish_next(MONTHS[2], ledger), publish_next(MONTHS[2], whole)
+    assert [(f.attack, f.status, f.people) for f in after.findings] == [
+        (f.attack, f.status, f.people) for f in beside.findings
+    ]
+
+
+def test_the_same_table_is_published_once_by_whichever_door(
+    series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path
+) -> None:
+    ledger, made = series
+    again = publish_folder(folder_of(MONTHS[1], tmp_path / "again", 2), ledger, fits=1000)
+    assert (again.again, again.number, again.recorded) == (True, 2, True)
+    assert again.findings.as_dict() == made[1].findings.as_dict()
+    assert len(ledger.releases) == 2
+
+
+def test_it_is_exported_byte_for_byte_and_withdrawn(
+    series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path
+) -> None:
+    ledger, _ = series
+    ledger.export(1, tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "_manifest.json").read_text())
+    for part in manifest["parts"]:
+        content = (tmp_path / "out" / part["file"]).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == part["sha256"]
+        assert "patient" not in pl.read_parquet(content).columns
+    assert manifest["rows"] == sum(part["rows"] for part in manifest["parts"]) == MONTHS[0].height
+    assert ri.check(tmp_path / "out", schema(OPEN), "k=6", engine="stream").met
+    ledger.export(1, tmp_path / "out.csv")
+    text = (tmp_path / "out.csv").read_bytes()
+    assert hashlib.sha256(text).hexdigest() == ledger.release(1).record.csv["release"]
+    assert text == ledger.tables(ledger.release(1))["release"].write_csv().encode()
+    ledger.export(1, tmp_path / "out.csv.gz")
+    ledger.export(1, tmp_path / "out.parquet")
+    for name in ("out.csv.gz", "out.parquet"):
+        read = pl.read_csv if "csv" in name else pl.read_parquet
+        assert read(tmp_path / name).height == manifest["rows"]
+    with pytest.raises(ri.InputError, match="is a folder"):
+        ledger.export(1, tmp_path / "out")
+    ledger.withdraw(2, "a test")
+    with pytest.raises(ri.InputError, match="withdrawn"):
+        ledger.export(2, tmp_path / "two")
+
+
+def test_a_changed_or_missing_part_is_found(series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path) -> None:
+    ledger, _ = series
+    parts = [name for what, name in ledger.release(1).files.items() if what.startswith("part.")]
+    folder = tmp_path / "x.ledger" / "files"
+    (folder / parts[0]).write_bytes(b"something else")
+    (folder / parts[1]).unlink()
+    found = " ".join(ledger.verify())
+    assert "was changed" in found
+    assert "is missing" in found
+    with pytest.raises(DataError, match="changed after it was written"):
+        ledger.export(1, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_versions_that_cannot_read_parts_say_so(
+    series: tuple[Ledger, list[PublishedFolder]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _ = series
+    other = Ledger.create(tmp_path / "plain.ledger", schema(OPEN))
+    publish(MONTHS[0], other)
+    monkeypatch.setattr(store, "PARTS", len(store.MIGRATIONS))
+    Ledger.open(tmp_path / "plain.ledger").close()
+    with pytest.raises(DataError, match="later version"):
+        Ledger.open(tmp_path / "x.ledger")
+
+
+def test_what_cannot_be_judged_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    data = folder_of(MONTHS[0], tmp_path / "data")
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"require": "k=6", "method": "mondrian"}, "published columns in memory: .*definetti"),
+        ({**OPEN, "method": "anatomy"}, "needs the whole table in memory"),
+        ({**OPEN, "suppress": 0.1}, "suppress need the table in memory"),
+        ({**OPEN, "boxes": "tight"}, "tight"),
+    ]
+    for number, (policy, words) in enumerate(cases):
+        with Ledger.create(tmp_path / f"{number}.ledger", schema(policy)) as ledger:
+            with pytest.raises(ri.InputError, match=words):
+                publish_folder(data, ledger)
+            assert ledger.releases == ()
+    twice = folder_of(pl.concat([MONTHS[0], MONTHS[0][:1]]), tmp_path / "twice")
+    nobody = folder_of(MONTHS[0].with_columns(patient=pl.lit(None, pl.Int64)), tmp_path / "nobody")
+    with Ledger.create(tmp_path / "x.ledger", schema(OPEN)) as ledger:
+        for wrong, words in ((twice, "not unique"), (nobody, "is missing"), (tmp_path / "none", "reads Parquet")):
+            with pytest.raises(ri.InputError, match=words):
+                publish_folder(wrong, ledger)
+        dry = publish_folder(data, ledger, dry_run=True, fits=40)
+        assert not dry.recorded
+        assert ledger.releases == ()
+
+
+def test_an_exposed_release_is_refused(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "x.ledger", schema({**OPEN, "require": "k=2", "limit": 0.4})) as ledger:
+        with pytest.raises(RefusedError, match="joint"):
+            publish_folder(folder_of(MONTHS[0], tmp_path / "data"), ledger, fits=40)
+        assert ledger.releases == ()
+        assert not [name for name in (tmp_path / "x.ledger" / "files").iterdir() if name.suffix == ".parquet"]
