@@ -86,6 +86,7 @@ __all__ = [
     "plan",
     "propose",
     "publish",
+    "publish_folder",
 ]
 
 _PLACES = {
@@ -100,6 +101,7 @@ _PLACES = {
     "reissue.publishing.anonymize": "anonymize",
     "reissue.publishing.attack": "attack",
     "reissue.publishing.larger.anonymize": "anonymize_folder",
+    "reissue.publishing.larger.publish": "publish_folder",
     "reissue.publishing.plan": "Plan plan",
     "reissue.publishing.publish": "publish",
     "reissue.release.release": "Release",

@@ -12,7 +12,7 @@ from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger import Ledger
 from reissue.ledger.chain import broken, canonical, entry_after
 from reissue.ledger.key import Key
-from reissue.ledger.store import MIGRATIONS, NoLedgerError
+from reissue.ledger.store import PARTS, NoLedgerError
 from reissue.publishing.publish import publish
 from reissue.schema import Schema
 from tests.ledger.conftest import KEY, Begin
@@ -168,7 +168,7 @@ def test_a_ledger_is_not_begun_twice(begin: Begin, place: str) -> None:
 
 def test_a_later_versions_ledger_is_refused(begin: Begin, place: str) -> None:
     ledger = begin(POOL)
-    run(ledger, f"INSERT INTO migration VALUES ({len(MIGRATIONS) + 1})")  # noqa: S608
+    run(ledger, f"INSERT INTO migration VALUES ({PARTS + 1})")  # noqa: S608
     with pytest.raises(DataError, match="later version"):
         Ledger.open(place)
 

@@ -167,7 +167,15 @@ def _say_recorded(releases: "Sequence[Recorded]", *, as_json: bool) -> None:
 def export(
     ledger: PlaceArgument,
     number: NumberArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where it goes: .csv, .csv.gz or .parquet; a folder without an ending for a release in parts.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where it goes: .csv, .csv.gz or .parquet; a folder without an ending for a release in parts.",
+        ),
+    ],
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -1,6 +1,7 @@
 """`reissue publish`: the next release of a series, recorded in its ledger."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from os.path import lexists
@@ -12,8 +13,11 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
+from reissue.cli._larger import streams
+from reissue.cli._larger_ledger import plan_folder, publish_larger
 from reissue.cli._options import (
     TABLES,
+    EngineOption,
     ForceOption,
     JsonOption,
     NewcomersOption,
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from reissue.ledger import Ledger
     from reissue.publishing.publish import Publication
     from reissue.publishing.refusal import RefusedError
+    from reissue.schema import Schema
 
 LedgerOption = Annotated[
     str, typer.Option("--ledger", "-l", metavar="PLACE", help="The ledger: a folder, or postgresql://user@host/name.")
@@ -85,17 +90,24 @@ def publish(
     force: ForceOption = False,
     reading: ReadOption = None,
     writing: WriteOption = None,
+    engine: EngineOption = "memory",
     as_json: JsonOption = False,
 ) -> None:
     """Make the next release, attack it together with all earlier ones, and record it; or refuse it and say why."""
     from reissue.files.staging import Staging
     from reissue.publishing.begin import ledger_at
     from reissue.publishing.publish import publish_next
-    from reissue.publishing.refusal import RefusedError
     from reissue.schema import Schema
 
-    target, plan = out or target_beside(data), None if schema is None else Schema.load(schema)
+    plan = None if schema is None else Schema.load(schema)
     inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
+    if streams(engine, data):
+        others = {"--report": report, "--record": record, "--read": reading, "--write": writing, "--force": force}
+        plan_folder(out, inputs, others, dry_run=dry_run)
+        asked = {"dry_run": dry_run, "seed": seed, "recipients": recipient or (), "dated": dated}
+        _larger(data, (ledger, plan, key), out, {**asked, "newcomers": newcomers, "engine": engine}, as_json=as_json)
+        return
+    target = out or target_beside(data)
     _plan_outputs(None if dry_run else target, report, record, inputs, force=force)
     say_reading([data], dialect_of(reading), quiet=as_json)
     paths: list[str] = []
@@ -104,27 +116,38 @@ def publish(
         ledger_at(ledger, plan, key=key, dry_run=dry_run) as book,
         Staging() as staging,
         _render.watching("Publishing") as progress,
+        _refusing(report, data, force=force, as_json=as_json),
     ):
-        try:
-            made = publish_next(
-                data,
-                book,
-                dry_run=dry_run,
-                seed=seed,
-                recipients=recipient or (),
-                dated=dated,
-                newcomers=newcomers,
-                dialect=dialect_of(reading),
-                schema=plan,
-                before_record=partial(_stage, staging, book, places, paths, force=force, dialect=released),
-                progress=progress,
-            )
-        except RefusedError as refused:
-            _show_refusal(refused, report, data, force=force, as_json=as_json)
-            raise typer.Exit(NOT_MET) from None
+        made = publish_next(
+            data,
+            book,
+            dry_run=dry_run,
+            seed=seed,
+            recipients=recipient or (),
+            dated=dated,
+            newcomers=newcomers,
+            dialect=dialect_of(reading),
+            schema=plan,
+            before_record=partial(_stage, staging, book, places, paths, force=force, dialect=released),
+            progress=progress,
+        )
         _place(staging, made, ledger, target)
         head = book.entries()[-1].hash
     _show(made, paths, head, report if _is_page(report) else None, as_json=as_json)
+
+
+def _larger(
+    data: Any, place: "tuple[str, Schema | None, Path | None]", out: Any, asked: dict[str, Any], *, as_json: bool
+) -> None:
+    """The same of a table larger than memory, to a folder; `place` is the ledger, its schema and its key."""
+    from reissue.publishing.begin import ledger_at
+
+    ledger, plan, key = place
+    with (
+        _refusing(None, data, force=False, as_json=as_json),
+        ledger_at(ledger, plan, key=key, dry_run=asked["dry_run"]) as book,
+    ):
+        publish_larger(data, book, {**asked, "schema": plan}, out, ledger, as_json=as_json)
 
 
 def _plan_outputs(
@@ -183,6 +206,18 @@ def _place(staging: "Staging", made: "Publication", ledger: str, target: Path) -
             f"Release {made.number} is recorded, but its files are not where they should be: {problem} This gives "
             f"them: reissue ledger export {place} {made.number} --out {quote(str(target))}"
         ) from None
+
+
+@contextmanager
+def _refusing(report: Path | None, data: Any, *, force: bool, as_json: bool) -> Iterator[None]:
+    """Explain a refusal, and end with its exit code."""
+    from reissue.publishing.refusal import RefusedError
+
+    try:
+        yield
+    except RefusedError as refused:
+        _show_refusal(refused, report, data, force=force, as_json=as_json)
+        raise typer.Exit(NOT_MET) from None
 
 
 def _show_refusal(refused: "RefusedError", report: Path | None, data: Any, *, force: bool, as_json: bool) -> None:
