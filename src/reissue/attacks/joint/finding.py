@@ -54,6 +54,8 @@ class Judged:
     """Person to whether earlier releases exposed the person already; None: nobody."""
     without: "Judged | None" = None
     """Where the reader learns: the same of one who does not; of two claims about a person the surer one counts."""
+    tested: "tuple[Floats, Bools] | None" = None
+    """Of people in releases whose truth is known: the surest claim about a value there, and whether it is right."""
 
     @classmethod
     def of(
@@ -75,7 +77,8 @@ class Judged:
         tested = Claims.of(beliefs, people, known).without(insiders)
         some, right = tested.release >= 0, tested.right(truth)
         complete = len(known) == len(truth)
-        return cls(reader, beliefs, claims, right if complete else None, calibrate(tested.chance[some], right[some]))
+        guesses = tested.chance[some], right[some]
+        return cls(reader, beliefs, claims, right if complete else None, calibrate(*guesses), tested=guesses)
 
     def learning(self, beliefs: Beliefs, truth: Sequence[Ints | None], insiders: Ints | None = None) -> "Judged":
         """The same reader, who has also learnt which people tend to have which value."""
@@ -119,9 +122,19 @@ class Judged:
             return self.right
         return np.where(self._learnt, self.right, self.without.right)
 
+    def confirmed(self, limit: float) -> tuple[int, int] | None:
+        """Claims about values whose truth is known that are above the limit, and how many are right; None: no truth."""
+        if self.tested is None:
+            return None
+        chance, right = self.tested
+        sure = self._worth_of(chance) > limit + _SLACK
+        return int(sure.sum()), int(right[sure].sum())
+
     @cached_property
     def _own_worth(self) -> Floats:
-        chance = self.claims.chance
+        return self._worth_of(self.claims.chance)
+
+    def _worth_of(self, chance: Floats) -> Floats:
         return chance if self.calibration is None else np.maximum(chance, self.calibration.of(chance))
 
     @property
@@ -154,10 +167,7 @@ def finding_of(judged: Judged, series: Series, numbers: Sequence[int] | None = N
     return Finding(
         NAME,
         Status.EXPOSED if number else Status.WITHSTOOD,
-        _sentence(judged, exposed, limit)
-        + _by_learning(judged, exposed, limit)
-        + _before(judged)
-        + _strangers(judged.reader.strangers),
+        _sentence(judged, exposed, limit) + _before(judged) + _strangers(judged.reader.strangers),
         tuple(series.numbers if numbers is None else numbers),
         people=number,
         population=int(everyone.sum()),
@@ -192,6 +202,9 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "components": beliefs.components,
         "before": 0 if judged.before is None else int(judged.before.sum()),
     }
+    known = judged.confirmed(limit)
+    if right is None and known is not None:
+        made["today"] = {"people": known[0], "right": known[1]}
     if right is not None:
         some = claims.release >= 0
         made["calibration"] = tenths(claims.chance[some], right[some])
@@ -205,13 +218,10 @@ def _only_learnt(judged: Judged, exposed: Bools, limit: float) -> Bools:
 
 def _by_learning(judged: Judged, exposed: Bools, limit: float) -> str:
     """How many only someone can link who also learns; nothing where nobody does."""
+    number = int(_only_learnt(judged, exposed, limit).sum())
     if judged.without is None:
         return ""
-    number = int(_only_learnt(judged, exposed, limit).sum())
-    if not exposed.any():
-        return " Learning which people tend to have which value does not help."
-    of_them = f"{number:,} of them" if number else "None of them"
-    return f" {of_them} only by learning which people tend to have which value."
+    return f" ({number:,} of them only by learning which people tend to have which value)" if number else ""
 
 
 def _before(judged: Judged) -> str:
@@ -230,12 +240,17 @@ def _strangers(number: int) -> str:
 def _sentence(judged: Judged, exposed: Bools, limit: float) -> str:
     number, everyone = int(exposed.sum()), int((judged.surest.release >= 0).sum())
     if not number:
+        learnt = "" if judged.without is None else " Learning which people tend to have which value does not help."
         return (
             f"Nobody can be linked to a value more surely than {limit:.3g}, all releases solved for everyone at once."
+            + learnt
         )
-    sure = int(judged.surest.sure.sum())
+    sure, learnt = int(judged.surest.sure.sum()), _by_learning(judged, exposed, limit)
     surely = f"; the value of {sure:,} is certain" if sure else ""
-    linked = f"{number:,} of {everyone:,} people can be linked to a value more surely than {limit:.3g}{surely}."
+    linked = f"{number:,} of {everyone:,} people can be linked to a value more surely than {limit:.3g}{learnt}{surely}."
+    known = judged.confirmed(limit)
+    if judged.hits is None and known is not None and known[0]:
+        return f"{linked} Of {known[0]:,} guesses about today's values that are as sure {known[1]:,} are right."
     if judged.hits is None:
         return f"{linked} Whether the guesses are right is not known here."
     hits = int(judged.hits[exposed].sum())
