@@ -12,7 +12,7 @@ from reissue.proposing.chosen import ColumnChoice, schema_of
 from reissue.proposing.column_picture import picture_of
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Hierarchy, read_hierarchy
-from reissue.taxonomy.grouping import arx_lines, groups_of, tree_of
+from reissue.taxonomy.grouping import arx_lines, groups_in_file, groups_of, moved, tree_of
 from reissue.taxonomy.paths import tree_paths
 
 NAMES = st.lists(st.sampled_from(["North", "South", "East"]), max_size=2).map(tuple)
@@ -102,3 +102,19 @@ def test_a_column_at_a_glance() -> None:
     assert many.bars[-1] == ("all others", 180)
     assert picture_of(pl.Series("who", range(100))).bars == ()
     assert picture_of(pl.Series("empty", [None, None], pl.String)).bars == ()
+
+
+def test_an_arx_file_becomes_groups(tmp_path: Path) -> None:
+    tree = {"Europe": {"South": ["Spain"], "North": ["Norway"]}, "Asia": ["Japan"], "Mars": []}
+    (tmp_path / "x.csv").write_text(arx_lines(tree))
+    assert tree_of(groups_in_file(tmp_path / "x.csv")) == tree
+    read = ColumnChoice("x", Role.QUASI, "file").with_file(tmp_path / "x.csv")
+    assert (read.kind, read.groups["Spain"], read.tree) == ("tree", "Europe / South", tree)
+    assert moved(read.groups, ["Japan", "Mars"], " Far / Out ")["Mars"] == "Far / Out"
+
+
+def test_dates_are_shown_by_years() -> None:
+    days = pl.date_range(pl.date(1950, 1, 1), pl.date(1999, 12, 31), "30d", eager=True).alias("born")
+    bars = picture_of(days).bars
+    assert [label for label, _ in bars][:2] == ["1950 to 1959", "1960 to 1969"]
+    assert sum(count for _, count in bars) == len(days)

@@ -138,7 +138,7 @@ def plan_and_publish(page: Page, waves: Sequence[Path], name: str, sensitive: st
     page.get_by_role("button", name="Save the schema").click()
     page.wait_for_url("**/schema", timeout=WAIT)
     look(page)
-    page.get_by_label("Minutes").fill("1")
+    page.locator("#f-minutes").fill("1")
     page.get_by_role("button", name="Plan it").click()
     page.wait_for_url("**/plan/*", timeout=WAIT)
     look(page)

@@ -79,6 +79,7 @@ def test_the_page_and_the_command_line_record_the_same(steward: Client, house: P
     own = steward.get(f"{short(steward)}/releases/2/table.csv")
     assert own.content == (house / "feb.csv").read_bytes()
     assert 'filename="release-2.csv"' in own.headers["content-disposition"]
+    assert steward.get(f"{short(steward)}/releases/2/table.xlsx").content.startswith(b"PK")
 
 
 def test_a_refusal_says_what_would_help_and_records_nothing(steward: Client, house: Path, files: Path) -> None:

@@ -40,7 +40,9 @@ def picture_of(column: pl.Series) -> ColumnPicture:
     texts = known.cast(pl.String)
     listed = tuple(texts.unique().sort()) if distinct <= _LISTED else ()
     numbers = column.dtype.is_numeric() and distinct > _BARS
-    bars = () if distinct == len(known) > _BARS else _spread(known) if numbers else _most(texts)
+    dates = column.dtype in {pl.Date, pl.Datetime} and distinct > _BARS
+    own = distinct == len(known) > _BARS and not dates
+    bars = () if own else _years(known) if dates else _spread(known) if numbers else _most(texts)
     return ColumnPicture(column.name, column.null_count(), distinct, bars, listed)
 
 
@@ -49,6 +51,16 @@ def _most(texts: pl.Series) -> tuple[tuple[str, int], ...]:
     shown = [(str(value), int(count)) for value, count in counts.head(_BARS).iter_rows()]
     rest = len(texts) - sum(count for _, count in shown)
     return (*shown, *([("all others", rest)] if rest else []))
+
+
+def _years(dates: pl.Series) -> tuple[tuple[str, int], ...]:
+    """Dates by year, by ten years or by a hundred: as fine as a few bars allow."""
+    years = dates.dt.year().cast(pl.Int64)
+    step = next((step for step in (1, 10) if (years // step).n_unique() <= _BARS + 2), 100)
+    counts = (years // step * step).alias("year").value_counts().sort("year")
+    return tuple(
+        (str(year) if step == 1 else f"{year} to {year + step - 1}", int(count)) for year, count in counts.iter_rows()
+    )
 
 
 def _spread(numbers: pl.Series) -> tuple[tuple[str, int], ...]:

@@ -4,6 +4,7 @@ import hashlib
 import re
 from base64 import b64encode
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
@@ -34,7 +35,7 @@ _STATUS = {
 def _environment() -> Environment:
     shared = environment()
     own = shared.overlay(loader=ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])]))
-    own.globals = {**shared.globals, "formats": ",".join((*FORMATS, ".gz"))}
+    own.globals = {**shared.globals, "formats": ",".join((*FORMATS, ".gz")), "excel": bool(find_spec("xlsxwriter"))}
     return own
 
 

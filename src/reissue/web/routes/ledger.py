@@ -20,7 +20,12 @@ from reissue.web.work.auditing import shown
 
 __all__ = ["ROUTES", "policy_words"]
 
-_FORMATS = {".csv": "text/csv", ".csv.gz": "application/gzip", ".parquet": "application/octet-stream"}
+_FORMATS = {
+    ".csv": "text/csv",
+    ".csv.gz": "application/gzip",
+    ".parquet": "application/octet-stream",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
 
 
 def _place(request: Request) -> str:
