@@ -78,6 +78,7 @@ def _walk(view: Page, folder: Path) -> None:
     view.get_by_role("button", name="Publish release 1").click()
     view.wait_for_url("**/published/*", timeout=WAIT)
     view.goto("/".join(view.url.split("/")[:3]))
+    view.set_viewport_size({"width": 1000, "height": 900})
     view.locator(".choices").last.get_by_role("link", name="12 releases").click()
     view.screenshot(path=TARGET / "page-series.png")
 

@@ -66,6 +66,8 @@ def test_a_candidate_shows_every_coalition_and_looks_at_others_when_asked(
     steward: Client, house: Path, files: Path
 ) -> None:
     page = tried(steward, short(steward), files / "feb-original.csv")
+    assert "could expose people of others" in page.text
+    assert "does not ask for the attack <code>coalition</code>" in page.text
     found = re.search(r'href="(/publish/\w+/providers)"', page.text)
     assert found
     seen = steward.get(f"{found[1]}?member=0&member=1").text

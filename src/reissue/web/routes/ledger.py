@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
 from reissue.ledger import Ledger
-from reissue.ledger.recorded import holders, versions_of
+from reissue.ledger.recorded import holders, releases_of, versions_of
 from reissue.policy import Policy
 from reissue.report.series import loss_chart, release_html, series_chart
 from reissue.web.pages import report, show
@@ -51,14 +51,15 @@ def _named(request: Request) -> dict[str, Any]:
 
 def _series(place: str) -> dict[str, Any]:
     with Ledger.open(place) as book:
-        releases, policy, schema, entries = book.releases, book.policy, book.schema, book.entries()
+        entries = book.entries()
+        releases, schema = releases_of(entries), book.schema_of(entries)
         changes = sorted({since for since, _ in versions_of(entries)[1:]})
         return {
             "releases": releases,
             "chart": series_chart(releases, changes),
             "lost": loss_chart(releases),
             "holders": holders(releases),
-            "policy": policy_words(policy),
+            "policy": policy_words(Policy.of(schema)),
             "provider": schema.provider,
             "head": entries[-1].hash,
             "unknown": book.unknown,
