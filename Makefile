@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TOOLS  := .venv-integrations
 
-.PHONY: demo web test test-all test-integrations lint types bench docs clean
+.PHONY: demo web test test-all test-spark test-integrations lint types bench docs clean
 
 demo: $(READY)
 	$(BIN)/reissue demo --force --out demo-out
@@ -22,6 +22,10 @@ test-all: lint types $(READY)
 
 test-integrations: $(TOOLS)/.ready
 	$(TOOLS)/bin/pytest -n 0 -m "slow or not slow" tests/test_integrations.py
+
+# The engine `spark` on two workers of this machine. Installs Spark (450 MB) and a Java, in case there is none.
+test-spark: $(VENV)/.spark
+	REISSUE_TEST_SPARK=1 $(BIN)/pytest -n 0 -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning tests/spark
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -46,6 +50,10 @@ $(READY): pyproject.toml constraints.txt
 $(TOOLS)/.ready: pyproject.toml integrations/requirements.txt integrations/constraints.txt
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/python -m pip install --quiet --constraint integrations/constraints.txt --requirement integrations/requirements.txt --editable '.[duckdb]'
+	@touch $@
+
+$(VENV)/.spark: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[spark]'
 	@touch $@
 
 $(VENV)/.docs: $(READY)

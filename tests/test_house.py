@@ -37,6 +37,7 @@ ORDER = (
     "report",
     "synth",
     "demo",
+    "installation",
     "testing",
     "web",
     "cli",

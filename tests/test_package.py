@@ -21,6 +21,8 @@ HEAVY = (
     "starlette",
     "uvicorn",
     "pyspark",
+    "py4j",
+    "duckdb",
     "sqlalchemy",
     "rich",
     "typer",

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from reissue.data.table import Table
     from reissue.errors import InputError, NotMetError, ReissueError, RiskError
     from reissue.files.dialect import Dialect
+    from reissue.installation import doctor
     from reissue.ledger import Ledger
     from reissue.people.knowledge import Knowledge
     from reissue.policy import Policy
     from reissue.proposing.schema_proposal import SchemaProposal, propose
     from reissue.publishing.anonymize import anonymize
     from reissue.publishing.attack import attack
+    from reissue.publishing.larger.anonymize import anonymize_folder, anonymize_frame
     from reissue.publishing.plan import Plan, plan
     from reissue.publishing.publish import publish
     from reissue.release.release import Release
@@ -79,9 +81,11 @@ __all__ = [
     "__version__",
     "anonymize",
     "anonymize_folder",
+    "anonymize_frame",
     "attack",
     "check",
     "compare",
+    "doctor",
     "measure",
     "plan",
     "propose",
@@ -94,13 +98,14 @@ _PLACES = {
     "reissue.data.table": "Table",
     "reissue.errors": "InputError NotMetError ReissueError RiskError",
     "reissue.files.dialect": "Dialect",
+    "reissue.installation": "doctor",
     "reissue.ledger": "Ledger",
     "reissue.people.knowledge": "Knowledge",
     "reissue.policy": "Policy",
     "reissue.proposing.schema_proposal": "SchemaProposal propose",
     "reissue.publishing.anonymize": "anonymize",
     "reissue.publishing.attack": "attack",
-    "reissue.publishing.larger.anonymize": "anonymize_folder",
+    "reissue.publishing.larger.anonymize": "anonymize_folder anonymize_frame",
     "reissue.publishing.larger.publish": "publish_folder",
     "reissue.publishing.plan": "Plan plan",
     "reissue.publishing.publish": "publish",

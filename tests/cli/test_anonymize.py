@@ -185,9 +185,9 @@ def test_a_table_larger_than_memory_goes_to_a_folder(reissue: Reissue) -> None:
     assert reissue("check", "release", "--schema", "schema.toml", "--engine", "stream", "--require", "k=5").code == 0
     for wrong, words in (
         ((), "name it with --out"),
-        (("--out", "other", "--suppress", "0.1"), "--suppress: only with --engine memory"),
+        (("--out", "other", "--force"), "--force: only with --engine memory"),
         (("--out", "release"), "there already"),
-        (("--out", "other", "--method", "pool"), "needs the whole table in memory"),
+        (("--out", "other", "--method", "mask"), "needs the whole table in memory"),
         (("--out", "nowhere/other"), "cannot be written"),
     ):
         refused = reissue(*asked, "--engine", "stream", *wrong)

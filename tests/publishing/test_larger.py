@@ -29,14 +29,32 @@ def written(folder: Path) -> pl.DataFrame:
     return pl.concat(pl.read_parquet(one) for one in sorted(folder.iterdir()))
 
 
-def same(table: pl.DataFrame, plan: ri.Schema, require: str, folder: Path, fits: int) -> larger.ReleaseFolder:
+def same(
+    table: pl.DataFrame, plan: ri.Schema, require: str, folder: Path, fits: int, **asked: Any
+) -> larger.ReleaseFolder:
     """Make the release both ways, and compare."""
-    made = anonymize_folder(table.lazy(), plan, require, folder / "out", fits=fits, seed=3)
-    whole = ri.anonymize(table, plan, require, method="mondrian", seed=3)
+    asked = {"method": "mondrian", "seed": 3, **asked}
+    region: dict[str, Any] = {"region": fits} if asked["method"] == "pool" else {}
+    size = region or {"fits": fits}
+    made = anonymize_folder(table.lazy(), plan, require, folder / "out", **size, **asked)
+    whole = ri.anonymize(table, plan, require, **region, **asked)
     assert rows_of(written(folder / "out")) == rows_of(whole.frame)
-    assert made.groups == len(whole.boxes.sizes)
-    assert made.rows == table.height
+    assert made.groups == len(whole.boxes.sizes) or asked["method"] in CELLS
+    assert made.rows == whole.frame.height
+    assert made.loss == pytest.approx(ri.measure(whole).loss)
     return made
+
+
+CELLS = ("topdown", "incognito")
+
+
+@pytest.mark.parametrize("method", CELLS)
+@pytest.mark.parametrize("require", ["k=3", "k=4 & l=2", "t=0.5"])
+@pytest.mark.parametrize("suppress", [0.0, 0.1])
+def test_cuts_that_are_decided_on_counts(method: str, require: str, suppress: float, tmp_path: Path) -> None:
+    table = next(Population(seed=6, people=500).months(1))
+    made = same(table, schema(), require, tmp_path, 100, method=method, suppress=suppress)
+    assert made.regions > 3
 
 
 @pytest.mark.parametrize("require", ["k=3", "k=4 & l=2", "k=3 & t=0.45", "entropy-l=1.5", "confidence=0.8"])
@@ -45,9 +63,35 @@ def test_the_same_rows_as_in_memory(require: str, tmp_path: Path) -> None:
     assert same(table, schema(), require, tmp_path, 200).regions > 4
 
 
+@pytest.mark.parametrize("require", ["k=3", "k=4 & l=2", "k=3 & t=0.45", "entropy-l=1.5", "confidence=0.8"])
+@pytest.mark.parametrize("more", [{}, {"boxes": "tight"}, {"suppress": 0.1}, {"effort": "balanced"}])
+def test_pool_by_regions(require: str, more: dict[str, Any], tmp_path: Path) -> None:
+    table = next(Population(seed=6, people=700).months(1))
+    if "suppress" in more and "t=" in require:
+        with pytest.raises(ri.InputError, match="whole table in memory"):
+            same(table, schema(), require, tmp_path, 200, method="pool", **more)
+        return
+    made = same(table, schema(), require, tmp_path, 200, method="pool", **more)
+    assert made.regions > 3
+    assert made.rows < table.height if "suppress" in more and require == "k=3" else made.rows <= table.height
+
+
+def test_pool_of_rows_in_another_order() -> None:
+    table = next(Population(seed=6, people=700).months(1))
+    one = ri.anonymize(table, schema(), "k=4 & l=2", region=300)
+    other = ri.anonymize(table.sample(fraction=1, shuffle=True, seed=1), schema(), "k=4 & l=2", region=300)
+    assert rows_of(one.frame) == rows_of(other.frame)
+    assert one.draft.notes["regions"] > 1
+
+
 @examples(40)
-@given(st.integers(0, 10**6), st.sampled_from(["k=2", "l=2", "k=3 & t=0.6"]), st.sampled_from([4, 10, 25]))
-def test_trees_numbers_and_missing_values(seed: int, require: str, fits: int) -> None:
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["k=2", "l=2", "k=3 & t=0.6"]),
+    st.sampled_from([4, 10, 25]),
+    st.sampled_from(["mondrian", "pool"]),
+)
+def test_trees_numbers_and_missing_values(seed: int, require: str, fits: int, method: str) -> None:
     rng = np.random.default_rng(seed)
     ages = pl.Series(rng.integers(20, 40, 60)).to_frame("age").with_columns(pl.col("age").replace({21: None}))
     jobs = pl.Series("job", rng.choice(["cook", "baker", "nurse", "doctor"], 60))
@@ -56,7 +100,7 @@ def test_trees_numbers_and_missing_values(seed: int, require: str, fits: int) ->
     tree = Hierarchy("tree", tree={"food": ["cook", "baker"], "health": ["nurse", "doctor"]})
     plan = ri.Schema.of_columns(quasi=["age", "job", "real"], sensitive=["ill"], taxonomies={"job": tree})
     with tempfile.TemporaryDirectory() as folder:
-        same(table, plan, require, Path(folder), fits)
+        same(table, plan, require, Path(folder), fits, method=method)
 
 
 def test_files_and_seed_decide_everything(tmp_path: Path) -> None:
@@ -80,7 +124,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_left(tmp_path: Path, monk
     two = ri.Schema.of_columns(quasi=["age"], sensitive=["job", "disease"])
     twice = pl.concat([table, table.head(1)])
     cases: list[tuple[pl.DataFrame, ri.Schema, str, str, str]] = [
-        (table, schema(), "k=3", "pool", "needs the whole table in memory"),
+        (table, schema(), "k=3", "anatomy", "needs the whole table in memory"),
         (table, two, "k=3", "mondrian", "several sensitive columns"),
         (table, schema(), "k-m=3,2", "mondrian", "release as a whole"),
         (table, schema(), "k=301", "mondrian", "301"),

@@ -48,7 +48,7 @@ class Job:
     @property
     def spare(self) -> int:
         """How many rows may be left out."""
-        return int(self.suppress * self.table.rows + 1e-9)
+        return int(self.suppress * self.table.records + 1e-9)
 
     @property
     def otherwise(self) -> str:
@@ -112,6 +112,11 @@ class Algorithm:
     """What it leaves for the next release, if it follows people through a series."""
     accepts_history: bool = False
     """Whether its option `after` may be what a ledger kept of the earlier releases instead of the releases."""
+    by_regions: Callable[[Options], str] | None = None
+    """Why it cannot make the same release of a table region by region with these options, empty if it can; None if
+    it never can. A region is a part that strict Mondrian would split off (`partition.regions`)."""
+    by_cells: bool = False
+    """Whether it decides on cuts from a table of different rows with their numbers (`Table.times`)."""
     blind: bool = False
     """Whether it looks at sensitive values through the requirement only: asked for k alone, it does not at all."""
     changes_values: bool = False
@@ -208,6 +213,8 @@ def algorithm(
     suppresses: bool = False,
     state: type[MethodState] | None = None,
     accepts_history: bool = False,
+    by_regions: Callable[[Options], str] | None = None,
+    by_cells: bool = False,
     blind: bool = False,
     changes_values: bool = False,
     joinable: bool = False,
@@ -232,6 +239,8 @@ def algorithm(
             suppresses=suppresses,
             state=state,
             accepts_history=accepts_history,
+            by_regions=by_regions,
+            by_cells=by_cells,
             blind=blind,
             changes_values=changes_values,
             joinable=joinable,

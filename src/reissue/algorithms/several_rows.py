@@ -54,6 +54,11 @@ class _OfPeople(Requirement):
         return self.asked.growing
 
     @property
+    def relative(self) -> bool:  # type: ignore[override]
+        """As what is asked."""
+        return self.asked.relative
+
+    @property
     def least(self) -> int:
         """How many people there are."""
         return self.asked.least_people

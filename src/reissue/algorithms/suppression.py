@@ -40,9 +40,10 @@ class Entries:
             people = cells.codes[-2].astype(np.int64)
             return cells.codes[:-2], cls(cells.codes[-1], table.domain, cells.sizes, people), cells.of_row
         if not sensitive:
-            cells = cells_of(table.codes, table.sizes)
+            cells = cells_of(table.codes, table.sizes, table.times)
             return cells.codes, cls(np.zeros(len(cells.sizes), np.int32), table.domain, cells.sizes), cells.of_row
-        cells = cells_of(np.vstack([table.codes, table.sensitive[None]]), [*table.sizes, table.domain.size])
+        codes = np.vstack([table.codes, table.sensitive[None]])
+        cells = cells_of(codes, [*table.sizes, table.domain.size], table.times)
         return cells.codes[:-1], cls(cells.codes[-1], table.domain, cells.sizes), cells.of_row
 
     @property

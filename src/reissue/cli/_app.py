@@ -34,7 +34,7 @@ WORK = (
     "demo",
 )
 """The modules in `commands`, in the order that help shows them."""
-ABOUT = ("methods", "attacks", "requirements", "explain", "completion")
+ABOUT = ("methods", "attacks", "requirements", "explain", "doctor", "completion")
 """Those in `commands/about`, which need no data; shown after them."""
 COMMANDS = (*WORK, *ABOUT)
 

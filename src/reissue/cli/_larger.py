@@ -33,18 +33,16 @@ def make_folder(
     *,
     as_json: bool,
 ) -> None:
-    """Make it, into a folder, by an `asked` method, engine and seed; `others` are options that must be left out."""
+    """Make it, into a folder, by an `asked` method and engine; `others` are options that must be left out."""
     from reissue.publishing.larger.anonymize import anonymize_folder
 
-    given = {**others, "--boxes tight": asked["boxes"] != "nodes"}
-    named = [name for name, value in given.items() if value]
+    named = [name for name, value in others.items() if value]
     if named:
         raise InputError(f"{', '.join(named)}: only with --engine memory.")
     if out is None:
         raise InputError("A release larger than memory goes to a folder: name it with --out.")
-    known = {name: asked[name] for name in ("method", "engine", "seed")}
     with _render.watching("Anonymizing") as progress:
-        made = anonymize_folder(data, schema, requirement, out, progress=progress, **known)
+        made = anonymize_folder(data, schema, requirement, out, progress=progress, **asked)
     if as_json:
         numbers = {"rows": made.rows, "groups": made.groups, "regions": made.regions, "folder": str(made.folder)}
         _render.show_json({"method": made.method, "requirement": str(made.requirement), **numbers})

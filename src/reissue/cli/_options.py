@@ -90,7 +90,7 @@ EngineOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Who counts: memory, stream (Parquet larger than memory) or auto, which goes by the size of the file.",
+        help="Who counts: memory, stream (Parquet larger than memory), spark, or auto, which goes by the file's size.",
     ),
 ]
 

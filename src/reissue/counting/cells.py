@@ -137,8 +137,9 @@ class Cells:
     """Row to its cell."""
 
 
-def cells_of(codes: Codes, sizes: Sequence[int]) -> Cells:
-    """The distinct columns of a code matrix (attributes x rows)."""
+def cells_of(codes: Codes, sizes: Sequence[int], times: Ints | None = None) -> Cells:
+    """The distinct columns of a code matrix (attributes x rows); `times` is how many rows each column stands for."""
     keys, _ = pack(list(codes), sizes)
     _, first, of_row, number = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    number = number if times is None else np.bincount(of_row, times, len(first)).astype(np.int64)
     return Cells(codes[:, first], number, of_row)

@@ -6,10 +6,10 @@ from typing import Any
 import narwhals as nw
 import polars as pl
 
-from reissue.errors import DataError
+from reissue.errors import DataError, InputError
 from reissue.files.databases import DatabaseTable
 
-__all__ = ["Back", "from_frame"]
+__all__ = ["Back", "from_frame", "is_spark"]
 
 Back = Callable[[pl.DataFrame], Any]
 """Turns a Polars frame into the kind of frame that the user gave."""
@@ -18,10 +18,24 @@ _REFUSED = (TypeError, ValueError, ArithmeticError, NotImplementedError, pl.exce
 """What libraries raise when they cannot convert a column; their messages quote the data, so they are not passed on."""
 
 
+_SPARK = (
+    "A Spark DataFrame is not collected unasked: `check`, and `anonymize` by mondrian, work on it where it lies. For "
+    "anything else give .toArrow() of it, if it fits in memory."
+)
+
+
+def is_spark(data: Any) -> bool:
+    """Whether it is a DataFrame of Spark; nothing is imported to tell."""
+    kind = type(data)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+
+
 def from_frame(data: Any, only: Sequence[str] = ()) -> tuple[pl.DataFrame, Back]:
     """A dataframe as a Polars frame, and the way back. If all columns of `only` are there, just these."""
     if isinstance(data, DatabaseTable):
         return data.frame, lambda frame: frame
+    if is_spark(data):
+        raise InputError(_SPARK)
     try:
         native = nw.from_native(data, pass_through=True)
         if native is data and not isinstance(data, nw.DataFrame | nw.LazyFrame):

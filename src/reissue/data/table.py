@@ -48,6 +48,8 @@ class Table:
     back: Back
     people: Ints | None = None
     """Row to its person's number 0, 1, ..., where the schema says that people have several rows."""
+    times: Ints | None = None
+    """Row to how many records it stands for, where an engine counted equal ones; None: one each."""
     dialect: Dialect = PLAIN
     """How the file was written that it was read from: releases go out the same way."""
 
@@ -57,8 +59,13 @@ class Table:
 
     @property
     def rows(self) -> int:
-        """How many records there are."""
+        """How many rows there are."""
         return int(self.codes.shape[1])
+
+    @property
+    def records(self) -> int:
+        """How many records the rows stand for."""
+        return self.rows if self.times is None else int(self.times.sum())
 
     @property
     def taxonomies(self) -> tuple[Taxonomy, ...]:
@@ -97,22 +104,19 @@ class Table:
         totals = np.bincount(sensitive, minlength=self.domain.size)
         domain = replace(self.domain, totals=totals)
         people = None if self.people is None else self.people[rows]
-        codes, frame = self.codes[:, rows], self.frame[rows]
+        codes, frame = self.codes.take(rows, axis=1), self.frame[rows]
         return replace(self, codes=codes, sensitive=sensitive, domain=domain, frame=frame, people=people)
 
     def with_boxes(self, *, tight: bool) -> "Table":
         """The same, published as ranges from the smallest to the largest value of a group, or as nodes only."""
-        codings = tuple(
-            replace(one, taxonomy=replace(one.taxonomy, runs=tight and one.taxonomy.ordered)) for one in self.codings
-        )
-        return replace(self, codings=codings)
+        return replace(self, codings=tuple(with_ranges(one, tight=tight) for one in self.codings))
 
     def whole(self) -> Counts:
         """The statistics of the table as one single group."""
         groups = np.zeros(self.rows, np.int32)
         if self.people is not None:
             return PeopleCounts(groups, self.sensitive, self.people, self.domain, 1)
-        return Counts(groups, self.sensitive, self.domain, 1)
+        return Counts(groups, self.sensitive, self.domain, 1, self.times)
 
     def decode(self, sensitive: Codes) -> pl.DataFrame:
         """The sensitive columns that sensitive codes stand for."""
@@ -151,7 +155,7 @@ class Table:
         sensitive, domain, joint = _sensitive(frame, schema, secrets)
         used = frame.select([name for name in frame.columns if name in schema.used])
         manner = settle(data, dialect) if isinstance(data, str | Path) else PLAIN
-        return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back, people, manner)
+        return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back, people, dialect=manner)
 
 
 def to_polars(
@@ -167,6 +171,11 @@ def to_polars(
     frame, back = from_frame(data, only)
     refuse_nested(frame, () if schema is None else schema.used)
     return frame, back
+
+
+def with_ranges(coding: Coding, *, tight: bool) -> Coding:
+    """The same, with any range published where values are ordered, or nodes only."""
+    return replace(coding, taxonomy=replace(coding.taxonomy, runs=tight and coding.taxonomy.ordered))
 
 
 def code_column(column: pl.Series, schema: Schema) -> Coding:

@@ -79,10 +79,12 @@ class RewritePlan:
 
 @dataclass(frozen=True, eq=False)
 class MadeRegion:
-    """A region's rows as they are published, and how many groups they are."""
+    """A region's rows as they are published, how many groups they are, and what is lost."""
 
     rows: pl.DataFrame
     groups: int
+    lost: float
+    """What the rows that are published lose, together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,11 @@ class FinishedRows:
 
     source: Source
     groups: int
+    rows: int
+    lost: float
+    """What the rows that are published lose, together."""
+    drop: Callable[[], None] = lambda: None
+    """Gives up what the engine keeps of it."""
     parts: tuple[Source, ...] = ()
     """The same in parts that fit in memory, one at a time; none where only the whole can be counted."""
 
@@ -115,6 +122,9 @@ class CodedRows(RowsByRegion, Protocol):
 @runtime_checkable
 class Rewritable(Source, Protocol):
     """A table whose rows can be rewritten, too."""
+
+    def distinct(self, names: Sequence[str]) -> Mapping[str, Counted]:
+        """Every one of some columns by itself: its different values, and how many rows have each."""
 
     def people(self, name: str) -> tuple[int, int, int]:
         """Of a column of identifiers: how many are missing, how many are different, and how many rows there are."""

@@ -101,14 +101,14 @@ class CodedFiles:
         """Every region by a function, one after the other, into files of a folder."""
         if place is None:
             raise InternalError("A release larger than memory needs a folder. Please report this.")
-        groups, files = 0, []
+        groups, published, lost, files = 0, 0, 0.0, []
         for number, (region, part) in enumerate(self._parts(regions), start=1):
             made = make(region, part)
             files.append(place / f"{number:05d}.parquet")
             made.rows.write_parquet(files[-1])
-            groups += made.groups
+            groups, published, lost = groups + made.groups, published + made.rows.height, lost + made.lost
             progress(number / len(regions.sizes))
-        return FinishedRows(self.open(place), groups, tuple(map(self.open, files)))
+        return FinishedRows(self.open(place), groups, published, lost, parts=tuple(map(self.open, files)))
 
     def _parts(self, regions: Regions) -> Iterator[tuple[int, pl.DataFrame]]:
         """The rows of each region, in an order that depends on nothing but them; one region at a time in memory."""

@@ -6,11 +6,16 @@ from typing import Any
 from reissue._plugins import all_registered, find_registered, keep_registered
 from reissue.engines.base import Engine, Source
 
-__all__ = ["AUTO", "MEMORY", "choose", "engine", "registered"]
+__all__ = ["AUTO", "MEMORY", "SPARK", "choose", "engine", "registered"]
 
 AUTO = "auto"
 MEMORY = "memory"
-BUILT_IN = {MEMORY: "reissue.engines.memory", "stream": "reissue.engines.stream"}
+SPARK = "spark"
+BUILT_IN = {
+    MEMORY: "reissue.engines.memory",
+    SPARK: "reissue.engines.spark.engine",
+    "stream": "reissue.engines.stream",
+}
 """Built-in engines and their modules, which are imported when they are asked for."""
 GROUP = "reissue.engines"
 """The entry points by which other packages bring their own."""

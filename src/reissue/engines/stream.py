@@ -43,6 +43,10 @@ class _Scan:
         except pl.exceptions.PolarsError:
             raise DataError("The table cannot be read to its end: a file is damaged, or the files differ.") from None
 
+    def distinct(self, names: Sequence[str]) -> Mapping[str, Counted]:
+        """Every column by itself."""
+        return {name: self.counts([name]) for name in names}
+
     def people(self, name: str) -> tuple[int, int, int]:
         """How many identifiers are missing, how many are different, and how many rows there are."""
         ids = pl.col(name).cast(pl.String).str.strip_chars()

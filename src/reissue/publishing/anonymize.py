@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from reissue.algorithms import Algorithm, Job, find
 from reissue.algorithms.several_rows import run_method
+from reissue.data.frames import is_spark
 from reissue.data.table import Table
 from reissue.errors import InputError, InternalError, SchemaError
 from reissue.release.memory import Memory, MethodState, SeriesTable, enter, keep
@@ -48,6 +49,9 @@ def anonymize(
 
     What is published of a group are nodes of the taxonomies; with `boxes="tight"` it is for numbers and dates the range
     from the smallest to the largest value: less is lost, but every end is somebody's value.
+
+    Of a Spark DataFrame another one is made where it lies, and a `ReleaseFrame` returned instead: it has `.frame` too,
+    and no table beside it (`anonymize_frame`).
     """
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     schema, chosen = Schema.read(schema), find(method)
@@ -56,6 +60,9 @@ def anonymize(
         raise InputError("`suppress` must be a share of the rows, at least 0 and below 1.")
     if boxes not in BOXES:
         raise InputError('`boxes` must be "nodes" or "tight".')
+    if is_spark(data):
+        known: dict[str, Any] = {"suppress": suppress, "seed": seed, "boxes": boxes, "progress": progress, **options}
+        return _by_spark(data, schema, requirement, chosen, memory, {"method": method, **known})
     table = data if isinstance(data, Table) else Table.read(data, schema)
     table = table.with_boxes(tight=boxes == "tight")
     if requirement.sensitive and not table.schema.sensitive:
@@ -76,6 +83,18 @@ def anonymize(
     release = make_release(table, draft, requirement, method, rng)
     state = chosen.recheck(release, settled) if chosen.recheck else None
     return replace(release, draft=replace(release.draft, state=state))
+
+
+def _by_spark(
+    data: Any, schema: Schema, requirement: Requirement, chosen: Algorithm, memory: Memory | None, known: dict[str, Any]
+) -> Release:
+    """A ReleaseFrame: what a Spark DataFrame becomes. It is no Release, and is typed as `anonymize_frame`."""
+    from reissue.publishing.larger.anonymize import anonymize_frame
+
+    if memory is not None or chosen.stateful:
+        raise InputError("A series is made in memory: give .toArrow() of the Spark DataFrame, if it fits.")
+    made: Any = anonymize_frame(data, schema, requirement, **known)
+    return cast("Release", made)
 
 
 def _continue(job: Job, chosen: Algorithm, entry: SeriesTable, *, tight: bool) -> Release:

@@ -70,6 +70,8 @@ class Requirement(ABC):
     """Whether the union of two groups that meet it meets it too (generalizing never breaks it)."""
     growing: ClassVar[bool] = False
     """Whether adding records to a group never breaks it ("EG monotone")."""
+    relative: ClassVar[bool] = False
+    """Whether it compares a group with the whole table."""
     by_size: ClassVar[bool] = False
     """Whether having at least `least` rows is all that it asks of a group."""
     by_values: ClassVar[bool] = False
@@ -270,6 +272,11 @@ class All(Requirement):
     def growing(self) -> bool:  # type: ignore[override]
         """Whether all parts are growing."""
         return all(part.growing for part in self.requirements)
+
+    @property
+    def relative(self) -> bool:  # type: ignore[override]
+        """Whether any part compares with the whole table."""
+        return any(part.relative for part in self.requirements)
 
     @property
     def across(self) -> bool:  # type: ignore[override]

@@ -43,6 +43,7 @@ class TCloseness(Requirement):
 
     name: ClassVar[str] = "t"
     example: ClassVar[str] = "t=0.2 or t=0.2:ordered"
+    relative: ClassVar[bool] = True
     t: float
     distance: str = "equal"
 

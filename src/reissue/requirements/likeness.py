@@ -36,6 +36,7 @@ class BetaLikeness(Requirement):
 
     name: ClassVar[str] = "beta"
     example: ClassVar[str] = "beta=1 or beta=1:enhanced"
+    relative: ClassVar[bool] = True
     beta: float
     enhanced: bool = False
 
@@ -97,6 +98,7 @@ class DeltaDisclosure(Requirement):
 
     name: ClassVar[str] = "delta-disclosure"
     example: ClassVar[str] = "delta-disclosure=1.5"
+    relative: ClassVar[bool] = True
     delta: float
 
     def __post_init__(self) -> None:

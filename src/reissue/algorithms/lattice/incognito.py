@@ -51,6 +51,7 @@ _LARGEST = 4_000_000
             tuple(MEASURES),
         )
     },
+    by_cells=True,
     suppresses=True,
     blind=True,
     several_rows="apart",
@@ -251,7 +252,7 @@ def _draft(job: Job, ladders: Sequence[Ladder], search: _Search) -> Draft:
     levels = [ladder.levels[rung] for ladder, rung in zip(ladders, search.found, strict=True)]
     columns = [level.node[codes] for level, codes in zip(levels, table.codes, strict=True)]
     groups, total = rank(pack(columns, [len(level.names) for level in levels])[0])
-    entries = Entries(table.sensitive, table.domain, people=table.people)
+    entries = Entries(table.sensitive, table.domain, table.times, table.people)
     bad = failing(job.requirement, entries, groups, total, job.spare)
     numbers = [ladder.numbers[rung] for ladder, rung in zip(ladders, search.found, strict=True)]
     cuts = tuple(taxonomy.cut(number) for taxonomy, number in zip(table.taxonomies, numbers, strict=True))

@@ -86,6 +86,7 @@ _SCORES: dict[str, Callable[[_Step], float]] = {
             tuple(_SCORES),
         )
     },
+    by_cells=True,
     suppresses=True,
     blind=True,
     several_rows="apart",
@@ -113,7 +114,7 @@ class _Search:
         marginals = zip(self.codes, job.table.sizes, strict=True)
         self.rows = [np.append(0, np.cumsum(np.bincount(c, self.weights, size))) for c, size in marginals]
         """The rows before each leaf, by attribute."""
-        self.repeated = len(self.weights) < job.table.rows
+        self.repeated = len(self.weights) < job.table.records
         self.cuts = Cuts(list(self.codes), job.table.taxonomies)
         self.spare = job.spare
         self.domain = job.table.domain

@@ -93,9 +93,9 @@ def improved(job: Job, make: Callable[[Job], Draft]) -> Draft:
     kept = np.flatnonzero(draft.groups >= 0)
     if not len(kept):
         return draft
-    some = replace(
-        job, table=job.table.some(kept), progress=lambda share: job.progress(_BEFORE + (1 - _BEFORE) * share)
-    )
+    # A table whose rows are all kept may be a part that is judged by the whole table's shares.
+    table = job.table if len(kept) == job.table.rows else job.table.some(kept)
+    some = replace(job, table=table, progress=lambda share: job.progress(_BEFORE + (1 - _BEFORE) * share))
     groups = draft.groups.copy()
     groups[kept] = searched(some, _start(some, draft.groups[kept], make), effort)
     return replace(draft, groups=groups)
@@ -103,9 +103,12 @@ def improved(job: Job, make: Callable[[Job], Draft]) -> Draft:
 
 def _start(job: Job, groups: Codes, make: Callable[[Job], Draft]) -> Codes:
     """Groups that a method made, or others with nearly the table's shares of values: whichever loses less."""
-    other = by_quotas(job, make)
-    if other is None:
+    # Groups that grow through sorted rows one after the other leave scattered rows for the last ones.
+    order = np.random.default_rng(0).permutation(job.table.rows)
+    mixed = by_quotas(replace(job, table=replace(job.table.some(order), domain=job.table.domain)), make)
+    if mixed is None:
         return groups
+    other = mixed[np.argsort(order)]
     losses = Losses.of(job.table.taxonomies, job.table.codes)
     return min(groups, other, key=lambda one: Division.of(losses, one.astype(np.int64)).lost)
 

@@ -31,6 +31,11 @@ __all__ = ["mondrian"]
         "strict": Option(default=True, help="Keep rows with the same value on the same side.", choices=(True, False)),
         "effort": EFFORT,
     },
+    by_regions=lambda options: (
+        ""
+        if options["strict"] and options["effort"] == "fast"
+        else "relaxed splits and the search for better groups (effort) look at all rows"
+    ),
     blind=True,
     joinable=True,
     several_rows="together",

@@ -11,6 +11,9 @@ Where a value's share is limited and the value is frequent, whole regions fail a
 small groups are made first that meet all but the limits of shares, and those that fail join near ones that have room
 (`algorithms.joining`); whichever of the two loses less is taken.
 
+A table of more than a million rows is split into regions first, as strict Mondrian splits, and each is worked on by
+itself (`by_regions`): so it is the same release whether the table lies in memory or not.
+
 All groups of a round are worked on at once, in flat arrays: O(rounds x attributes x rows). There are about as many
 rounds as all taxonomies together have levels (for a number: binary digits).
 """
@@ -26,6 +29,7 @@ from reissue.algorithms.extents import Extent, extent_of
 from reissue.algorithms.joining import joined
 from reissue.algorithms.leaving_out import edges, surplus, without_outliers
 from reissue.algorithms.partition.across import split_across
+from reissue.algorithms.partition.by_regions import REGION, in_regions
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact, work_off
 from reissue.algorithms.partition.local_search import EFFORT, improved
 from reissue.algorithms.registry import Job, algorithm
@@ -42,7 +46,8 @@ _LEAST_GAIN = 1e-9
 @algorithm(
     "pool",
     "Local recoding that splits where it saves most and pools what is left over: the least loss.",
-    options={"effort": EFFORT},
+    options={"effort": EFFORT, "region": REGION},
+    by_regions=lambda _: "",
     suppresses=True,
     blind=True,
     joinable=True,
@@ -55,7 +60,7 @@ def pool(job: Job) -> Draft:
     def make(job: Job) -> Draft:
         return without_outliers(job, lambda some: _grouped(some, attributes), edges, lambda: surplus(job))
 
-    return split_across(job, improved(job, make))
+    return split_across(job, in_regions(job, lambda some: improved(some, make)))
 
 
 def _grouped(job: Job, attributes: "list[_Attribute]") -> Draft:

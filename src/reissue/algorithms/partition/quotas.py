@@ -92,6 +92,8 @@ def by_quotas(job: Job, make: Callable[[Job], Draft]) -> Codes | None:
     plan = None if limit is None else _Plan.smallest(table.domain.shares, limit, least)
     if plan is None or limit is None or table.rows < 4 * plan.size:
         return None
+    if not job.requirement.stricter(_STRICTER).holds(table.whole())[0]:
+        return None  # a region of a table, which is judged by the whole table's shares
     group = np.full(table.rows, -1, np.int64)
     blocks = _blocks(job, make, plan)
     for size in (plan.size, plan.size, plan.size * 3 // 2):

@@ -77,11 +77,16 @@ class _Driver:
 
 
 def find_regions(
-    rows: RowsByRegion, taxonomies: Sequence[Taxonomy], domain: Domain, requirement: Requirement, most: int
+    rows: RowsByRegion,
+    size: int,
+    taxonomies: Sequence[Taxonomy],
+    domain: Domain,
+    requirement: Requirement,
+    most: int,
 ) -> Regions:
-    """Split a table until no region has more than `most` rows, or none that has can be split."""
+    """Split a table of so many rows until no region has more than `most`, or none that has can be split."""
     driver = _Driver(rows, taxonomies, domain, requirement, max([most, *(2 * p.least for p in requirement.parts())]))
-    first = driver.add(int(domain.totals.sum()))
+    first = driver.add(size)
     large = [first] if driver.sizes[first] > driver.most else []
     while large:
         large = driver.round(large)

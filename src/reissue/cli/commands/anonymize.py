@@ -134,7 +134,8 @@ def anonymize(
         str,
         typer.Option(
             metavar="NAME",
-            help="memory; or stream: Parquet larger than memory, by the method mondrian, into a folder (--out).",
+            help="memory; stream (Parquet larger than memory) or spark, by mondrian or pool, into a folder (--out); or "
+            "auto, which goes by the file's size.",
         ),
     ] = "memory",
     force: ForceOption = False,
@@ -161,9 +162,9 @@ def anonymize(
     find(method).settle(options)
     asked: dict[str, Any] = {"method": method, "seed": seed, "boxes": boxes}
     if streams(engine, data):
-        others: dict[str, Any] = {"--private": private, "--memory": memory, "--suppress": suppress, "--force": force}
-        others |= {"--read": reading, "--write": writing, **dict.fromkeys(options, True)}
-        make_folder(data, plan, requirement, out, {**asked, "engine": engine}, others, as_json=as_json)
+        others = {"--private": private, "--memory": memory, "--force": force, "--read": reading, "--write": writing}
+        asked |= {"engine": engine, "suppress": suppress, **options}
+        make_folder(data, plan, requirement, out, asked, others, as_json=as_json)
         return
     say_reading([data], dialect_of(reading), quiet=as_json)
     if find(method).stateful:

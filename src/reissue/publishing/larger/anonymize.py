@@ -1,4 +1,4 @@
-"""anonymize_folder: one release of a table larger than memory, written to a folder of Parquet.
+"""One release of a table larger than memory: to a folder of Parquet, or from one Spark DataFrame to another.
 
 The driver sees counts: it splits the table into regions that fit (`algorithms.partition.regions`), and each is grouped
 by the method itself. Values are coded as in the whole table, shares are compared with the whole table's, and the whole
@@ -7,38 +7,28 @@ release is counted again from what was written before it is there.
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 
-from reissue.algorithms import Algorithm, Job, find
-from reissue.algorithms.partition.frontier import refuse_top_down
 from reissue.algorithms.partition.regions import find_regions
-from reissue.counting.cells import Counts, Domain
-from reissue.data.table import Table
-from reissue.engines.base import FinishedRows, MadeRegion, Rewritable
-from reissue.engines.registry import choose
-from reissue.errors import DataError, InputError, InternalError, SchemaError
+from reissue.engines.base import FinishedRows, Rewritable, Source
+from reissue.engines.registry import SPARK, choose
+from reissue.errors import DataError, InputError, InternalError
 from reissue.files.staging import reason
+from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.coding import WholeCoding, code_whole
-from reissue.release.recode import boxes_of, tables_of
-from reissue.requirements import Requirement, parse
+from reissue.publishing.larger.making import ByCuts, ByMethod, decide_cuts
+from reissue.requirements import KAnonymity, Requirement
 from reissue.schema import Role, Schema
 from reissue.verify.by_parts import meets_by_parts
 
-__all__ = ["FITS", "ReleaseFolder", "anonymize_folder"]
-
-FITS = 500_000, 2_000_000
-"""Rows of a region, at most, if it can be split: of a small table and of a large one."""
-_REGIONS = 50
-"""About so many regions there are before they become larger: every row is looked at for each."""
-_METHODS = ("mondrian",)
+__all__ = ["ReleaseFolder", "ReleaseFrame", "anonymize_folder", "anonymize_frame"]
 
 
 @dataclass(frozen=True)
@@ -48,10 +38,35 @@ class ReleaseFolder:
     folder: Path
     rows: int
     groups: int
-    """As the method made them; some may look alike."""
+    """As the method made them; some may look alike. By cuts: added up over regions."""
     regions: int
+    loss: float
+    """The share of what the quasi-identifiers say that is lost; rows left out lose all."""
     requirement: Requirement
     method: str
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseFrame:
+    """A release as a DataFrame of the engine that made it; the engine keeps its rows until `close`."""
+
+    frame: Any
+    rows: int
+    groups: int
+    """As the method made them; some may look alike. By cuts: added up over regions."""
+    regions: int
+    loss: float
+    """The share of what the quasi-identifiers say that is lost; rows left out lose all."""
+    requirement: Requirement
+    method: str
+    close: Callable[[], None] = field(repr=False)
+    """Gives up the rows: write `frame` somewhere before."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def anonymize_folder(
@@ -60,57 +75,107 @@ def anonymize_folder(
     requirement: Requirement | str,
     out: str | Path,
     *,
-    method: str = _METHODS[0],
+    method: str = "mondrian",
     engine: str = "stream",
+    suppress: float = 0.0,
     seed: int | None = None,
     fits: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
+    boxes: str = "nodes",
+    **options: Any,
 ) -> ReleaseFolder:
     """Make one release of a table larger than memory, and write it to a folder that is not there yet.
 
     `data` is what the engine opens: for "stream" Parquet, a file or a folder. The release has the same rows as that of
-    `anonymize`, in another order. `fits` says how many rows are grouped in memory at a time.
+    `anonymize` with the same options, in another order. `fits` says how many rows are grouped in memory at a time.
     """
-    requirement = parse(requirement) if isinstance(requirement, str) else requirement
-    chosen, place = find(method), Path(out)
-    _refuse(chosen, requirement, schema, place)
+    place = Path(out)
+    asked = Asked.of(method, requirement, suppress, boxes, options, schema)
+    if place.exists():
+        raise InputError(f"'{place}' is there already. Name a folder that is not.")
+    source = _rewritable(data, engine)
+    with _all_or_nothing(place) as beside:
+        made = _run(source, schema, asked, beside, seed, fits, progress)
+    progress(1.0)
+    return ReleaseFolder(
+        place, made.finished.rows, made.finished.groups, made.regions, made.loss, asked.requirement, method
+    )
+
+
+def anonymize_frame(
+    data: Any,
+    schema: Schema,
+    requirement: Requirement | str,
+    *,
+    method: str = "mondrian",
+    suppress: float = 0.0,
+    seed: int | None = None,
+    fits: int | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+    boxes: str = "nodes",
+    **options: Any,
+) -> ReleaseFrame:
+    """Make one release of a Spark DataFrame, as a Spark DataFrame: no row comes to the driver.
+
+    The release has the same rows as that of `anonymize` in memory. `fits` says how many rows a task groups, at most.
+    """
+    asked = Asked.of(method, requirement, suppress, boxes, options, schema)
+    source = _rewritable(data, SPARK)
+    made = _run(source, schema, asked, None, seed, fits, progress)
+    progress(1.0)
+    frame, drop = getattr(made.finished.source, "frame", None), made.finished.drop
+    return ReleaseFrame(
+        frame, made.finished.rows, made.finished.groups, made.regions, made.loss, asked.requirement, method, drop
+    )
+
+
+def _rewritable(data: Any, engine: str) -> Rewritable:
     source = choose(engine, data).open(data)
     if not isinstance(source, Rewritable):
         raise InputError(f"The engine '{engine}' counts tables and cannot rewrite them. Try engine stream.")
-    with _all_or_nothing(place) as beside:
-        finished, rows, regions = _Work(source, schema, requirement, chosen, seed, fits).run(beside, progress)
-    progress(1.0)
-    return ReleaseFolder(place, rows, finished.groups, regions, requirement, method)
+    return source
+
+
+def _run(
+    source: Rewritable,
+    schema: Schema,
+    asked: Asked,
+    place: Path | None,
+    seed: int | None,
+    fits: int | None,
+    progress: Callable[[float], None],
+) -> "_Outcome":
+    """The release, counted again."""
+    coding, plan = code_whole(source, schema, sensitive=asked.requirement.sensitive, tight=asked.tight)
+    entropy: Any = np.random.default_rng(seed).bit_generator.seed_seq
+    make, split_by = _maker(source, coding, asked, entropy.entropy)
+    with source.coded(plan) as rows:
+        progress(0.2)
+        size = int(coding.domain.totals.sum())
+        regions = find_regions(rows, size, coding.taxonomies, coding.domain, split_by, asked.most(fits, size))
+        asked.refuse_regions(len(regions.sizes))
+        progress(0.4)
+        finished = rows.finish(regions, make, place, lambda share: progress(0.4 + 0.5 * share))
+        with ExitStack() as stack:
+            stack.callback(finished.drop)
+            _recheck(finished, coding, asked)
+            stack.pop_all()
+    return _Outcome(finished, len(regions.sizes), (finished.lost + size - finished.rows) / size)
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
-    """One release, from a table that an engine has opened."""
+class _Outcome:
+    finished: FinishedRows
+    regions: int
+    loss: float
 
-    source: Rewritable
-    schema: Schema
-    requirement: Requirement
-    method: Algorithm
-    seed: int | None
-    fits: int | None
 
-    def run(self, place: Path | None, progress: Callable[[float], None]) -> tuple[FinishedRows, int, int]:
-        """The release, counted again; its rows; and its regions."""
-        requirement, method = self.requirement, self.method
-        coding, plan = code_whole(self.source, self.schema, sensitive=requirement.sensitive)
-        _refuse_impossible(requirement, coding.domain)
-        make = partial(_made, coding, method.name, requirement, np.random.SeedSequence(self.seed).entropy)
-        with self.source.coded(plan) as rows:
-            progress(0.2)
-            regions = find_regions(rows, coding.taxonomies, coding.domain, requirement, self._fits(coding.domain))
-            progress(0.4)
-            finished = rows.finish(regions, make, place, lambda share: progress(0.4 + 0.5 * share))
-            _recheck(finished, coding, requirement, method.name)
-        return finished, int(coding.domain.totals.sum()), len(regions.sizes)
-
-    def _fits(self, domain: Domain) -> int:
-        least, most = FITS
-        return min(max(int(domain.totals.sum()) // _REGIONS, least), most) if self.fits is None else self.fits
+def _maker(source: Source, coding: WholeCoding, asked: Asked, seed: Any) -> tuple[ByMethod | ByCuts, Requirement]:
+    """What makes a region, and what regions must meet."""
+    if asked.by_cells:
+        return decide_cuts(source, coding, asked, seed), KAnonymity(1)
+    asked.refuse_impossible(coding.domain)
+    return ByMethod(coding, asked, seed), asked.requirement
 
 
 @contextmanager
@@ -132,59 +197,12 @@ def _all_or_nothing(place: Path) -> Iterator[Path]:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _made(
-    coding: WholeCoding, method: str, requirement: Requirement, seed: Any, region: int, part: pl.DataFrame
-) -> MadeRegion:
-    """The published rows of a region."""
-    chosen, rng = find(method), np.random.default_rng([seed, region])
-    table = Table.read(part, coding.schema, codings=coding.codings, secrets=coding.secrets)
-    # Shares are those of the whole table: a region's own would let a group be as uneven as its region.
-    table = replace(table, domain=coding.domain)
-    draft = chosen.run(Job(table, requirement, rng, 0.0, chosen.settle({})))
-    boxes = boxes_of(table, draft)
-    shown = tables_of(table, draft, boxes, rng)["release"]
-    return MadeRegion(shown.with_columns(pl.col(coding.schema.quasi).cast(pl.String)), len(boxes.sizes))
-
-
-def _recheck(release: FinishedRows, coding: WholeCoding, requirement: Requirement, method: str) -> None:
+def _recheck(release: FinishedRows, coding: WholeCoding, asked: Asked) -> None:
     """Count the whole release again from what was written."""
-    unasked = () if requirement.sensitive else coding.schema.sensitive
+    unasked = () if asked.requirement.sensitive else coding.schema.sensitive
     plan = coding.schema.with_roles(dict.fromkeys(unasked, Role.DROP))
-    if not meets_by_parts(release.source, release.parts, plan, requirement, coding.secrets):
+    if not meets_by_parts(release.source, release.parts, plan, asked.requirement, coding.secrets):
         raise InternalError(
-            f"The release that '{method}' made does not meet {requirement} when counted again from its published "
-            "columns. Nothing was published. Please report this."
+            f"The release that '{asked.method}' made does not meet {asked.requirement} when counted again from its "
+            "published columns. Nothing was published. Please report this."
         )
-
-
-# --- what cannot be done ---------------------------------------------------------------------------------------------
-
-
-def _refuse(chosen: Algorithm, requirement: Requirement, schema: Schema, place: Path) -> None:
-    if chosen.name not in _METHODS:
-        raise InputError(
-            f"The method '{chosen.name}' needs the whole table in memory. Larger than memory there is: "
-            f"{', '.join(_METHODS)}."
-        )
-    if not schema.quasi:
-        raise SchemaError("The schema names no quasi-identifier: there is nothing to generalize.")
-    if schema.several_rows or len(schema.sensitive) > 1:
-        raise InputError("Several rows per person and several sensitive columns need the whole table in memory.")
-    if any(part.across for part in requirement.parts()):
-        raise InputError(f"{requirement} is asked of the release as a whole, which needs it in memory.")
-    if requirement.sensitive and not schema.sensitive:
-        raise SchemaError(
-            f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
-        )
-    if place.exists():
-        raise InputError(f"'{place}' is there already. Name a folder that is not.")
-
-
-def _refuse_impossible(requirement: Requirement, domain: Domain) -> None:
-    """Stop where the table as a whole does not meet a requirement."""
-    values = np.arange(domain.size, dtype=np.int32)
-    whole = Counts(np.zeros(domain.size, np.int32), values, domain, 1, domain.totals)
-    requirement.fits(domain)
-    for part in requirement.parts():
-        part.refuse_impossible(whole, suppressing=False)
-    refuse_top_down(requirement, whole)

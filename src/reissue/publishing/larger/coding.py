@@ -6,8 +6,8 @@ import numpy as np
 
 from reissue._arrays import Ints
 from reissue.counting.cells import Domain
-from reissue.data.table import code_column
-from reissue.engines.base import ColumnCodes, Rewritable, RewritePlan
+from reissue.data.table import code_column, with_ranges
+from reissue.engines.base import ColumnCodes, Counted, Rewritable, RewritePlan
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare
@@ -32,15 +32,21 @@ class WholeCoding:
         return tuple(coding.taxonomy for coding in self.codings)
 
 
-def code_whole(source: Rewritable, schema: Schema, *, sensitive: bool) -> tuple[WholeCoding, RewritePlan]:
-    """Code every column; and what an engine has to do for that. Rows are told apart by value if `sensitive`."""
+def code_whole(
+    source: Rewritable, schema: Schema, *, sensitive: bool, tight: bool = False
+) -> tuple[WholeCoding, RewritePlan]:
+    """Code every column; and what an engine has to do for that. Rows are told apart by value if `sensitive`.
+
+    With `tight`, ranges are published that are no nodes.
+    """
     absent = [name for name in schema.used if name not in source.columns]
     if absent:
         hint = nearest_column(absent[0], list(source.columns))
         raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.{hint}")
     _refuse_people(source, schema)
-    quasi = [_coded(source, name, schema) for name in schema.quasi]
-    secrets = [_coded(source, name, schema) for name in schema.sensitive]
+    found = source.distinct([*schema.quasi, *schema.sensitive])
+    quasi = [_coded(found[name], name, schema) for name in schema.quasi]
+    secrets = [_coded(found[name], name, schema) for name in schema.sensitive]
     if secrets:
         coding, value, totals = secrets[0]
         domain = Domain(totals, coding.taxonomy)
@@ -50,7 +56,7 @@ def code_whole(source: Rewritable, schema: Schema, *, sensitive: bool) -> tuple[
     private = [name for name in (schema.identifier, schema.provider) if name is not None]
     whole = WholeCoding(
         schema.with_roles(dict.fromkeys(private, Role.DROP)),
-        tuple(coding for coding, _, _ in quasi),
+        tuple(with_ranges(coding, tight=tight) for coding, _, _ in quasi),
         tuple(coding for coding, _, _ in secrets),
         domain,
     )
@@ -59,9 +65,8 @@ def code_whole(source: Rewritable, schema: Schema, *, sensitive: bool) -> tuple[
     return whole, RewritePlan(names, tuple(schema.quasi), codes, value if sensitive else None)
 
 
-def _coded(source: Rewritable, name: str, schema: Schema) -> tuple[Coding, ColumnCodes, Ints]:
+def _coded(found: Counted, name: str, schema: Schema) -> tuple[Coding, ColumnCodes, Ints]:
     """A column's coding, the code of each of its values, and how often each code occurs."""
-    found = source.counts([name])
     values = found.values[name]
     if not len(values):
         raise DataError("The table has no rows.")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from reissue.algorithms import find
 from reissue.attacks import find as find_attack
 from reissue.attacks.findings import Findings
 from reissue.data.identifiers import identifier_kind
@@ -295,6 +296,10 @@ def _refuse(schema: Schema, policy: Policy) -> None:
         raise SchemaError(
             "A ledger judges a table larger than memory by who is in which group: the schema must name an identifier "
             "and one sensitive column."
+        )
+    if find(policy.method).by_regions is None:
+        raise InputError(
+            f"The method '{policy.method}' needs the whole table in memory for a ledger: publish with engine memory."
         )
     asked = gate_attacks(policy, schema)
     unable = [name for name in asked if not find_attack(name).follows]

