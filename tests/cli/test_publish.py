@@ -107,7 +107,7 @@ def test_init_asks_and_publish_goes_by_the_answers(reissue: Reissue, tmp_path: P
         outcome = reissue("publish", f"{number}.csv", *WORK, "--schema", "x.toml")
         assert outcome.code == 0, outcome.err
     assert reissue("init", "1.csv", "--out", "y.toml").code == 0
-    assert "[policy]" not in (tmp_path / "y.toml").read_text()
+    assert ", assumed." in (tmp_path / "y.toml").read_text()
 
 
 def test_before_the_first_release_a_policy_may_still_change(reissue: Reissue, tmp_path: Path) -> None:

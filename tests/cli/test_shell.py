@@ -7,8 +7,12 @@ import sys
 import polars as pl
 import pytest
 
+from reissue import attacks
 from reissue.algorithms import registered
+from reissue.attacks.findings import Status
 from reissue.cli.commands.about.explain import glossary
+from reissue.requirements import registered as requirements
+from reissue.schema import Role
 from tests.cli.conftest import Reissue
 
 
@@ -37,6 +41,18 @@ def test_explain(reissue: Reissue, word: str) -> None:
     outcome = reissue("explain", word)
     assert outcome.code == 0, outcome.err
     assert len(outcome.out) > 20
+
+
+def test_every_word_that_screens_show_is_explained(reissue: Reissue) -> None:
+    shown = [*Role, *registered(), *attacks.registered(), *requirements(), *Status, "wave", "ledger", "policy", "k^m"]
+    shown += ["discernibility", "prosecutor", "marketer", "group", "information loss", "counterfeits", "taxonomy"]
+    for word in shown:
+        outcome = reissue("explain", str(word).replace("_", " "))
+        assert outcome.code == 0, word
+        assert "](" not in outcome.out
+    every = reissue("explain", "--json").json["words"]
+    assert {"joint", "pool", "k", "group"} <= set(every)
+    assert "`reissue explain` without a word" in reissue("explain", "qwertz").err
 
 
 def test_explain_what_nobody_knows(reissue: Reissue) -> None:

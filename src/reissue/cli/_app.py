@@ -55,7 +55,8 @@ _ENDS = {InputError: BAD_INPUT, NotMetError: NOT_MET, NotWrittenError: NOT_WRITT
 app = typer.Typer(
     name="reissue",
     help="Publish microdata about people again and again without giving anyone away.",
-    epilog="Start with `reissue init data.csv`, or see `reissue demo`. Exit codes: 0 fine, 1 requirement not met, "
+    epilog="Start with `reissue init DATA`, which may be CSV, Excel, SPSS, Stata, SAS, Parquet or a database; or see "
+    "`reissue demo`. `reissue explain WORD` says what a word means. Exit codes: 0 fine, 1 requirement not met, "
     "2 bad input, 3 nothing could be tested, 4 recorded but not written, 70 a bug in Reissue.",
     add_completion=False,
     pretty_exceptions_enable=False,  # tracebacks would show the values of variables

@@ -65,7 +65,7 @@ class Outputs:
         if self.folder is not None and not self.folder.exists():
             refuse_folder(self.folder.parent)
         else:
-            refuse_existing(place, force=self.force or file.continues, table=file.table)
+            refuse_existing(place, force=self.force or file.continues, table=file.table, option=file.option)
 
     def _refuse_duplicates(self) -> None:
         seen: dict[object, Output] = {}

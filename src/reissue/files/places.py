@@ -95,8 +95,8 @@ def read_whole(path: Path, most: int = LARGEST) -> bytes:
     return content
 
 
-def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> None:
-    """Stop before work starts if the output is already there, or cannot be written."""
+def refuse_existing(path: str | Path, *, force: bool, table: bool = True, option: str = "") -> None:
+    """Stop before work starts if the output is already there, or cannot be written; `option` would name another."""
     path = Path(path)
     if table and format_of(path) in _WRITTEN_AS:
         other = _WRITTEN_AS[format_of(path)]
@@ -109,7 +109,8 @@ def refuse_existing(path: str | Path, *, force: bool, table: bool = True) -> Non
         if path.is_symlink() or not path.is_file():
             raise InputError(f"'{path}' is a link or a device, no regular file. Choose another name.")
         if not force:
-            raise InputError(f"'{path}' exists already. Choose another name, or force=True to replace it.")
+            by = f" with {option}" if option else ""
+            raise InputError(f"'{path}' exists already. Choose another name{by}, or force=True to replace it.")
     refuse_folder(path.parent)
 
 

@@ -186,6 +186,7 @@ def anonymize(
         _render.say(
             f"What it shows of people: reissue check {given}",
             f"What was lost, as a page: reissue utility {quote(str(data))} {given} --report lost.html",
+            f"What other k and methods would lose: reissue compare {quote(str(data))} --schema {quote(str(schema))}",
         )
 
 

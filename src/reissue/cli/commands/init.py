@@ -106,13 +106,15 @@ def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None
     if any(guess.confirm for guess in made.guesses):
         _render.say("What has a question mark stands there as a comment: confirm it, or it is left out.")
     place, schema = quote(str(data[0])) if isinstance(data[0], Path) else "DATA", quote(str(out))
+    _render.say("What a word means: reissue explain quasi, or any other.")
     if len(data) == 1 and any(guess.role == Role.QUASI for guess in made.guesses):
         _render.say(f"One release of it: reissue anonymize {place} --schema {schema} --require k=5")
     if answered is None:
         shown = () if made.plan is None else made.plan.sentences
         _render.say(*(line for line in made.advice if line not in shown))
         return
-    _render.say(f"The first release of a series: reissue publish {place} --schema {schema} --ledger NAME.ledger")
+    ledger = quote(f"{data[0].name.partition('.')[0]}.ledger") if isinstance(data[0], Path) else "NAME.ledger"
+    _render.say(f"The first release of a series: reissue publish {place} --schema {schema} --ledger {ledger}")
     _render.say(_ANSWERED if answered else _ASSUMED)
 
 

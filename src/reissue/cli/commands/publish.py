@@ -134,6 +134,18 @@ def publish(
         _place(staging, made, ledger, target)
         head = book.entries()[-1].hash
     _show(made, paths, head, report if _is_page(report) else None, as_json=as_json)
+    if made.recorded and made.number == 1 and not (made.again or as_json or "://" in ledger):
+        _render.say(*_first_words(ledger, key))
+
+
+def _first_words(ledger: str, key: Path | None) -> list[str]:
+    """What is new beside the release, and how it goes on."""
+    file = key or Path(f"{ledger.rstrip('/')}.key")
+    made = f"Its secret key is {file}: keep it safe and apart from the ledger. " if file.is_file() else ""
+    return [
+        f"The ledger {ledger} remembers the series. {made}Without the key nothing can follow.",
+        f"The next release, when its table is there: reissue publish NEXT --ledger {quote(ledger)}",
+    ]
 
 
 def _larger(
