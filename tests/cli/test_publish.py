@@ -106,6 +106,7 @@ def test_init_asks_and_publish_goes_by_the_answers(reissue: Reissue, tmp_path: P
     for number in (1, 2):
         outcome = reissue("publish", f"{number}.csv", *WORK, "--schema", "x.toml")
         assert outcome.code == 0, outcome.err
+        assert ("keep it safe and apart" in outcome.out) == (number == 1)
     assert reissue("init", "1.csv", "--out", "y.toml").code == 0
     assert ", assumed." in (tmp_path / "y.toml").read_text()
 
