@@ -182,12 +182,16 @@ def anonymize(
     written = _write(release, target, private, force=force, dialect=dialect)
     _show(release, utility, written, as_json=as_json)
     if not as_json and isinstance(data, Path) and isinstance(target, Path):
-        given = f"{quote(str(target))} --schema {quote(str(schema))}"
-        _render.say(
-            f"What it shows of people: reissue check {given}",
-            f"What was lost, as a page: reissue utility {quote(str(data))} {given} --report lost.html",
-            f"What other k and methods would lose: reissue compare {quote(str(data))} --schema {quote(str(schema))}",
-        )
+        _show_next(quote(str(data)), quote(str(target)), f"--schema {quote(str(schema))}")
+
+
+def _show_next(data: str, release: str, schema: str) -> None:
+    """What can be asked of the release."""
+    _render.say(
+        f"What it shows of people: reissue check {release} {schema}",
+        f"What was lost, as a page: reissue utility {data} {release} {schema} --report lost.html",
+        f"What other k and methods would lose: reissue compare {data} {schema}",
+    )
 
 
 def _refuse_series(data: Any, plan: "Schema", method: str, memory: Path | None, private: Path | None) -> None:

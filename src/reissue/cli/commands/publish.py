@@ -133,13 +133,13 @@ def publish(
         )
         _place(staging, made, ledger, target)
         head = book.entries()[-1].hash
-    _show(made, paths, head, report if _is_page(report) else None, as_json=as_json)
-    if made.recorded and made.number == 1 and not (made.again or as_json or "://" in ledger):
-        _render.say(*_first_words(ledger, key))
+    _show(made, paths, head, report if _is_page(report) else None, (ledger, key), as_json=as_json)
 
 
-def _first_words(ledger: str, key: Path | None) -> list[str]:
-    """What is new beside the release, and how it goes on."""
+def _first_words(publication: "Publication", ledger: str, key: Path | None) -> list[str]:
+    """What is new beside a first release, and how it goes on."""
+    if not publication.recorded or publication.number > 1 or publication.again or "://" in ledger:
+        return []
     file = key or Path(f"{ledger.rstrip('/')}.key")
     made = f"Its secret key is {file}: keep it safe and apart from the ledger. " if file.is_file() else ""
     return [
@@ -272,7 +272,15 @@ def _with_earlier(made: "Publication") -> str:
     return " together with earlier releases" if several else ""
 
 
-def _show(made: "Publication", paths: list[str], head: str, page: Path | None, *, as_json: bool) -> None:
+def _show(
+    made: "Publication",
+    paths: list[str],
+    head: str,
+    page: Path | None,
+    kept: tuple[str, Path | None],
+    *,
+    as_json: bool,
+) -> None:
     release = made.release
     if as_json:
         _render.show_json(
@@ -307,9 +315,6 @@ def _show(made: "Publication", paths: list[str], head: str, page: Path | None, *
     _render.warn(*made.warnings)
     if made.again:
         _render.say("This table had been published before: it is the same release, not another one.")
-    if paths:
-        _render.say(f"Written: {', '.join(paths)}", f"Recorded as {head}")
-    else:
-        _render.say("A dry run: nothing was recorded, no release was written.")
-    if page is not None:
-        _render.say(f"Report: {page}")
+    dry = ["A dry run: nothing was recorded, no release was written."]
+    _render.say(*([f"Written: {', '.join(paths)}", f"Recorded as {head}"] if paths else dry))
+    _render.say(*([] if page is None else [f"Report: {page}"]), *_first_words(made, *kept))
