@@ -432,11 +432,14 @@ def test_a_private_copy_is_adopted_without_its_names(place: Path) -> None:
 
 
 def test_looking_back_is_bounded_where_the_policy_says_so(place: Path) -> None:
-    with Ledger.create(place, schema({**INVARIANCE, "look_back": 1})) as ledger:
+    policy = {**INVARIANCE, "look_back": 1, "attacks": ["updates", "composition"], "not_run": "allow"}
+    with Ledger.create(place, schema(policy)) as ledger:
         for month in MONTHS[:3]:
             made = publish_next(month, ledger)
-        assert ledger.release(3).record.findings["findings"][0]["releases"] == [2, 3]
-        assert "release 1 may be unseen" in made.warnings[0]
+        found = {one["attack"]: one["releases"] for one in ledger.release(3).record.findings["findings"]}
+    assert found["composition"] == [2, 3], "it reads releases again"
+    assert found["updates"] == [1, 2, 3], "it carries on, and sees all"
+    assert "release 1 may be unseen" in made.warnings[0]
 
 
 @pytest.mark.parametrize("policy", [INVARIANCE, {**POOL, "limits": {"updates": 0.05}}, {**POOL, "limits": {}}])

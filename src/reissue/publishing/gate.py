@@ -182,13 +182,17 @@ class _Candidate:
     states: dict[str, object] = field(default_factory=dict)
 
     def finding(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
-        """One attack on the candidate and the earlier releases given."""
-        if attack.kept is None or tuple(some) != self.earlier:
-            return self._whole(attack, some, progress)
-        try:
-            return self._go_on(attack.name, attack.kept, progress)
-        except CannotCarryError:
-            return self._whole(attack, some, progress)
+        """One attack on the candidate and the earlier releases given; on all of them where it can carry on.
+
+        `look_back` bounds what is read again. A state holds all releases and costs less than to begin anew with some.
+        """
+        everyone = tuple(some) == self.earlier or (self.policy.collude is None and not self.policy.alone)
+        if attack.kept is not None and everyone:
+            try:
+                return self._go_on(attack.name, attack.kept, progress)
+            except CannotCarryError:
+                pass
+        return self._whole(attack, some, progress)
 
     def _whole(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
         series = self._all(attack.name, some)
@@ -280,7 +284,7 @@ def held_together(earlier: Sequence[Recorded], recipients: Sequence[str], policy
     """The earlier releases that someone who gets the next one may hold, for each group of colluding recipients.
 
     A release without recipients is public: everyone holds it. Groups that hold less than another are left out. Of what
-    a group holds only the last `look_back` are looked at. Where the policy says `alone`, nobody holds an earlier one.
+    a group holds only the last `look_back` are read. Where the policy says `alone`, nobody holds an earlier one.
     """
     if policy.alone:
         return [()]
