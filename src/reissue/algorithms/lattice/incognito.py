@@ -155,11 +155,11 @@ class _Search:
         generalizable = [place for place, root in enumerate(top) if root]
         for size in (1, 2, 3):
             for chosen in itertools.combinations(generalizable, size):
-                small: Rolled | None = None
-                for levels in _projection(top, chosen):
+                small, nodes = None, _projection(top, chosen)
+                for levels in nodes:
                     if self.failed[levels] or self.passed[levels]:
                         continue
-                    small = small or roll(self.base, self.ladders, next(iter(_projection(top, chosen))))
+                    small = small or roll(self.base, self.ladders, nodes[0])
                     self.judge(small, levels)
 
     def try_paths(self) -> None:
@@ -238,11 +238,12 @@ def _raised(levels: Levels, place: int) -> Levels:
 
 def _projection(top: Levels, chosen: Sequence[int]) -> list[Levels]:
     """The nodes with only the chosen attributes below their root, from fine to coarse."""
-    combinations = sorted(itertools.product(*(range(top[place]) for place in chosen)), key=sum)
-    return [
-        tuple(dict(zip(chosen, rungs, strict=True)).get(place, root) for place, root in enumerate(top))
-        for rungs in combinations
-    ]
+    nodes, node = [], list(top)
+    for rungs in sorted(itertools.product(*(range(top[place]) for place in chosen)), key=sum):
+        for place, rung in zip(chosen, rungs, strict=True):
+            node[place] = rung
+        nodes.append(tuple(node))
+    return nodes
 
 
 def _draft(job: Job, ladders: Sequence[Ladder], search: _Search) -> Draft:

@@ -45,8 +45,12 @@ class Ladder:
         return len(self.levels[rung].names)
 
     def lift(self, nodes: Codes, low: int, high: int) -> Codes:
-        """Nodes of one rung as nodes of a higher one."""
-        return nodes if low == high else self.levels[high].node[self.levels[low].first[:-1]][nodes]
+        """Nodes of one rung as nodes of a higher one; the root's take no memory."""
+        if low == high:
+            return nodes
+        if self.size(high) == 1:
+            return np.broadcast_to(np.int32(0), nodes.shape)
+        return self.levels[high].node[self.levels[low].first[:-1]][nodes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,4 +113,6 @@ def _merge(keys: Ints, bound: int, weights: Ints) -> tuple[Ints, Ints, Ints]:
 
 def _runs(ordered: Ints) -> Ints:
     """Numbers 0, 1, ... for keys in order."""
-    return np.cumsum(np.diff(ordered, prepend=ordered[:1]) != 0)
+    new = np.zeros(len(ordered), np.int64)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return np.cumsum(new, out=new)
