@@ -21,6 +21,7 @@ from reissue.algorithms.cohorts.parts import Bounds
 from reissue.algorithms.cohorts.slots import CohortState, Slots, nothing_shown
 from reissue.algorithms.cohorts.splitting import split
 from reissue.algorithms.cohorts.update_model import Changes, distance
+from reissue.attacks.findings import Finding
 from reissue.counting.cells import Domain
 from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
@@ -294,16 +295,36 @@ def test_a_model_forgets() -> None:
 # --- what everyone at once says --------------------------------------------------------------------------------------
 
 
+def hospital(folder: Path) -> tuple[list[pl.DataFrame], Schema]:
+    """Six months of a synthetic hospital, with how diseases change."""
+    synth.updates().write_csv(folder / "updates.csv")
+    schema = Schema.loads(synth.schema().dumps() + f'\n[updates]\nfile = "{folder / "updates.csv"}"\n')
+    return list(synth.Population(seed=5, people=900, hospitals=2).months(6)), schema
+
+
+def calibrated(found: Finding) -> bool:
+    """Whether claims about a hundred people or more are right about as often as they say."""
+    bands = [band for band in found.details["calibration"] if band["people"] >= 100]
+    return bool(bands) and all(band["right"] == pytest.approx(band["claim"], abs=0.08) for band in bands)
+
+
 def test_claims_are_right_as_often_as_they_say(tmp_path: Path) -> None:
     """On a synthetic hospital: nobody is linked by more than the share, but for few, and claims are calibrated."""
-    synth.updates().write_csv(tmp_path / "updates.csv")
-    text = synth.schema().dumps() + f'\n[updates]\nfile = "{tmp_path / "updates.csv"}"\n'
-    schema = Schema.loads(text)
-    frames = list(synth.Population(seed=5, people=900, hospitals=2).months(6))
+    frames, schema = hospital(tmp_path)
     releases = published(frames, "k=5 & l=3", schema)
     (found,) = attack(releases, schema, only=["joint"], knowledge=Knowledge(groups=True))
     assert found.details["knowledge"] == "groups"
     assert found.people <= 0.01 * found.population
-    for band in found.details["calibration"]:
-        if band["people"] >= 100:
-            assert band["right"] == pytest.approx(band["claim"], abs=0.08)
+    assert calibrated(found)
+
+
+def test_by_itself_who_learns_links_hardly_anybody_and_says_how_surely(tmp_path: Path) -> None:
+    """The acutely ill leave soon: in small cohorts that gives them away."""
+    frames, schema = hospital(tmp_path)
+    usual, by_itself = (
+        attack(published(frames, "k=5 & l=3", schema, by_itself=asked), schema, only=["joint", "definetti"])
+        for asked in (False, True)
+    )
+    assert by_itself["joint"].people == 0
+    assert calibrated(by_itself["definetti"])
+    assert by_itself["definetti"].details["above"]["right"] < 0.2 * usual["definetti"].details["above"]["right"]

@@ -34,16 +34,26 @@ def test_act_one_exposes_hundreds_and_act_two_nobody(story: demo.Story) -> None:
     assert one["joint"].details["right"] > 0.95 * one["joint"].people
     assert one["joint"].details["case"]["picture"]["kind"] == "equations"
     assert len(two.timeline["joint"]) == demo.MONTHS
-    assert story.apart_found.details["knowledge"] == "groups"
+    assert two["joint"].details["knowledge"] == story.theirs_found.details["knowledge"] == "groups"
     assert one["updates"].people > 500
     assert one["updates"].details["certain"] > 100
-    assert one["updates"].population == two["updates"].population == story.people
     assert not [found.attack for found in two if found.status == "exposed"]
-    assert two["updates"].worst is not None
-    assert two["updates"].worst <= demo.LIMIT
-    assert max(two["updates"].details["certains"]) == 0
-    assert {found.attack for found in one} == {found.attack for found in two} | demo.NOT_IN_TWO.keys()
+    assert two["joint"].population == story.people
+    assert two["joint"].worst is not None
+    assert two["joint"].worst <= demo.LIMIT
+    assert {found.attack for found in one} == {found.attack for found in two} | set(demo.BESIDE)
     assert all(found.reason for found in two if found.status == "not_run")
+
+
+def test_what_other_measures_say_of_act_two_is_told(story: demo.Story) -> None:
+    """The paper's measure is mostly wrong there; who learns gets few people, of hundreds in act one."""
+    updates, definetti = story.beside
+    assert (updates.attack, definetti.attack) == demo.BESIDE
+    assert updates.details["right"] < 0.5 * updates.people
+    above, before = definetti.details["above"], story.one.findings["definetti"].details["above"]
+    assert above["right"] < 0.01 * story.people < before["right"]
+    page = story.two.report.read_text(encoding="utf-8")
+    assert "definetti, not a measure of the policy" in page
 
 
 def test_every_month_of_act_one_meets_what_it_says_by_itself(story: demo.Story) -> None:
@@ -59,11 +69,17 @@ def test_what_it_cost_is_measured_in_both_acts(story: demo.Story) -> None:
     assert one["rows"] == two["rows"] == sum(release.table.rows for release in story.two.releases)
     assert 0 < one["loss"] < two["loss"] < 1
     assert one["counterfeits"] == 0 < two["counterfeits"]
-    assert one["suppressed"] == two["suppressed"] == 0
-    apart = demo.cost_of(story.apart)
-    assert one["loss"] < apart["loss"] < two["loss"]
-    assert one["query_error"] < apart["query_error"] < two["query_error"]
-    assert apart["counterfeits"] == two["counterfeits"]
+    assert one["suppressed"] == 0
+    assert two["suppressed"] < 0.01 * two["rows"]
+    assert two["counterfeits"] < 0.1 * two["rows"]
+
+
+def test_the_papers_method_costs_more_and_gives_more_away(story: demo.Story) -> None:
+    two, theirs = story.two.cost, demo.cost_of(story.theirs)
+    assert two["loss"] < 0.75 * theirs["loss"]
+    assert two["query_error"] < theirs["query_error"]
+    assert two["counterfeits"] < theirs["counterfeits"]
+    assert story.theirs_found.people > 500
 
 
 def test_everything_is_written(story: demo.Story) -> None:
@@ -101,7 +117,7 @@ def test_it_is_told_in_words_and_in_json(story: demo.Story, reissue: Reissue, mo
     assert answer["act_one"]["verdict"] == "exposed"
     assert answer["act_two"]["verdict"] == "withstood"
     assert answer["act_two"]["cost"]["counterfeits"] == story.two.cost["counterfeits"]
-    assert answer["left_out"].keys() == demo.LEFT_OUT.keys() | demo.NOT_IN_TWO.keys()
+    assert answer["left_out"].keys() == demo.LEFT_OUT.keys()
 
 
 def test_the_readme_s_command_finds_the_same_with_the_files_alone(

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 _STEPS = (
     "anonymizing twelve months",
     *["attacking them together"] * 4,
-    *["publishing twelve months through a ledger"] * 4,
-    "attacking them together",
+    *["publishing twelve months through a ledger"] * 2,
+    *["attacking them together"] * 2,
+    "by the papers' method",
 )
 """Of equal length, as `play` tells its progress."""
 
@@ -65,36 +66,39 @@ def _show_first(story: "Story") -> None:
 
 def _show_second(story: "Story") -> None:
     from reissue.cli._findings import show_not_run, show_ran
-    from reissue.demo import LEFT_OUT, LIMIT, NOT_IN_TWO, POLICY
+    from reissue.demo import LEFT_OUT, LIMIT, POLICY
 
     _render.say("ACT TWO. The same months are published through a ledger.", style="bold")
     _render.say(
-        f"Policy: method {POLICY['method']}, {POLICY['require']}, nobody's disease more likely than {LIMIT:.0%}. Every "
-        f"month was attacked together with all earlier ones ({', '.join(POLICY['attacks'])}) before it went out; all "
-        f"{len(story.two.releases)} went out. Then the attacks of act one.",
+        f"Policy: method {POLICY['method']}, {POLICY['require']}, nobody's disease more likely than {LIMIT:.0%} for "
+        "someone who knows everyone's group. People who enter together stay together. Every month was solved for "
+        f"everyone together with all earlier ones before it went out; all {len(story.two.releases)} went out.",
         "",
     )
     show_ran(story.two.findings)
     show_not_run(story.two.findings, needs=False)
     _render.say(*(f"{name}: not tried in either act; {why}." for name, why in LEFT_OUT.items()))
-    _render.say(*(f"{name}: not tried in act two; {why}." for name, why in NOT_IN_TWO.items()))
+    _render.say("", "Other measures than the policy's, for comparison with act one:")
+    _render.say(*(f"{found.attack}: {found.sentence}" for found in story.beside))
     _render.say(
-        "What was not run has shown nothing. Against hospitals that look for each other's patients there is the method "
-        "providers.",
+        "The first follows one person at a time, as if releases were independent; what it is sure of is mostly wrong "
+        'here. The second learns who stays long; with prior = "learned" in the policy the ledger judges that, too. '
+        "What was not run has shown nothing. Against hospitals that look for each other's patients there is the option "
+        "apart.",
         "",
     )
 
 
 def _show_cost(story: "Story") -> None:
-    from reissue.demo import cost_of
+    from reissue.demo import THEIR_REQUIREMENT, THEIRS, cost_of
 
-    three = [story.one.cost, story.two.cost, cost_of(story.apart)]
+    three = [story.one.cost, story.two.cost, cost_of(story.theirs)]
     rows = [
         [
             "people whose disease can be named too surely",
             _exposed(story.one.findings["joint"]),
             _exposed(story.two.findings["joint"]),
-            _exposed(story.apart_found),
+            _exposed(story.theirs_found),
         ],
         ["of what the tables said, lost", *(f"{cost['loss']:.1%}" for cost in three)],
         ["half of count queries are off by less than", *(f"{cost['query_error']:.1%}" for cost in three)],
@@ -102,14 +106,14 @@ def _show_cost(story: "Story") -> None:
         ["records left out", *(f"{cost['suppressed']:,}" for cost in three)],
     ]
     _render.say(f"What it cost, over all {three[0]['rows']:,} records", style="bold")
-    _render.show_table(["", "act one", "act two", "values apart"], rows)
+    _render.show_table(["", "act one", "act two", f"papers: {THEIRS}"], rows)
     _render.say(
-        "Values apart: act two with exact ages, zips and jobs, and the diseases permuted within the same groups "
-        '(form = "permuted"). That form shows who is in which group, and everyone at once then tells more.',
+        f"Papers: {THEIRS} ({THEIR_REQUIREMENT}) is what they have for people who come and go while their diseases "
+        "change; also for someone who knows everyone's group.",
         "",
     )
     _render.say(
-        "That is what the papers' method costs. What is the least that suffices? Try every method on these months: "
+        "What is the least that suffices for tables of your own? Every method tried on these months: "
         f"reissue plan {story.out}/original/month-0[1-4].csv --schema {story.out}/schema.toml",
         "",
     )
