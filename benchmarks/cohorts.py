@@ -1,9 +1,9 @@
 """Cohorts: what they cost and what they leave exposed, over whole series published through a ledger.
 
 Parts (`--only`): *hospital*, the synthetic hospital's twelve months, in both spaces of boxes, beside each month grouped
-by itself; *learning*, the same months for someone who learns who stays long; *panel*, a real panel with gaps; *census*,
-Census with simulated lives beside `invariance` and `distinct`; *speed*, CPU seconds of a release of 100,000 people of
-whom a tenth comes and goes.
+by itself; *learning*, the same months for someone who learns who stays long; *gate*, the same through a ledger that
+judges such a reader; *panel*, a real panel with gaps; *census*, Census with simulated lives beside `invariance` and
+`distinct`; *speed*, CPU seconds of a release of 100,000 people of whom a tenth comes and goes.
 """
 
 import argparse
@@ -158,6 +158,20 @@ def learning(folder: Path, chosen: argparse.Namespace) -> None:
         )
 
 
+def gate(folder: Path, chosen: argparse.Namespace) -> None:
+    """The same through a ledger that judges someone who learns, too."""
+    waves = SOURCES["hospital"](folder, None, quick=chosen.quick)
+    policy = {**POLICY, "require": "k=5 & l=3", "suppress": 0.02, "knowledge": "groups", "counterfeits": 0.15}
+    began = time.process_time()
+    made = published(folder, waves, {**policy, "prior": "learned", "options": {"by_itself": True}})
+    cost = Cost.of(made, sum(table.height for table in waves.tables[: len(made)]))
+    _head()
+    label = f"cohorts by itself, learned prior: {len(made)} releases"
+    _row(label, cost, time.process_time() - began, exposed(made, waves, groups=True))
+    (found,) = attack(made, waves.schema, only=["definetti"], knowledge=Knowledge(groups=True))
+    print(found.sentence, flush=True)
+
+
 def panel(folder: Path, chosen: argparse.Namespace) -> None:
     """A panel whose values change often and whose people are often away."""
     waves = SOURCES["panel"](folder, chosen.data, quick=chosen.quick)
@@ -210,4 +224,4 @@ def speed(folder: Path, chosen: argparse.Namespace) -> None:
         print(f"release {number + 1}: {frame.height:,} people, {new:,} new, {took:.2f} CPU s", flush=True)
 
 
-PARTS = {"hospital": hospital, "learning": learning, "panel": panel, "census": census, "speed": speed}
+PARTS = {"hospital": hospital, "learning": learning, "gate": gate, "panel": panel, "census": census, "speed": speed}
