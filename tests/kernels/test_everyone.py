@@ -1,14 +1,14 @@
 """Everyone at once against all worlds, on tiny series of every kind."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
 
 from reissue.attacks.joint.beliefs import Beliefs, believe
-from reissue.kernels.everyone import iterative_scaling, sharpening
+from reissue.kernels.everyone import elimination, iterative_scaling, sharpening
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.sharpening import sharpened
@@ -148,6 +148,25 @@ def test_base_rates_of_newcomers_and_of_free_members_are_weighed(kind: str) -> N
             for row, value, chance in zip(layer.row, layer.value, made[place], strict=True):
                 errors.append(abs(chance - truth.get((int(layer.person[row]), place, int(value)), 0.0)))
     assert np.mean(errors) < 0.03
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_elimination_of_some_people_at_a_time_is_that_of_all(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    contradicted = 0
+    for case, changes in product(cases(kind, 30), (True, False)):
+        # Where values are said never to change, some releases contradict each other.
+        model = Model(case.values, case.steps if changes else None)
+        whole = narrow(case.series, model)
+        contradicted += len(whole.contradicted)
+        for most in (1, 4, 9):
+            with monkeypatch.context() as few:
+                few.setattr(elimination, "ENTRIES", most)
+                some = narrow(case.series, model)
+            assert np.array_equal(some.contradicted, whole.contradicted)
+            for one, other in zip(some.layers, whole.layers, strict=True):
+                for name in ("person", "starts", "value", "triple_entry", "triple_slot"):
+                    assert np.array_equal(getattr(one, name), getattr(other, name))
+    assert contradicted or kind != "groups known"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,11 +5,12 @@ Three rules, until nothing changes; each takes away only what no world allows:
 - where as many members must fill a slot as it has records, nobody else can;
 - where no more can fill a slot than it has records, those who can do.
 People whose releases contradict each other (a record linked wrongly) are set aside: their records are strangers'.
-O(ways) for each round; few rounds are needed, and stopping early is safe.
+O(ways) for each round; few rounds are needed, and stopping early is safe. Of many people some are linked at a time.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from reissue.kernels.everyone.transitions import Links, Model, link
 __all__ = ["Narrowed", "narrow", "unnarrowed", "without"]
 
 _ROUNDS = 40
+ENTRIES = 20_000_000
+"""Entries that are linked at once, at most: links take several times their memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +43,8 @@ def narrow(
     aside = np.empty(0, np.int64)
     while True:
         layers = [layer_of(seen, model.values) for seen in series]
-        links = link(layers, model, times)
         open_ways = [np.arange(len(layer.triple_slot)) for layer in layers]
-        lost = _eliminate(layers, links, open_ways)
+        lost = _eliminate(layers, _Linking(model, times), open_ways)
         if not len(lost) or len(aside) + len(lost) > most:
             aside = np.union1d(aside, lost)
             return Narrowed(tuple(series), tuple(map(_kept, layers, open_ways)), aside)
@@ -87,17 +89,84 @@ def _kept(layer: Layer, ways: Ints) -> Layer:
     )
 
 
-def _eliminate(layers: Sequence[Layer], links: Sequence[Links], ways: list[Ints]) -> Ints:
+@dataclass(frozen=True, eq=False)
+class _Linking:
+    """How the releases are linked: all people at once where that is little, else some at a time, linked anew."""
+
+    model: Model
+    times: Sequence[int] | None
+    kept: list[list[Links]] = field(default_factory=list)
+
+    def reach(self, layers: Sequence[Layer], ways: list[Ints]) -> Ints:
+        """Close ways whose value no chain of steps leads through; who has none left."""
+        batches = _batches(layers)
+        if len(batches) == 1:
+            if not self.kept:
+                self.kept.append(link(layers, self.model, self.times))
+            return _reach(layers, self.kept[0], ways)
+        found, left = [np.empty(0, np.int64)], [[np.empty(0, np.int64)] for _ in layers]
+        for first, after in batches:
+            parts = [_SomePeople.of(layer, first, after) for layer in layers]
+            mine = [part.inside(one) for part, one in zip(parts, ways, strict=True)]
+            some = [part.layer for part in parts]
+            found.append(_reach(some, link(some, self.model, self.times), mine))
+            for place, (part, one) in enumerate(zip(parts, mine, strict=True)):
+                left[place].append(one + part.first)
+        ways[:] = [np.concatenate(one) for one in left]
+        return np.unique(np.concatenate(found))
+
+
+@dataclass(frozen=True, eq=False)
+class _SomePeople:
+    """A layer of some people who follow each other, and where their ways begin in the whole."""
+
+    layer: Layer
+    first: int
+    after: int
+
+    @classmethod
+    def of(cls, layer: Layer, first: int, after: int) -> "_SomePeople":
+        """Of the people numbered from `first` on, up to `after`."""
+        low, high = np.searchsorted(layer.person, [first, after])
+        entry, end = layer.starts[low], layer.starts[high]
+        begin, stop = np.searchsorted(layer.triple_entry, [entry, end])
+        made = replace(
+            layer,
+            person=layer.person[low:high],
+            starts=layer.starts[low : high + 1] - entry,
+            value=layer.value[entry:end],
+            triple_entry=layer.triple_entry[begin:stop] - entry,
+            triple_slot=layer.triple_slot[begin:stop],
+            absent=layer.absent[low:high],
+            nobody=layer.nobody[low:high],
+        )
+        return cls(made, int(begin), int(stop))
+
+    def inside(self, ways: Ints) -> Ints:
+        """The open ways of these people, numbered in the part; `ways` are sorted."""
+        low, high = np.searchsorted(ways, [self.first, self.after])
+        return np.asarray(ways[low:high] - self.first)
+
+
+def _batches(layers: Sequence[Layer]) -> list[tuple[int, int]]:
+    """Numbers of people that follow each other, about so many entries in each batch."""
+    people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
+    number = max(-(-sum(layer.entries for layer in layers) // ENTRIES), 1)
+    ends = np.linspace(0, people, number + 1).astype(np.int64).tolist()
+    return list(pairwise(ends))
+
+
+def _eliminate(layers: Sequence[Layer], linking: _Linking, ways: list[Ints]) -> Ints:
     """Close ways until nothing changes: `ways` are those still open. Who has none left in some release, if anybody."""
     for _ in range(_ROUNDS):
         before = [len(one) for one in ways]
-        lost = _reach(layers, links, ways)
+        lost = linking.reach(layers, ways)
         if len(lost):
             return lost
         ways[:] = [_counted(*one) for one in zip(layers, ways, strict=True)]
         if before == [len(one) for one in ways]:
             break
-    return _reach(layers, links, ways)
+    return linking.reach(layers, ways)
 
 
 def _reach(layers: Sequence[Layer], links: Sequence[Links], ways: list[Ints]) -> Ints:
