@@ -1,6 +1,6 @@
 """The page as a steward sees it: on a desk and on a phone, by day and by night, with and without script."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -126,15 +126,18 @@ def test_the_other_pages_look_right(browser: Browser, client: Client, files: Pat
 Look = Callable[[Page], None]
 
 
-def plan_and_publish(page: Page, waves: Sequence[Path], name: str, sensitive: str, look: Look, *, script: bool) -> None:
+def plan_and_publish(
+    page: Page, waves: Sequence[Path], name: str, roles: Mapping[str, str], look: Look, *, script: bool
+) -> None:
     """From tables to a first release with the page alone, then the next one, its providers, and the ledger."""
     page.goto("/table")
     page.get_by_label("The table, or its waves").set_input_files(waves[:2])
     page.get_by_role("button", name="Look at it").click()
     page.wait_for_url("**/table/of/*", timeout=WAIT)
     look(page)
-    card = page.locator("section.column", has=page.get_by_role("heading", name=sensitive, exact=True))
-    card.get_by_label("What it is").select_option("sensitive")
+    for column, role in roles.items():
+        card = page.locator("section.column", has=page.get_by_role("heading", name=column, exact=True))
+        card.get_by_label("What it is").select_option(role)
     page.get_by_role("button", name="Save the schema").click()
     page.wait_for_url("**/schema", timeout=WAIT)
     look(page)
@@ -143,6 +146,8 @@ def plan_and_publish(page: Page, waves: Sequence[Path], name: str, sensitive: st
     page.wait_for_url("**/plan/*", timeout=WAIT)
     look(page)
     slid(page, look, script=script)
+    if not page.get_by_role("radio", checked=True).count():
+        page.get_by_role("radio").first.check()
     page.get_by_label("Name of the ledger").fill(name)
     page.get_by_role("button", name="Try the first release").click()
     page.wait_for_url("**/publish/*", timeout=WAIT)
@@ -173,6 +178,7 @@ def slid(page: Page, look: Look, *, script: bool) -> None:
     page.get_by_role("link", name="Back to the plan").click(timeout=WAIT)
 
 
+PANEL_ROLES = {"visits": "sensitive", "docvis": "drop", "hhninc": "drop"}
 PANEL = Path(__file__).parents[3] / "shared" / "data" / "panel"
 EVERYWHERE = [
     ("desktop", "light", True),
@@ -194,7 +200,7 @@ def test_the_whole_path_on_the_demos_months(
         month.write_csv(months[-1])
     look = looks_right if script else (lambda page: None)
     with inside(browser, client, size, scheme, script=script) as page:
-        plan_and_publish(page, months, f"demo-{size}-{scheme}.ledger", "disease", look, script=script)
+        plan_and_publish(page, months, f"demo-{size}-{scheme}.ledger", {"disease": "sensitive"}, look, script=script)
 
 
 @pytest.mark.slow
@@ -204,7 +210,7 @@ def test_the_whole_path_on_the_panel(browser: Browser, client: Client, place: Pa
     (place / "ledgers").mkdir(exist_ok=True)
     waves = sorted(PANEL.glob("*.csv"))
     with inside(browser, client, size, scheme) as page:
-        plan_and_publish(page, waves, f"panel-{size}.ledger", "visits", looks_right, script=True)
+        plan_and_publish(page, waves, f"panel-{size}.ledger", PANEL_ROLES, looks_right, script=True)
 
 
 @pytest.mark.slow

@@ -53,7 +53,8 @@ def test_a_coalition_sees_on_the_page_what_the_library_says(
     table = ("table", files / "feb-original.csv")
     page = steward.finish(steward.post(f"{path}/providers/upload", [("member", "Hospital 1")], [table]))
     with Ledger.open(house / "h.ledger") as book:
-        own = view_of_release(tried_release(table[1], book), number=2)
+        release, number = tried_release(table[1], book)
+        own = view_of_release(release, number=number)
         assert len(book.releases) == 1
     alone = next(one for one in own.coalitions if one.members == ("Hospital 1",))
     assert alone.sentence in unescape(page.text)

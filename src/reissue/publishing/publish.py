@@ -136,17 +136,18 @@ def publish_next(
     return replace(published, warnings=(*published.warnings, ledger.unwritten)) if ledger.unwritten else published
 
 
-def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> Release:
-    """The next release as it would be made, also where it is refused; nothing is recorded."""
+def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> tuple[Release, int]:
+    """The next release as it would be made, also where it is refused, and its number; nothing is recorded."""
     from reissue.publishing.refusal import RefusedError
 
     seen: list[Release] = []
     try:
-        publish_next(data, ledger, dry_run=True, dialect=dialect, when_made=seen.append)
-    except RefusedError:
+        number = publish_next(data, ledger, dry_run=True, dialect=dialect, when_made=seen.append).number
+    except RefusedError as refused:
+        number = refused.report.release
         if not seen:
             raise
-    return seen[-1]
+    return seen[-1], number
 
 
 def first_schema(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> Schema | None:

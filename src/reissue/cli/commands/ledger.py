@@ -126,8 +126,8 @@ def providers(
             _say_recorded(book.releases, as_json=as_json)
             return
         names = [name.strip() for name in coalition.split(",") if name.strip()]
-        release = tried_release(table, book, dialect=dialect_of(reading))
-        view = view_of_release(release, names, m=book.policy.m, number=len(book.releases) + 1)
+        release, number = tried_release(table, book, dialect=dialect_of(reading))
+        view = view_of_release(release, names, m=book.policy.m, number=number)
     if as_json:
         _render.show_json(view.as_dict())
         return

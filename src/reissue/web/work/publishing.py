@@ -113,8 +113,7 @@ def collude(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     tell(0.05, "making the release")
     schema = Schema.load(given["schema"]) if given["schema"] else None
     with ledger_at(given["ledger"], schema, dry_run=True) as book:
-        release = tried_release(Path(given["table"]), book, dialect=Dialect(given["delimiter"]))
-        number = len(book.releases) + 1
+        release, number = tried_release(Path(given["table"]), book, dialect=Dialect(given["delimiter"]))
         return {"number": number, "view": _providers([release], book, number, given["coalition"])}
 
 
