@@ -1,7 +1,8 @@
-"""Repair of methods whose people stay together: whom they leave out."""
+"""Repair: what becomes of a release that exposes few people, by every method."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,8 +25,8 @@ class Once(Attempt):
     def memory(self) -> None:
         return None
 
-    def after(self, *, accepts_history: bool) -> None:
-        return None
+    def after(self, *, accepts_history: bool) -> list[Release]:
+        return []
 
     def seed(self) -> int:
         return 1
@@ -147,3 +148,48 @@ def test_what_one_draw_cannot_meet_another_may() -> None:
     assert make_and_mend(attempt, attack, draws=4)[0].draw == 3, "the last one"
     with pytest.raises(NotMetError):
         make_and_mend(attempt, attack)
+
+
+@pytest.mark.parametrize(
+    ("method", "require", "options"),
+    [
+        ("pool", "k=3", {}),
+        ("mondrian", "k=3", {}),
+        ("cohorts", "k=3 & l=2", {}),
+        ("cohorts", "k=3 & l=2", {"by_itself": True, "size": 4}),
+        ("invariance", "m-unique=2", {"ineligible": "counterfeits"}),
+        ("equivalence", "simple-l=2", {"e": 2, "ineligible": "counterfeits"}),
+        ("distinct", "m-unique=2", {"ineligible": "counterfeits"}),
+    ],
+)
+def test_every_method_is_mended_where_it_hurts(method: str, require: str, options: dict[str, Any]) -> None:
+    """Whoever is exposed stands in a joined group afterwards, or is left out; hardly anybody else is."""
+    asked = {"require": require, "method": method, "options": options, "suppress": 0.4, "counterfeits": 1.0}
+    chosen = Policy.of(replace(SCHEMA, policy=asked))
+    attempt = Once(table=Table.read(stream(7, size=60)[0], SCHEMA), schema=SCHEMA, policy=chosen)
+    ids = attempt.table.ids
+    assert ids is not None
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        untouched = one.table.rows == len(ids) and one.widened is None
+        return Found(ids[:1].to_numpy() if untouched else np.zeros(0, np.int64))
+
+    mended, _, found = make_and_mend(attempt, attack)
+    assert not len(found.exposed)
+    assert mended.repairs.sentences
+    rows = mended.mentioned(ids[:1].to_numpy())
+    assert not rows.any() or (mended.widened is not None and bool(mended.widened[rows].all()))
+    assert mended.repairs.left_out + mended.repairs.rows < 0.5 * len(ids)
+
+
+def test_records_of_a_table_that_only_grows_are_not_left_out() -> None:
+    """They would be missed in the next release: what correspondence cannot hide is refused."""
+    chosen = Policy.of(replace(SCHEMA, policy={"require": "k=3", "method": "correspondence", "suppress": 0.2}))
+    attempt = Once(table=Table.read(stream(7, size=60)[0], SCHEMA), schema=SCHEMA, policy=chosen)
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        return Found(one.table.ids[:1].to_numpy())  # type: ignore[index]
+
+    mended, _, found = make_and_mend(attempt, attack)
+    assert len(found.exposed) == 1
+    assert not mended.repairs.sentences
