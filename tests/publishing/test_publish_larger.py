@@ -154,3 +154,25 @@ def test_an_exposed_release_is_refused(tmp_path: Path) -> None:
             publish_folder(folder_of(MONTHS[0], tmp_path / "data"), ledger, fits=40)
         assert ledger.releases == ()
         assert not [name for name in (tmp_path / "x.ledger" / "files").iterdir() if name.suffix == ".parquet"]
+
+
+def test_who_fails_at_the_end_leaves_nothing_and_can_begin_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, files = folder_of(MONTHS[0], tmp_path / "data"), tmp_path / "x.ledger" / "files"
+    with Ledger.create(tmp_path / "x.ledger", schema(OPEN)) as ledger:
+        with monkeypatch.context() as broken:
+            broken.setattr(store.Writer, "append", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                publish_folder(data, ledger, fits=40)
+        assert ledger.releases == ()
+        with ledger.store.engine.connect() as connection:
+            assert ledger.store.version_by(connection) == len(store.MIGRATIONS)
+        left = {one.name for one in files.iterdir()}
+        made = publish_folder(data, ledger, fits=60)
+        assert (made.number, made.again) == (1, False)
+        assert left - {one.name for one in files.iterdir()}
+        assert {one.name for one in files.iterdir()} == {
+            name for entry in ledger.entries() for name in entry.files.values()
+        }
+        assert ledger.verify() == []
