@@ -63,6 +63,15 @@ def test_the_same_rows_as_in_memory(require: str, tmp_path: Path) -> None:
     assert same(table, schema(), require, tmp_path, 200).regions > 4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [100_000, 1_000_000])
+@pytest.mark.parametrize("method", ["mondrian", "pool"])
+@pytest.mark.parametrize("require", ["k=10", "k=10 & l=3", "k=10 & t=0.5"])
+def test_large_tables(people: int, method: str, require: str, tmp_path: Path) -> None:
+    table = next(Population(seed=6, people=people).months(1))
+    assert same(table, schema(), require, tmp_path, people // 10, method=method).regions > 8
+
+
 @pytest.mark.parametrize("require", ["k=3", "k=4 & l=2", "k=3 & t=0.45", "entropy-l=1.5", "confidence=0.8"])
 @pytest.mark.parametrize("more", [{}, {"boxes": "tight"}, {"suppress": 0.1}, {"effort": "balanced"}])
 def test_pool_by_regions(require: str, more: dict[str, Any], tmp_path: Path) -> None:

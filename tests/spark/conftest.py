@@ -1,7 +1,9 @@
 """One small cluster for all tests of Spark: two workers with a core each, on this machine."""
 
 import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,3 +20,6 @@ def spark() -> Iterator[Any]:
 
     with running_session(MASTER, {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}) as session:
         yield session
+    import pyspark
+
+    shutil.rmtree(Path(pyspark.__file__).parent / "work", ignore_errors=True)  # the workers' logs
