@@ -47,12 +47,14 @@ class Effort:
     """Lines along which a pair is tried to be divided."""
     promise: float = 0.9
     """Pairs are tried whose own losses are together this share of the loss of the box around both, or more."""
+    pairs: int = 8
+    """Pairs that are tried in each round, for each group, at most: those that promise most."""
     overlap: float = 1.5
     """The same for pairs that exchange rows of the same values."""
     seconds: float = float("inf")
 
 
-EFFORTS = {"balanced": Effort(6, lines=2, promise=1.1), "best": Effort(60, lines=4, promise=1.0, overlap=1.3)}
+EFFORTS = {"balanced": Effort(6, lines=2, promise=1.1), "best": Effort(60, lines=4, promise=1.0, pairs=64, overlap=1.3)}
 EFFORT = Option(
     "fast",
     "Work after the groups are made: fast (none), balanced, best, or a number of seconds. Near groups are divided anew "
@@ -198,6 +200,10 @@ def _promising(search: _Search, division: Division, effort: Effort, rng: np.rand
     fits = division.sizes[one] + division.sizes[other] <= widest
     one, other = one[promising & fits], other[promising & fits]
     new = _untried(search, one, np.where(other < nobody, other, -1))
+    if len(new) > effort.pairs * nobody:
+        most = np.argsort(-_promise(division, one[new], other[new]), kind="stable")[: effort.pairs * nobody]
+        new = new[np.sort(most)]
+    _remember(search, one[new], np.where(other < nobody, other, -1)[new])
     return one[new], other[new]
 
 
@@ -212,12 +218,20 @@ def _promise(division: Division, one: Ints, other: Ints) -> Floats:
 
 def _untried(search: _Search, one: Ints, other: Ints) -> Ints:
     """The pairs (other: -1 for a group by itself) that were not tried since a group of theirs has changed."""
-    names = search.name[one], np.where(other < 0, -1, search.name[other])
-    keys = np.minimum(*names) * np.int64(1 << 31) + np.maximum(*names)
+    keys = _names(search, one, other)
     place = np.minimum(np.searchsorted(search.tried, keys), max(len(search.tried) - 1, 0))
-    new = np.flatnonzero(search.tried[place] != keys) if len(search.tried) else np.arange(len(keys))
-    search.tried = np.sort(np.concatenate([search.tried, keys[new]]))
-    return new
+    return np.flatnonzero(search.tried[place] != keys) if len(search.tried) else np.arange(len(keys))
+
+
+def _remember(search: _Search, one: Ints, other: Ints) -> None:
+    """These pairs are tried now."""
+    search.tried = np.sort(np.concatenate([search.tried, _names(search, one, other)]))
+
+
+def _names(search: _Search, one: Ints, other: Ints) -> Ints:
+    """Pairs as numbers that no other pair ever has."""
+    names = search.name[one], np.where(other < 0, -1, search.name[other])
+    return np.asarray(np.minimum(*names) * np.int64(1 << 31) + np.maximum(*names))
 
 
 def _neighbours(search: _Search, division: Division, effort: Effort, rng: np.random.Generator) -> Iterator[Ints]:
