@@ -8,7 +8,8 @@ DEFAULT = ("loss", "fulldomain", "speed")
 
 
 def run() -> None:
-    names = sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
+    here = Path(__file__).parent
+    names = sorted(path.stem for path in (*here.glob("[!_]*.py"), *(one.parent for one in here.glob("*/__init__.py"))))
     if len(sys.argv) > 1 and sys.argv[1] not in names:
         raise SystemExit(f"There is no benchmark of that name. There are: {', '.join(names)}")
     chosen = sys.argv[1:2] or [name for name in DEFAULT if name in names]

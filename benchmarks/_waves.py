@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from benchmarks import updates as census
 from benchmarks._measure import data_folder
+from benchmarks.papers.changing_values import stream
 from reissue import synth
 from reissue.demo import HOSPITALS, MONTHS, PEOPLE, SEED
 from reissue.publishing.anonymize import anonymize
@@ -25,6 +25,7 @@ from reissue.schema import Schema
 
 __all__ = ["METHODS", "SOURCES", "Method", "Waves", "large_hospital", "protect"]
 
+CENSUS = ("age", "sex", "education", "country_self")
 PANEL = ("age", "female", "married", "kids", "edlevel", "outwork", "self")
 
 
@@ -119,15 +120,13 @@ def large_hospital(folder: Path, people: int, releases: int) -> tuple[Waves, lis
 
 
 def _census(folder: Path, data: str | None, *, quick: bool, releases: int = 8) -> Waves:
-    """People who come, go and change jobs within branches of ten, a quarter of benchmarks/updates.py's."""
+    """People who come, go and change jobs within branches of ten, a quarter of the second paper's."""
     path = _found(data_folder(data) / "census" / "census.csv.gz")
-    frame = pl.read_csv(path, infer_schema_length=None, columns=["id", *census.QUASI, "det_occ_code"])
+    frame = pl.read_csv(path, infer_schema_length=None, columns=["id", *CENSUS, "det_occ_code"])
     frame = frame.filter(pl.col("det_occ_code") > 0).rename({"det_occ_code": "job"})
     scale, releases = (0.05, 4) if quick else (0.25, releases)
-    tables = census.stream(frame, releases, 10, scale)
-    return _observed(
-        "census", tables, Schema.of_columns(quasi=census.QUASI, sensitive=["job"], identifier="id"), folder
-    )
+    tables = stream(frame, releases, 10, scale)
+    return _observed("census", tables, Schema.of_columns(quasi=CENSUS, sensitive=["job"], identifier="id"), folder)
 
 
 def _panel(folder: Path, data: str | None, *, quick: bool) -> Waves:
