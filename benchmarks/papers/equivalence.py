@@ -21,7 +21,7 @@ from benchmarks.papers.figure import Claim, Curves, Figure, Paper, Row, rises
 from reissue._arrays import Floats, Ints
 from reissue.algorithms.invariance.register import RegisterState
 from reissue.attacks import Knowledge
-from reissue.attacks.equivalence.state import Crowd, arrive, with_arrival
+from reissue.attacks.equivalence.state import NumberedCrowd, arrive, with_arrival
 from reissue.data.table import Table
 from reissue.people.membership import Arrivals, membership
 from reissue.published.series import Series
@@ -143,7 +143,9 @@ def smallest(made: list[Release]) -> Iterator[Ints]:
     for place in range(len(made)):
         part, person = members.only(place)
         newest = Arrivals(part, np.where(part.real, person, -1), np.where(part.real, -1, person))
-        evidence = with_arrival(evidence, arrive(Crowd() if evidence is None else evidence.crowd, newest), LIMIT)
+        evidence = with_arrival(
+            evidence, arrive(NumberedCrowd() if evidence is None else evidence.crowd, newest), LIMIT
+        )
         yield evidence.below
 
 

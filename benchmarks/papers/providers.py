@@ -379,6 +379,7 @@ TABLE = Figure(
             ),
         ),
     ),
+    remark="All three grow less than linearly here, since judging is by bounds (figure 9); the provider-aware ones make two partitions, and take the better.",
 )
 
 # --- figure 11 -------------------------------------------------------------------------------------------------------
@@ -510,8 +511,7 @@ RULES = Figure(
             ),
         ),
     ),
-    remark="A smaller k or l allows more splits, so our times grow as k and l fall. The paper's sentence says the opposite and gives fewer partitions as the reason, "
-    "which a larger k would have.",
+    remark="By l the error rises throughout here: the larger l, the fewer splits are allowed. With l the time rises a little, as the paper says; with k it falls, since a smaller k allows more splits. The paper gives fewer partitions as the reason for shorter times, which a larger k would have.",
 )
 
 PAPER = Paper(

@@ -1,10 +1,12 @@
 """The page of the papers' figures is what the tables beside it say, and no figure is missing."""
 
-import pytest
+from pathlib import Path
 
+import pytest
 from benchmarks.papers import PAPERS, spent
-from benchmarks.papers.figure import Curves, falls, rises, span
+from benchmarks.papers.figure import Curves, Figure, falls, rises, span
 from benchmarks.papers.page import render, verdicts
+
 from tests.pages import ROOT
 
 FOLDER = ROOT / "docs" / "papers"
@@ -21,7 +23,7 @@ def test_the_page_is_fresh() -> None:
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.number)
-def test_every_figure_has_a_picture_and_claims_with_numbers(figure) -> None:  # type: ignore[no-untyped-def]
+def test_every_figure_has_a_picture_and_claims_with_numbers(figure: Figure) -> None:
     assert (FOLDER / f"{figure.number}.svg").read_text().startswith("<svg")
     judged = verdicts(figure, Curves.load(FOLDER / f"{figure.number}.csv"))
     assert judged
@@ -37,7 +39,7 @@ def test_lines_rise_and_fall() -> None:
     assert span([1.0, 2.0, 4.0], ".1f") == "1.0 to 4.0"
 
 
-def test_curves_survive_their_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_curves_survive_their_file(tmp_path: Path) -> None:
     curves = Curves.of([("a, b", "one", 2, 1 / 3), ("a, b", "one", 1, 5)])
     curves.save(tmp_path / "x.csv")
     assert Curves.load(tmp_path / "x.csv").line("a, b", "one") == {1: 5, 2: 0.3333}
