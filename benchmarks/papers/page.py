@@ -28,14 +28,16 @@ def verdicts(figure: Figure, curves: Curves) -> list[tuple[str, bool, str]]:
 
 
 def render(papers: Sequence[Paper], folder: Path, minutes: float) -> str:
-    """The whole page, from the tables in a folder."""
-    figures = [figure for paper in papers for figure in paper.figures]
-    curves = {figure.number: Curves.load(folder / f"{figure.number}.csv") for figure in figures}
-    judged = {figure.number: verdicts(figure, curves[figure.number]) for figure in figures}
-    parts = [HEAD.format(minutes=f"{minutes:.0f}", example=figures[0].number), _summary(papers, judged)]
+    """The whole page, from the tables in a folder; figures without one are named as not made."""
+    files = {figure.number: folder / f"{figure.number}.csv" for paper in papers for figure in paper.figures}
+    curves = {number: Curves.load(path) for number, path in files.items() if path.is_file()}
+    judged = {f.number: verdicts(f, curves[f.number]) for paper in papers for f in paper.figures if f.number in curves}
+    parts = [HEAD.format(minutes=f"{minutes:.0f}", example=next(iter(files))), _summary(papers, judged)]
     for paper in papers:
         parts.append(f"## {_heading(paper)}\n\n{paper.setting}\n")
-        parts += [_section(figure, curves[figure.number], judged[figure.number]) for figure in paper.figures]
+        parts += [
+            _section(one, curves[one.number], judged[one.number]) for one in paper.figures if one.number in curves
+        ]
     return "\n".join(parts)
 
 
@@ -47,6 +49,9 @@ def _summary(papers: Sequence[Paper], judged: dict[str, list[tuple[str, bool, st
     lines = ["| paper | figure | what | claims that hold here |", "|---|---|---|---|"]
     for paper in papers:
         for figure in paper.figures:
+            if figure.number not in judged:
+                lines.append(f"| {paper.title} | {figure.number} | {figure.title} | not made yet |")
+                continue
             holds = [good for _, good, _ in judged[figure.number]]
             link = f"[{figure.number}](#{_anchor(figure)})"
             lines.append(f"| {paper.title} | {link} | {figure.title} | {sum(holds)} of {len(holds)} |")
