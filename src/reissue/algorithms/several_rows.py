@@ -60,7 +60,7 @@ class _OfPeople(Requirement):
 
     @property
     def least(self) -> int:
-        """How many people there are."""
+        """The fewest people of a group."""
         return self.asked.least_people
 
     def holds(self, counts: Counts) -> Bools:

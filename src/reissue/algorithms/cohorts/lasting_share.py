@@ -41,7 +41,7 @@ class LastingShare(Requirement):
 
     @property
     def least(self) -> int:
-        """Whether this many rows have no value above the share."""
+        """The fewest rows that can have no value above the share."""
         return int(np.ceil(1 / self.share - _SLACK))
 
     @property
