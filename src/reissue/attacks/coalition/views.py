@@ -33,7 +33,7 @@ class CoalitionView:
 
     members: tuple[str, ...]
     own: int
-    """ProviderRecords that they gave, and know."""
+    """Records that they gave, and know."""
     groups: int
     """Groups in which theirs stand beside those of others."""
     broken: int
