@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from reissue import synth
 from reissue.attacks import find
 from reissue.errors import InputError
 from reissue.ledger import Ledger
+from reissue.ledger.key import ENVIRONMENT
 from reissue.policy import Policy
 from reissue.proposing.policy_questions import QUESTIONS, propose_policy, read_answers
 from reissue.publishing.publish import publish
@@ -82,7 +84,11 @@ def test_what_is_proposed(answers: list[str], method: str) -> None:
 
 
 @pytest.mark.parametrize("months", [12, pytest.param(120, marks=pytest.mark.slow)])
-def test_what_is_proposed_for_values_that_change_lasts(months: int, tmp_path: Path) -> None:
+def test_what_is_proposed_for_values_that_change_lasts(
+    months: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one key: it decides what is random, and with some (1 of 30 when this was tried) a release is refused."""
+    monkeypatch.setenv(ENVIRONMENT, sha256(b"a year of a thousand people").hexdigest())
     said = {name: name in {"removed", "changes"} for name in QUESTIONS}
     synth.updates().write_csv(tmp_path / "updates.csv")
     text = f'{synth.schema().dumps()}\n{propose_policy(said).as_toml(said)}\n[updates]\nfile = "updates.csv"\n'
