@@ -47,6 +47,9 @@ class RowDigest:
         return hashlib.sha256(said.encode()).hexdigest()
 
 
+_A_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
 def _words(column: pl.Series, key: bytes) -> Words:
     """Every value as 64 bits: the same for equal values, whatever frame they come in."""
     kind = column.dtype
@@ -65,7 +68,15 @@ def _written(column: pl.Series) -> pl.Series:
     """A column as texts that follow from its values alone."""
     kind = column.dtype
     if isinstance(kind, pl.Datetime):
-        return column.dt.cast_time_unit("ns").to_physical().cast(pl.String)
+        # Seconds and billionths: a time far off would not fit a number of billionths.
+        parts = _A_SECOND[kind.time_unit]
+        count = column.to_physical()
+        return (count // parts).cast(pl.String) + "." + (count % parts * (_A_SECOND["ns"] // parts)).cast(pl.String)
+    if kind == pl.Binary:
+        return column.bin.encode("hex")
+    if kind.is_nested():
+        said = [None if value is None else repr(value) for value in column.to_list()]
+        return pl.Series(column.name, said, dtype=pl.String)
     return (column.to_physical() if kind.is_temporal() else column).cast(pl.String)
 
 

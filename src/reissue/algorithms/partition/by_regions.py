@@ -31,7 +31,7 @@ def in_regions(job: Job, make: Callable[[Job], Draft]) -> Draft:
     table, most = job.table, region_rows(job.options)
     if table.people is not None:
         return make(job)
-    order, _ = _canonical(table)
+    order = _canonical(table, values=job.requirement.sensitive)
     laid = _laid(table, order)
     regions = np.zeros(table.rows, np.int32)
     if not (job.spare and job.requirement.relative) and job.requirement.holds(table.whole())[0]:
@@ -74,10 +74,14 @@ def _share(progress: Callable[[float], None], before: float, share: float) -> Ca
     return lambda done: progress(before + share * done)
 
 
-def _canonical(table: Table) -> tuple[Ints, int]:
-    """The rows in the order of their codes and values; equal ones stay in the order they have."""
-    keys, bound = pack([*table.codes, table.sensitive], [*table.sizes, table.domain.size])
-    return np.argsort(keys, kind="stable"), bound
+def _canonical(table: Table, *, values: bool) -> Ints:
+    """The rows in the order of their codes; equal ones stay in the order they have.
+
+    Of equal codes values decide only where the requirement asks about them: else groups would tell of values.
+    """
+    more = ([table.sensitive], [table.domain.size]) if values else ([], [])
+    keys, _ = pack([*table.codes, *more[0]], [*table.sizes, *more[1]])
+    return np.argsort(keys, kind="stable")
 
 
 def _laid(table: Table, order: Ints) -> Table:

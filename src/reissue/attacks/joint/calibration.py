@@ -15,6 +15,7 @@ from reissue._arrays import Bools, Floats, Ints
 __all__ = ["Calibration", "calibrate", "tenths"]
 
 _BLOCK = 30
+_DIGITS = 6
 _DOUBT = 0.05
 """A block's true share is below its bound with this probability at most."""
 
@@ -30,7 +31,7 @@ class Calibration:
 
     def of(self, claims: Floats) -> Floats:
         """What claims of these sizes are worth; 0 below the first block."""
-        at = np.searchsorted(self.claim, claims, side="right") - 1
+        at = np.searchsorted(self.claim, _rounded(claims), side="right") - 1
         return np.where(at >= 0, self.right[np.maximum(at, 0)], 0.0) if len(self.claim) else np.zeros(len(claims))
 
 
@@ -40,6 +41,7 @@ def calibrate(claims: Floats, right: Bools) -> Calibration:
 
     if len(claims) < _BLOCK:
         return Calibration(np.empty(0), np.empty(0))
+    claims = _rounded(claims)
     order = np.argsort(claims, kind="stable")
     blocks = np.asarray(isotonic_regression(right[order].astype(np.float64)).blocks)
     starts = _large(_untied(claims[order], blocks), len(order))
@@ -47,6 +49,11 @@ def calibrate(claims: Floats, right: Bools) -> Calibration:
     number, hits = ends - starts, np.add.reduceat(right[order].astype(np.int64), starts)
     bound = np.where(hits > 0, betaincinv(np.maximum(hits, 1), number - hits + 1, _DOUBT), 0.0)
     return Calibration(claims[order][starts], np.maximum.accumulate(bound))
+
+
+def _rounded(claims: Floats) -> Floats:
+    """Claims that differ only by the order in which they were computed are equal."""
+    return np.round(claims, _DIGITS)
 
 
 def _untied(claims: Floats, blocks: Ints) -> Ints:
