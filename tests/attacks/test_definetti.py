@@ -166,7 +166,7 @@ def waves(*, linked: bool) -> list[ri.Release]:
     """Two releases in groups that are large enough to mix people; some leave and some come."""
     frame = clinic(3000, linked=linked).with_columns(id=pl.int_range(3000))
     parts = [frame[:2400], frame[600:]]
-    return [ri.anonymize(one, FOLLOWED, "k=60", method="pool", seed=at) for at, one in enumerate(parts)]
+    return [ri.anonymize(one, FOLLOWED, "k=80", method="pool", seed=at) for at, one in enumerate(parts)]
 
 
 def test_a_series_is_learnt_from_as_a_whole() -> None:
