@@ -1,8 +1,9 @@
 """A method by regions: a large table is split as strict Mondrian splits it, and each region is worked on by itself.
 
 Rows of a region lie in the order of their codes, so what is made of a table does not depend on the order of its rows
-(but for equal ones, where nothing is asked of values), nor on who holds them: an engine that splits the same table finds the same regions (`publishing.larger`) and hands each
-to the method, which finds that it is one. Rows to spare are those of each region.
+(but for equal ones, where nothing is asked of values), nor on who holds them: an engine that splits the same table
+finds the same regions (`publishing.larger`) and hands each to the method, which finds that it is one. Rows to spare
+are those of each region.
 """
 
 from collections.abc import Callable, Mapping, Sequence
