@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import reissue
+from reissue.cli._app import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 HEAVY = (
@@ -68,11 +69,28 @@ def test_anonymizing_loads_four_libraries_and_no_more() -> None:
     assert others <= {"reissue", "numpy", "polars", "narwhals", "tomlkit", "typing_extensions", "cython_runtime"}
 
 
-def test_help_loads_no_library_beyond_the_command_lines_own() -> None:
-    code = "import sys; from reissue.cli._app import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
+def loaded_for(*lines: str) -> set[str]:
+    """The modules that are loaded after these command lines."""
+    code = (
+        f"import sys; from reissue.cli._app import run; [run(line.split()) for line in {lines!r}]; "
+        "print(*sys.modules, file=sys.stderr)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-    assert not set(done.stderr.split()) & ({"numpy", "polars", *HEAVY} - {"rich", "typer"})
-    assert "reissue.algorithms.partition.mondrian" not in done.stderr.split()
+    return set(done.stderr.split())
+
+
+def test_help_loads_no_library_beyond_the_command_lines_own() -> None:
+    helps = [f"{name} --help" for name in COMMANDS]
+    loaded = loaded_for("--help", *helps, "ledger show --help", "ledger verify -h")
+    others = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
+    allowed = {"reissue", "typer", "rich", "markdown_it", "mdurl", "pygments", "annotated_doc", "shellingham"}
+    assert {name for name in others if not name.startswith("_")} <= allowed
+    assert "reissue.algorithms.partition.mondrian" not in loaded
+
+
+def test_a_commands_help_loads_no_other_command() -> None:
+    commands = {name for name in loaded_for("init --help") if name.startswith("reissue.cli.commands.")}
+    assert commands == {"reissue.cli.commands.init"}
 
 
 def test_the_version_is_the_same_everywhere() -> None:

@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup, TyperOption
 
 from reissue.cli import _render
 from reissue.errors import InputError, InternalError, NotMetError, NotWrittenError
@@ -52,8 +53,31 @@ EXIT_CODES = {
 
 _ENDS = {InputError: BAD_INPUT, NotMetError: NOT_MET, NotWrittenError: NOT_WRITTEN}
 
+
+class Group(TyperGroup):
+    """Commands under one name, whose --help is plainly on or off: Typer checks what is neither by pydantic, slowly."""
+
+    def get_help_option(self, ctx: Any) -> TyperOption | None:
+        """The option --help."""
+        return _plain_flag(super().get_help_option(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            _plain_flag(command.get_help_option(ctx))
+        return command
+
+
+def _plain_flag(option: TyperOption | None) -> TyperOption | None:
+    if option is not None:
+        option.default, option.metavar = False, ""
+    return option
+
+
 app = typer.Typer(
     name="reissue",
+    cls=Group,
     help="Publish microdata about people again and again without giving anyone away.",
     epilog="Start with `reissue init DATA`, which may be CSV, Excel, SPSS, Stata, SAS, Parquet or a database; or see "
     "`reissue demo`. `reissue explain WORD` says what a word means. Exit codes: 0 fine, 1 requirement not met, "
@@ -78,15 +102,20 @@ def _top(
         typer.echo(context.get_help())
 
 
-def load() -> typer.Typer:
-    """The app with all its commands."""
+def load(asked: str = "") -> typer.Typer:
+    """The app with all its commands, or with the one that is asked for, if it is one."""
     if COMPLETE in os.environ:
         from typer._completion_classes import completion_init
 
         completion_init()
-    for name in (*WORK, *(f"about.{name}" for name in ABOUT)):
-        import_module(f"reissue.cli.commands.{name}")
+    for name in [asked] if asked in COMMANDS else COMMANDS:
+        import_module(f"reissue.cli.commands.{'about.' if name in ABOUT else ''}{name}")
+    app.registered_commands.sort(key=lambda one: COMMANDS.index(_module_of(one.callback)))
     return app
+
+
+def _module_of(command: object) -> str:
+    return command.__module__.rpartition(".")[2]
 
 
 def main() -> None:
@@ -108,7 +137,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; whatever happens, no data value is shown."""
     as_json = "--json" in arguments
     try:
-        return load()(list(arguments), prog_name="reissue", standalone_mode=False) or FINE
+        return load(next(iter(arguments), ""))(list(arguments), prog_name="reissue", standalone_mode=False) or FINE
     except typer.TyperException as problem:
         _render.show_usage_error(problem, as_json=as_json)
         return BAD_INPUT
