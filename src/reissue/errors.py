@@ -29,6 +29,7 @@ __all__ = [
     "InternalError",
     "NotMetError",
     "NotWrittenError",
+    "ReadingNote",
     "ReissueError",
     "RequirementError",
     "RiskError",
@@ -78,6 +79,14 @@ class NotWrittenError(ReissueError):
 
 class InternalError(ReissueError):
     """Reissue contradicts itself: a bug of ours, never the user's mistake."""
+
+
+class ReadingNote(UserWarning):
+    """No error: how a file was read, where its holder may have meant something else; and what to do then."""
+
+    def __init__(self, fact: str, advice: str = "") -> None:
+        super().__init__(f"{fact} {advice}".rstrip())
+        self.fact = fact
 
 
 class Why(StrEnum):

@@ -124,6 +124,14 @@ def test_a_mistake_in_the_form_is_said_and_the_table_stays(client: Client, files
     assert client.get(path).status == 400
 
 
+def test_how_a_table_was_read_is_said(client: Client, tmp_path: Path) -> None:
+    rows = "\n".join(f"{n};{'NA' if n % 9 == 0 else 20 + n % 40};{n},5" for n in range(60))
+    (tmp_path / "office.csv").write_text(f"id;Alter;Gehalt\n{rows}\n")
+    page = client.finish(client.post("/table/upload", [], [("wave", tmp_path / "office.csv")]))
+    assert "office.csv: read with ; between cells, decimal commas." in unescape(page.text)
+    assert "'NA' in 7 cells read as missing, for all else in its column is numbers or dates." in unescape(page.text)
+
+
 def test_values_without_a_place_are_shown_to_their_holder(files: Path, tmp_path: Path) -> None:
     schema = tmp_path / "schema.toml"
     schema.write_text('[columns]\nsex = "quasi"\ndisease = "sensitive"\n[taxonomy.sex]\ntree = { X = ["female"] }\n')

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup, TyperOption
 
 from reissue.cli import _render
-from reissue.errors import InputError, InternalError, NotMetError, NotWrittenError
+from reissue.errors import InputError, InternalError, NotMetError, NotWrittenError, ReadingNote
 
 __all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
 
@@ -130,7 +130,8 @@ def main() -> None:
 
 def _warn(message: Warning | str, *_: object) -> None:
     """A warning of the library, without the line of code that gave it."""
-    _render.say(f"Warning: {message}", error=True, style="yellow" if sys.stderr.isatty() else "")
+    kind = "" if isinstance(message, ReadingNote) else "Warning: "
+    _render.say(kind + _render.as_options(str(message)), error=True, style="yellow" if sys.stderr.isatty() else "")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -51,7 +51,7 @@ ReadOption = Annotated[
         "--read",
         metavar="NAME=VALUE",
         help="How files are read, where what is found is wrong: delimiter=; encoding=cp1252 decimal=, "
-        "dates=dd.mm.yyyy sheet=NAME header=3. May be repeated.",
+        "dates=dd.mm.yyyy missing=NA,-9 sheet=NAME header=3. May be repeated.",
     ),
 ]
 OutOption = Annotated[

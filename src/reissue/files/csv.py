@@ -19,7 +19,8 @@ import polars as pl
 
 from reissue.errors import DataError
 from reissue.files.dialect import Dialect
-from reissue.files.values import with_standard_values
+from reissue.files.missing import say_missing, without_marks
+from reissue.files.values import inexact, with_standard_values
 
 __all__ = ["disarm", "read_csv", "rearm"]
 
@@ -62,6 +63,8 @@ def read_csv(
         frame = frame.head(frame.height - _blank_end(file, len(names), frame.height))
     quoted = [name for name in wanted if facts[f"quoted {name}"]]
     frame = frame.with_columns(_rearmed(pl.col(name)) for name in quoted)
+    frame, marks = without_marks(frame, dialect, text=text, as_text=as_text)
+    say_missing(path, marks)
     frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
     # Where commas are decimal marks, points may be between thousands: only what is not is a number with a point.
     return frame.with_columns(pl.col(name).cast(pl.Float64) for name in late if frame.schema[name] == pl.String)
@@ -147,17 +150,9 @@ def _types(lazy: pl.LazyFrame, facts: dict[str, Any], names: Sequence[str]) -> d
     whole = [name for name in filled if facts[f"whole {name}"] == facts[f"cells {name}"]]
     real = [name for name in filled if name not in whole and facts[f"real {name}"] == facts[f"cells {name}"]]
     if real:
-        codes = lazy.select(_inexact(pl.col(name)).any().alias(name) for name in real).collect().row(0, named=True)
+        codes = lazy.select(inexact(pl.col(name)).any().alias(name) for name in real).collect().row(0, named=True)
         real = [name for name in real if not codes[name]]
     return dict.fromkeys(whole, pl.Int64) | dict.fromkeys(real, pl.Float64)
-
-
-def _inexact(cell: pl.Expr) -> pl.Expr:
-    """Whether a number would lose something as a float: leading zeros, a plus sign, digits of a long whole number."""
-    bare = cell.str.strip_prefix("-")
-    coded = cell.str.starts_with("+") | bare.str.contains(r"^0\d")
-    long = (cell.cast(pl.Float64, strict=False).abs() >= 2**53) & cell.str.contains(r"^-?\d+$")
-    return coded | long
 
 
 def _blank_end(file: _File, width: int, rows: int) -> int:

@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 
 from reissue.errors import DataError, InputError, nearest
 
-__all__ = ["DATES", "FOUND", "PLAIN", "Dialect", "dialect_from", "settle_csv"]
+__all__ = ["DATES", "FOUND", "MARKS", "PLAIN", "Dialect", "dialect_from", "settle_csv"]
 
 DATES: Mapping[str, str] = {
     "dd.mm.yyyy": "%d.%m.%Y",
@@ -29,7 +29,12 @@ DATES: Mapping[str, str] = {
     "yyyy-mm-dd": "%Y-%m-%d",
 }
 """How days are written, and the same for Polars."""
-_MARKS = ",;\t|"
+MARKS = (
+    *("NA", "N/A", "n.a.", "#N/A", "#NV", "NULL", "(null)", r"\N", "None", "NaN", "unknown", "missing"),
+    *("k.A.", "k. A.", "keine Angabe", "unbekannt", "?", ".", "-", "--", "–", "—"),
+)
+"""What stands for a missing number or date, if nobody says otherwise; in capitals or not."""
+_DELIMITERS = ",;\t|"
 """What separates cells, if nobody says so."""
 _BEGINNING = 2**18
 _SAMPLE = 200
@@ -65,6 +70,9 @@ class Dialect:
     """Of a workbook: the sheet's name. The first one, if it is not given."""
     header: int | None = None
     """Of a workbook: the row with the columns' names, counted from 1."""
+    missing: str | None = None
+    """Marks of missing values in columns of numbers or dates, with commas between them; empty: there are none. If it
+    is not given, the usual ones, such as NA; a number is one only where it is named, as in "NA,-9"."""
     bom: bool = False
     """Whether a mark of UTF-8 stands at the beginning, as some spreadsheets want it."""
 
@@ -80,6 +88,13 @@ class Dialect:
             raise DataError("This encoding is not known. Some that are: utf-8, cp1252 (Windows), latin-1, cp850 (DOS).")
         if self.header is not None and (not isinstance(self.header, int) or self.header < 1):
             raise DataError("The header's row is a number from 1.")
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands for a missing number or date."""
+        return (
+            MARKS if self.missing is None else tuple(mark.strip() for mark in self.missing.split(",") if mark.strip())
+        )
 
     @property
     def sentence(self) -> str:
@@ -128,7 +143,7 @@ def settle_csv(path: Path, given: Dialect, *, packed: bool) -> Dialect:
     encoding = given.encoding or _BOMS.get(bom) or _encoding(path, start, packed)
     text = _beginning(start, encoding)
     delimiter = _delimiter(text, given.delimiter)
-    columns = _columns(text, delimiter)
+    columns = _columns(text, delimiter, given.marks)
     return replace(
         given,
         encoding=codecs.lookup(encoding).name.removesuffix("-sig"),
@@ -188,7 +203,7 @@ def _delimiter(text: str, given: str | None) -> str:
     may differ.
     """
     header = text.lstrip("\r\n").split("\n", 1)[0]
-    found = [mark for mark in _MARKS if mark in header]
+    found = [mark for mark in _DELIMITERS if mark in header]
     if given is not None and (given in header or not found):
         return given
     best = max(found, key=lambda mark: _division(text, mark), default=given or ",")
@@ -210,11 +225,13 @@ def _rows(text: str, mark: str) -> list[list[str]]:
         return []
 
 
-def _columns(text: str, mark: str) -> list[list[str]]:
-    """The filled cells of each column in the first rows."""
+def _columns(text: str, mark: str, missing: Sequence[str]) -> list[list[str]]:
+    """The filled cells of each column in the first rows, without marks of missing values."""
     rows = _rows(text, mark)[1:]
+    blank = {"", *(one.lower() for one in missing)}
     width = max(map(len, rows), default=0)
-    return [[row[place].strip() for row in rows if len(row) > place and row[place].strip()] for place in range(width)]
+    cells = [[row[place].strip() for row in rows if len(row) > place] for place in range(width)]
+    return [[cell for cell in column if cell.lower() not in blank] for column in cells]
 
 
 def _decimal(columns: Sequence[Sequence[str]], otherwise: str) -> str:

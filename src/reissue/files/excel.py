@@ -16,6 +16,7 @@ from reissue.errors import DataError, InputError, nearest
 from reissue.files.csv import disarm, rearm
 from reissue.files.dialect import Dialect
 from reissue.files.extras import needed
+from reissue.files.missing import say_missing, without_marks
 from reissue.files.values import whole_if_all_are, with_standard_values
 
 __all__ = ["read_excel", "settle_excel", "write_excel"]
@@ -49,7 +50,9 @@ def read_excel(
     if len(set(names)) < len(names):
         raise DataError(f"'{path}' has column names that occur more than once. Every column needs one of its own.")
     frame = _filled(frame.select(_plain(column) for column in frame.iter_columns()))
-    frame = with_standard_values(rearm(frame), dialect, text=text, as_text=as_text)
+    frame, marks = without_marks(rearm(frame), dialect, text=text, as_text=as_text)
+    say_missing(path, marks)
+    frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
     texts = frame.columns if as_text is None else [name for name in frame.columns if name in {*text, *as_text}]
     return frame.with_columns(pl.col(name).cast(pl.String) for name in texts)
 

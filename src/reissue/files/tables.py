@@ -20,6 +20,7 @@ from reissue.files.csv import disarm, read_csv
 from reissue.files.databases import DatabaseTable, writing
 from reissue.files.dialect import DATES, FOUND, PLAIN, Dialect, settle_csv
 from reissue.files.excel import read_excel, settle_excel, write_excel
+from reissue.files.missing import say_missing, without_codes
 from reissue.files.places import DATABASES, FORMATS, format_of, part_of, refuse_existing
 from reissue.files.staging import Staging, reason
 from reissue.files.statistics import read_statistics, write_statistics
@@ -71,6 +72,8 @@ def read_file(
         raise DataError(f"'{path}' cannot be read: {_reason(problem, kind)}") from None
     if not frame.width:
         raise DataError(f"'{path}' has no columns.")
+    frame, codes = without_codes(frame, dialect, text=text, as_text=as_text)
+    say_missing(path, codes)
     return frame
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from reissue.files.dialect import DATES, Dialect
 
-__all__ = ["whole_if_all_are", "with_standard_values"]
+__all__ = ["as_numbers", "in_standard_writing", "inexact", "whole_if_all_are", "with_standard_values"]
 
 _GROUPS = {",": r".'’ \u{a0}\u{202f}", ".": r",'’ \u{a0}\u{202f}"}
 """Decimal mark to the marks between thousands that go with it."""
@@ -34,13 +34,13 @@ def with_standard_values(
     changed = []
     for column in frame.iter_columns():
         if column.dtype == pl.String and column.name not in text:
-            found = _standard(column, dialect)
+            found = in_standard_writing(column, dialect)
             if found is not column:
                 changed.append(found if as_text is None or column.name in as_text else _typed(found))
     return frame.with_columns(changed) if changed else frame
 
 
-def _standard(column: pl.Series, dialect: Dialect) -> pl.Series:
+def in_standard_writing(column: pl.Series, dialect: Dialect) -> pl.Series:
     """The column in standard writing, still as text; the column itself where it is in no local one."""
     cells = column.drop_nulls()
     if not len(cells) or not cells.str.contains(r"^\s*[+-]?\d").all():
@@ -105,6 +105,23 @@ def _typed(column: pl.Series) -> pl.Series:
         return column.str.to_date() if len(first) == 10 else column.str.to_datetime(time_unit="us")
     whole = column.drop_nulls().str.contains(r"^[+-]?\d{1,15}$").all()
     return column.cast(pl.Int64 if whole else pl.Float64)
+
+
+def as_numbers(column: pl.Series) -> pl.Series | None:
+    """Texts as whole numbers if each is printed as one, as numbers if each is one exactly; else None."""
+    whole = column.cast(pl.Int64, strict=False)
+    if (whole.cast(pl.String) == column).sum() == column.count():
+        return whole
+    real = column.cast(pl.Float64, strict=False)
+    return None if real.count() < column.count() or pl.select(inexact(pl.lit(column)).any()).item() else real
+
+
+def inexact(cell: pl.Expr) -> pl.Expr:
+    """Whether a number would lose something as a float: leading zeros, a plus sign, digits of a long whole number."""
+    bare = cell.str.strip_prefix("-")
+    coded = cell.str.starts_with("+") | bare.str.contains(r"^0\d")
+    long = (cell.cast(pl.Float64, strict=False).abs() >= 2**53) & cell.str.contains(r"^-?\d+$")
+    return coded | long
 
 
 def whole_if_all_are(column: pl.Series) -> pl.Series:

@@ -1,6 +1,7 @@
 """The first release: what a table's columns are, whether a schema fits it, and which protection its series needs."""
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -10,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from reissue.data.table import Table, unlisted_values
-from reissue.errors import InputError, TaxonomyError
+from reissue.errors import InputError, ReadingNote, TaxonomyError
 from reissue.files.dialect import Dialect
+from reissue.files.tables import settle as settle_file
 from reissue.ledger.pack import plain
 from reissue.proposing.column_picture import picture_of
 from reissue.proposing.propose import Guess
@@ -34,11 +36,18 @@ def propose(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     """A guess for each column, with its reason, and the column at a glance."""
     tell(0.1, "reading")
     waves = [Path(one) for one in given["waves"]]
-    frames, guesses = propose_series(waves, dialect=Dialect(given["delimiter"]))
+    dialect = Dialect(given["delimiter"])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ReadingNote)
+        frames, guesses = propose_series(waves, dialect=dialect)
+    found = {path.name: settle_file(path, dialect).sentence for path in waves}
+    reading = [f"{name}: read with {sentence}." for name, sentence in found.items() if sentence]
+    reading += [one.message.fact for one in said if isinstance(one.message, ReadingNote)]
     tell(0.7, "looking at the columns")
     columns = [{**_pictured(frames, guess.column), **_guessed(guess)} for guess in guesses]
     waves_seen = [{"name": path.name, "rows": frame.height} for path, frame in zip(waves, frames, strict=True)]
-    return {"waves": waves_seen, "columns": columns, "several": any(guess.several for guess in guesses)}
+    several = any(guess.several for guess in guesses)
+    return {"waves": waves_seen, "columns": columns, "several": several, "reading": reading}
 
 
 def _pictured(frames: Sequence[pl.DataFrame], name: str) -> dict[str, Any]:
