@@ -48,7 +48,7 @@ def read(tmp_path: Path, content: str | bytes, **options: Any) -> pl.DataFrame:
         (["2024-01-31", "x"], pl.String, ["2024-01-31", "x"]),
         (['""', "", "x"], pl.String, ["", None, "x"]),
         (["", ""], pl.String, [None, None]),
-        (["NA", "1"], pl.String, ["NA", "1"]),
+        (["nil", "1"], pl.String, ["nil", "1"]),
     ],
 )
 def test_what_a_column_is(tmp_path: Path, cells: list[str], kind: Any, values: list[Any]) -> None:
