@@ -54,7 +54,7 @@ EXIT_CODES = {
 _ENDS = {InputError: BAD_INPUT, NotMetError: NOT_MET, NotWrittenError: NOT_WRITTEN}
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """Commands under one name, whose --help is plainly on or off: Typer checks what is neither by pydantic, slowly."""
 
     def get_help_option(self, ctx: Any) -> TyperOption | None:
@@ -77,7 +77,7 @@ def _plain_flag(option: TyperOption | None) -> TyperOption | None:
 
 app = typer.Typer(
     name="reissue",
-    cls=Group,
+    cls=CommandGroup,
     help="Publish microdata about people again and again without giving anyone away.",
     epilog="Start with `reissue init DATA`, which may be CSV, Excel, SPSS, Stata, SAS, Parquet or a database; or see "
     "`reissue demo`. `reissue explain WORD` says what a word means. Exit codes: 0 fine, 1 requirement not met, "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reissue.cli import _render
-from reissue.cli._app import FINE, NOT_MET, Group, app
+from reissue.cli._app import FINE, NOT_MET, CommandGroup, app
 from reissue.cli._options import ForceOption, JsonOption, ReadOption, SchemaOption, dialect_of, source_of
 from reissue.words import plural
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reissue.ledger import Recorded
 
 books = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     help="Recall releases, verify that nothing was changed, adopt what was published before. Each takes --json.",
     no_args_is_help=True,
 )
