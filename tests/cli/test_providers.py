@@ -110,3 +110,23 @@ def test_a_ledger_says_who_contributed_and_what_a_coalition_would_see(
     assert found["contributed"] == said["contributed"]
     assert "P1 and P2 take" in " ".join(reissue(*asked).out.split())
     assert reissue(*asked, "--coalition", "P9").code == 2
+
+
+def test_a_ledger_says_what_a_coalition_would_see_over_the_series(
+    reissue: Reissue, hospitals: pl.DataFrame, tmp_path: Path
+) -> None:
+    policy = '[policy]\nrequire = "k=3 & l=2"\nmethod = "providers"\nattacks = ["coalition"]\nlimit = 0.9\n'
+    (tmp_path / "policy.toml").write_text(f"{SCHEMA.dumps()}\n{policy}", encoding="utf-8")
+    assert reissue("publish", "patients.csv", "--ledger", "x.ledger", "--schema", "policy.toml").code == 0
+    asked = ("ledger", "providers", "x.ledger", "--tables", "patients.csv")
+    found = reissue(*asked, "--coalition", "P1, P2", "--json").json
+    assert found["releases"] == [1]
+    assert [one["members"] for one in found["coalitions"]] == [["P1", "P2"]]
+    assert found["coalitions"][0]["population"] == 4
+    assert "Somebody who gave no record" in " ".join(reissue(*asked).out.split())
+    assert reissue(*asked, "--table", "patients.csv").code == 2
+    assert reissue(*asked, "--coalition", "P9").code == 2
+    hospitals.reverse().with_columns(pl.lit("flu").alias("disease")).write_csv("other.csv")
+    other = reissue("ledger", "providers", "x.ledger", "--tables", "other.csv", "--json")
+    assert other.code == 2
+    assert "release 1" in other.json["error"]["message"]

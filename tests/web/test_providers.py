@@ -10,6 +10,7 @@ import pytest
 import reissue as ri
 from reissue.attacks.coalition.views import view_of_release
 from reissue.ledger import Ledger
+from reissue.publishing.attack import attack_by_providers
 from reissue.publishing.publish import tried_release
 from tests.web.client import Client, served
 from tests.web.test_publish import short, tried
@@ -78,6 +79,35 @@ def test_a_candidate_shows_every_coalition_and_looks_at_others_when_asked(
     assert '<h2 id="seen">Hospital 1, Hospital 2</h2>' in asked.text
     assert steward.get(f"{found[1]}?member=77").status == 200
     assert steward.post(found[1].replace("/providers", "/discard")).status == 303
+
+
+def test_a_coalition_is_judged_over_the_series_when_its_tables_are_brought_again(
+    steward: Client, house: Path, files: Path, place: Path
+) -> None:
+    path = short(steward)
+    tables = [("tables", files / name) for name in ("feb-original.csv", "jan-original.csv")]
+    page = steward.finish(steward.post(f"{path}/providers/over/upload", [("member", "Hospital 1")], tables))
+    with Ledger.open(house / "h.ledger") as book:
+        own = attack_by_providers(book, [one for _, one in tables], ["Hospital 1"])
+        assert len(book.releases) == 1
+    assert own.releases == (1, 2)
+    assert "Releases 1, 2" in page.text
+    (alone,) = own.coalitions
+    row = page.text.partition('<th scope="row">Hospital 1</th>')[2].partition("</tr>")[0]
+    shown = [re.sub(r"\D", "", one) for one in re.findall(r'data-label="[^"]*">(.*?)</td>', row)]
+    figures = [alone.own, alone.population, alone.people, alone.certain, alone.right]
+    assert shown[:5] == [str(one) for one in figures]
+    assert not list(place.glob("*/desk-*/tables"))
+
+
+def test_tables_that_are_not_those_of_the_releases_are_refused(steward: Client, files: Path, place: Path) -> None:
+    path = short(steward)
+    tables = [("tables", files / "feb-original.csv")]
+    page = steward.finish(steward.post(f"{path}/providers/over/upload", [], tables))
+    assert "None of the tables is the one of release 1." in unescape(page.text)
+    assert f'href="{path}/providers">Begin again' in page.text
+    assert steward.post(f"{path}/providers/over/upload", [("member", "Hospital 1")]).status == 400
+    assert not list(place.glob("*/desk-*"))
 
 
 def test_each_hospital_may_bring_its_own_file(steward: Client, house: Path, files: Path, tmp_path: Path) -> None:

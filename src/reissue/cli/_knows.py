@@ -10,7 +10,7 @@ from reissue.errors import InputError, nearest
 if TYPE_CHECKING:
     from reissue.people.knowledge import Knowledge
 
-__all__ = ["insiders", "knowledge_of"]
+__all__ = ["insiders", "knowledge_of", "tables_of"]
 
 _NAMES = ("population", "members", "totals", "algorithm", "requirement", "values")
 
@@ -37,7 +37,7 @@ def knowledge_of(texts: Sequence[str], people: Path | None = None, members: Path
             raise InputError(f"What the adversary knows as '{name}' is given twice. Give it once.")
         known[name] = value
     if "members" in known:
-        known["members"] = _members(known["members"])
+        known["members"] = tables_of(known["members"])
     if "algorithm" in known:
         find(known["algorithm"])
     if "requirement" in known:
@@ -57,7 +57,7 @@ def insiders(knowledge: "Knowledge", m: int | None, coalition: str | None) -> "K
     return replace(knowledge, m=m, coalition=names)
 
 
-def _members(text: str) -> list[Path]:
+def tables_of(text: str) -> list[Path]:
     """A folder, whose tables are taken in the order of their names, or files between commas."""
     from reissue.publishing.series import snapshots
 

@@ -220,16 +220,17 @@ class Ledger:
         """A release for attacks: what went out, and who stands where in it, if that is known."""
         from reissue.published import Tables, read_published
 
-        return read_published(Tables(self.tables(release), kept=self._roster(release, schema)), schema)
+        return read_published(Tables(self.tables(release), kept=self.roster(release, schema)), schema)
 
     def followed(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> "PublishedRelease":
         """A release for attacks that only follow people: who is where, of all or of some people."""
         from reissue.published import Tables, read_published
 
-        roster = self._roster(release, schema, people)
+        roster = self.roster(release, schema, people)
         return read_published(Tables({} if roster else self.tables(release), kept=roster), schema)
 
-    def _roster(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> Roster | None:
+    def roster(self, release: Recorded, schema: Schema, people: pl.Series | None = None) -> Roster | None:
+        """Who is in which group of a release, of all or of some people; None where that is not known."""
         if "roster" not in release.files or schema.identifier is None:
             return None
         packed, record = self.store.read(release.files["roster"]), release.record

@@ -76,8 +76,8 @@ class Sighting:
 
 
 def by_groups(roster: Roster, source: Release | None = None) -> Sighting:
-    """The holder's own release, everyone's group known; with its source also everyone's true value."""
-    table = None if source is None else source.table.some(np.flatnonzero(source.draft.groups >= 0))
+    """The holder's own release, everyone's group known; with its source or table also everyone's true value."""
+    table = roster.table if source is None else source.table.some(np.flatnonzero(source.draft.groups >= 0))
     return Sighting(
         roster.ids.cast(pl.String),
         np.arange(len(roster.ids)),

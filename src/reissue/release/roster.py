@@ -51,6 +51,8 @@ class Roster:
     """How few people at least may be shown to have the same values, where the method promises it."""
     labels: Labels | None = None
     """Of a panel."""
+    table: Table | None = None
+    """Person to the record, where the holder has brought the table again: a ledger does not keep it."""
 
     @property
     def records(self) -> Ints:

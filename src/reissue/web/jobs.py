@@ -53,6 +53,7 @@ class PieceOfWork:
     given: Mapping[str, Any] = field(default_factory=dict)
     ended: Callable[["PieceOfWork"], None] = lambda _: None
     """Called once, however it ends."""
+    verb: str = ""
     state: State = State.RUNNING
     share: float = 0.0
     doing: str = ""
@@ -131,7 +132,7 @@ class Jobs:
         folder = self.folder / f"job-{name}"
         folder.mkdir(mode=0o700)
         (folder / "job.json").write_text(json.dumps({"verb": verb, "given": given}), encoding="utf-8")
-        job = self._all[name] = PieceOfWork(name, title, folder, after.replace("{job}", name), given, ended)
+        job = self._all[name] = PieceOfWork(name, title, folder, after.replace("{job}", name), given, ended, verb)
         self._forget()
         job.process = await asyncio.create_subprocess_exec(
             *(*self.command, str(folder)),

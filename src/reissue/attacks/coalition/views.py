@@ -18,7 +18,7 @@ from reissue.release.release import Release
 from reissue.requirements import Requirement
 from reissue.words import plural
 
-__all__ = ["CoalitionView", "ProvidersView", "may_be_told", "view_of", "view_of_release"]
+__all__ = ["CoalitionView", "ProvidersView", "few_coalitions", "may_be_told", "view_of", "view_of_release"]
 
 _MOST = 300
 """Coalitions that are looked at without being asked for."""
@@ -120,7 +120,7 @@ def view_of(
     asked = (
         [tuple(sorted(names.index(one) for one in set(coalition)))]
         if coalition
-        else _few(len(names), _affordable(records, requirement))
+        else few_coalitions(len(names), _affordable(records, requirement))
     )
     gave = np.bincount(records.contributions.provider, records.contributions.count, len(names)).astype(np.int64)
     return ProvidersView(
@@ -138,7 +138,7 @@ def _affordable(records: ProviderRecords, requirement: Requirement) -> int:
     return min(_MOST, _WORK // entry)
 
 
-def _few(providers: int, most: int) -> Iterable[tuple[int, ...]]:
+def few_coalitions(providers: int, most: int) -> Iterable[tuple[int, ...]]:
     """All coalitions that leave somebody over, by size, as long as they are few together; single ones always."""
     total = 0
     for size in range(1, providers):

@@ -9,10 +9,11 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import FINE, NOT_MET, CommandGroup, app
 from reissue.cli._options import ForceOption, JsonOption, ReadOption, SchemaOption, dialect_of, source_of
+from reissue.errors import InputError
 from reissue.words import plural
 
 if TYPE_CHECKING:
-    from reissue.ledger import Recorded
+    from reissue.ledger import Ledger, Recorded
 
 books = typer.Typer(
     cls=CommandGroup,
@@ -110,8 +111,19 @@ def providers(
     table: Annotated[
         Any, typer.Option(parser=source_of, metavar="DATA", help="Today's table: look at its release, record nothing.")
     ] = None,
+    tables: Annotated[
+        str,
+        typer.Option(
+            metavar="DATA",
+            help="The original tables of all releases, a folder or files between commas: what would be seen in the "
+            "whole series. One more is taken for the next release.",
+        ),
+    ] = "",
     coalition: Annotated[
-        str, typer.Option(metavar="NAMES", help="With --table: only this coalition, its providers between commas.")
+        str,
+        typer.Option(
+            metavar="NAMES", help="With --table or --tables: only this coalition, its providers between commas."
+        ),
     ] = "",
     key: KeyOption = None,
     reading: ReadOption = None,
@@ -122,11 +134,16 @@ def providers(
     from reissue.ledger import Ledger
     from reissue.publishing.publish import tried_release
 
+    names = [name.strip() for name in coalition.split(",") if name.strip()]
+    if table is not None and tables:
+        raise InputError("Give --table for one release or --tables for the whole series, not both.")
     with Ledger.open(ledger, key=key) as book:
+        if tables:
+            _say_over_series(book, tables, names, reading, as_json=as_json)
+            return
         if table is None:
             _say_recorded(book.releases, as_json=as_json)
             return
-        names = [name.strip() for name in coalition.split(",") if name.strip()]
         release, number = tried_release(table, book, dialect=dialect_of(reading))
         view = view_of_release(release, names, m=book.policy.m, number=number)
     if as_json:
@@ -137,6 +154,22 @@ def providers(
     if names:
         _render.say(*(step for one in view.coalitions for step in one.steps))
     _render.say("Every provider may be told:", *view.told)
+
+
+def _say_over_series(book: "Ledger", tables: str, names: list[str], reading: Any, *, as_json: bool) -> None:
+    """What coalitions would see in all releases together."""
+    from reissue.cli._knows import tables_of
+    from reissue.publishing.attack import attack_by_providers
+
+    view = attack_by_providers(book, tables_of(tables), names, dialect=dialect_of(reading))
+    if as_json:
+        _render.show_json(view.as_dict())
+        return
+    _render.say(
+        f"Releases {', '.join(map(str, view.releases))} together; nobody may be linked beyond {view.limit:.3g}."
+    )
+    _render.show_table(["provider", "records"], [[name, f"{many:,}"] for name, many in view.contributed.items()])
+    _render.say(*(one.sentence for one in (view.outsider, *view.coalitions)))
 
 
 def _say_recorded(releases: "Sequence[Recorded]", *, as_json: bool) -> None:

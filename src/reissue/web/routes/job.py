@@ -17,6 +17,14 @@ _HEARTBEAT = 5.0
 """Seconds after which progress is told again, for the time that is left changes too."""
 
 
+_BEGINS = {
+    **dict.fromkeys(("look", "audit"), "/audit"),
+    **dict.fromkeys(("propose", "settle", "plan_series", "try_own", "compare_tables"), "/table"),
+    **dict.fromkeys(("rehearse", "publish"), "/publish"),
+}
+"""Verb to the page on which such work begins."""
+_FROM = {"rehearse": "/publish", "publish": "/publish", "collude": "/providers", "collude_over_series": "/providers"}
+"""The same below the page of a ledger."""
 _FILES = {
     "report.html": "text/html",
     "plan.html": "text/html",
@@ -33,7 +41,17 @@ def _job(request: Request) -> PieceOfWork:
 async def progress(request: Request) -> Response:
     """How far it is; what came of it when it is done."""
     job = _job(request)
-    return RedirectResponse(job.after, 303) if job.state == State.DONE else show(request, "job.html", job=job)
+    if job.state == State.DONE:
+        return RedirectResponse(job.after, 303)
+    return show(request, "job.html", job=job, again=_again(request, job))
+
+
+def _again(request: Request, job: PieceOfWork) -> str:
+    """The page on which work begins that did not come to an end."""
+    place = job.given.get("ledger", "")
+    known = {one: short for short, one in room_of(request).shelf.places().items()}
+    own = f"/ledgers/{known[place]}" if place in known else ""
+    return f"{own}{_FROM.get(job.verb, '')}" if own else _BEGINS.get(job.verb, "/")
 
 
 async def events(request: Request) -> Response:

@@ -69,6 +69,37 @@ async def look(request: Request) -> Response:
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
 
+async def look_over_series(request: Request) -> Response:
+    """Take the tables of all releases, and look what some providers would see in them together."""
+    room, short = room_of(request), request.path_params["ledger"]
+    with room.desks.begun() as desk:
+        async with read_form(request) as sent:
+            await sent.lay_down(desk, "tables")
+            desk.refuse_without("tables")
+            given = {
+                "ledger": room.shelf.place(short),
+                "tables": [str(path) for path in desk.files["tables"]],
+                "coalition": sent.texts("member"),
+                "delimiter": sent.delimiter,
+            }
+            job = await room.jobs.start(
+                "collude_over_series",
+                given,
+                title="Looking at all releases as providers would",
+                after=f"/ledgers/{short}/providers/over/{{job}}",
+                ended=lambda _: room.desks.clear(desk),
+            )
+    return RedirectResponse(f"/jobs/{job.name}", 303)
+
+
+async def looked_over_series(request: Request) -> Response:
+    """What came of it."""
+    room, short = room_of(request), request.path_params["ledger"]
+    job = room.jobs.done(request.path_params["job"])
+    named = {"ledger": short, "name": Path(room.shelf.place(short)).name}
+    return show(request, "insiders.html", **named, found=job.outcome)
+
+
 async def _collude(room: Room, given: Mapping[str, Any], after: str, desk: Desk | None) -> PieceOfWork:
     def ended(_: PieceOfWork) -> None:
         if desk is not None:
@@ -139,6 +170,8 @@ ROUTES = (
     ("GET", "/ledgers/{ledger}/providers", recorded),
     ("POST", "/ledgers/{ledger}/providers/upload", look),
     ("GET", "/ledgers/{ledger}/providers/of/{job}", looked),
+    ("POST", "/ledgers/{ledger}/providers/over/upload", look_over_series),
+    ("GET", "/ledgers/{ledger}/providers/over/{job}", looked_over_series),
     ("GET", "/ledgers/{ledger}/providers/{number}.txt", told_file),
     ("GET", "/publish/{desk}/providers", candidate),
     ("POST", "/publish/{desk}/providers", ask),

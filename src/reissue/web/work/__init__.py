@@ -18,6 +18,7 @@ _VERBS = {
     "rehearse": "publishing",
     "publish": "publishing",
     "collude": "publishing",
+    "collude_over_series": "publishing",
     "verify": "publishing",
     "play": "playing",
     "propose": "planning",

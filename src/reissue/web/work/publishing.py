@@ -8,9 +8,10 @@ from typing import Any
 
 from reissue.attacks.coalition.views import view_of_release
 from reissue.attacks.findings import verdict
-from reissue.errors import CannotRunError
+from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
+from reissue.publishing.attack import attack_by_providers
 from reissue.publishing.begin import ledger_at
 from reissue.publishing.publish import Publication, publish_next, tried_release
 from reissue.publishing.refusal import RefusedError, changes_of
@@ -21,7 +22,7 @@ from reissue.schema import Schema
 from reissue.web.work import Tell
 from reissue.web.work.auditing import shown
 
-__all__ = ["collude", "publish", "rehearse", "verify"]
+__all__ = ["collude", "collude_over_series", "publish", "rehearse", "verify"]
 
 _ROWS = 8
 """Rows that the page shows of a release."""
@@ -115,6 +116,23 @@ def collude(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
     with ledger_at(given["ledger"], schema, dry_run=True) as book:
         release, number = tried_release(Path(given["table"]), book, dialect=Dialect(given["delimiter"]))
         return {"number": number, "view": _providers([release], book, number, given["coalition"])}
+
+
+def collude_over_series(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
+    """What some providers would see in all releases of a ledger together, whose tables are brought again."""
+    tell(0.02, "recognizing the tables")
+    with Ledger.open(given["ledger"]) as book:
+        try:
+            found = attack_by_providers(
+                book,
+                [Path(one) for one in given["tables"]],
+                given["coalition"],
+                dialect=Dialect(given["delimiter"]),
+                progress=lambda share: tell(0.05 + 0.93 * share, "looking at all releases as insiders would"),
+            )
+        except CannotRunError as obstacle:
+            raise InputError(f"This cannot be told: {obstacle}") from None
+    return found.as_dict()
 
 
 def _sample(made: Publication) -> dict[str, Any]:

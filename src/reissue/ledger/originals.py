@@ -1,0 +1,126 @@
+"""Tables brought again: which release of a ledger was made of which table, and whose record is which.
+
+A ledger keeps neither who has which value nor who contributed which record. Who wants to know what insiders would see
+in a series brings the tables once more; each is recognized by its people and their values, in whatever order they come.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue.algorithms import registered
+from reissue.counting.texts import joined_texts
+from reissue.data.table import Table
+from reissue.errors import InputError, ReissueError
+from reissue.files.dialect import FOUND, Dialect
+from reissue.ledger.ledger import Ledger
+from reissue.ledger.recorded import Recorded, releases_of, sent_of
+from reissue.published import PublishedRelease, Tables, read_published
+from reissue.release.roster import Roster
+from reissue.schema import Schema
+from reissue.words import plural
+
+__all__ = ["Originals", "find_originals"]
+
+
+@dataclass(frozen=True, eq=False)
+class Originals:
+    """The releases that somebody may hold, each with the table that it was made of."""
+
+    releases: tuple[PublishedRelease, ...]
+    numbers: tuple[int, ...]
+    next: Any = None
+    """What was given beyond their tables: the table of the next one."""
+
+
+def find_originals(ledger: Ledger, tables: Sequence[Any], *, dialect: Dialect = FOUND) -> Originals:
+    """Give every release its table: of those that fit the one with fewest people beyond it. One may be left over."""
+    entries = ledger.entries()
+    schema, sent, left = ledger.schema_of(entries), sent_of(releases_of(entries)), list(range(len(tables)))
+
+    @cache
+    def read(place: int, text: str) -> Table | None:
+        return _read(ledger, tables[place], by[text], dialect)
+
+    by: dict[str, Schema] = {}
+    found, missing = [], []
+    for one in sent:
+        then = ledger.schema_of(entries[: entries.index(one.entry)])
+        by[text := then.dumps()] = then
+        roster = _roster(ledger, one, schema)
+        known = ((place, read(place, text)) for place in left)
+        fitting = sorted(_fitting(one, roster, ((place, table) for place, table in known if table is not None)))
+        if not fitting:
+            missing.append(one.number)
+            continue
+        _, place = fitting[0]
+        left.remove(place)
+        table = read(place, text)
+        found.append(read_published(Tables({}, kept=replace(roster, table=_people(table, roster))), schema))
+    if missing or len(left) > 1:
+        raise InputError(_unlike(missing, len(sent), len(left)))
+    return Originals(tuple(found), tuple(one.number for one in sent), tables[left[0]] if left else None)
+
+
+def _unlike(missing: Sequence[int], releases: int, left: int) -> str:
+    """Which tables lack, or are too many."""
+    lack = f"None of the tables is the one of release {', '.join(map(str, missing))}. " if missing else ""
+    more = f"{plural(left, 'table')} of those given fit no release. " if left > 1 else ""
+    return (
+        f"{lack}{more}Give the original table of each of the {plural(releases, 'release')} that went out, as it was "
+        "then, and at most one more, which becomes the next."
+    )
+
+
+def _roster(ledger: Ledger, one: Recorded, schema: Schema) -> Roster:
+    roster = ledger.roster(one, schema)
+    if roster is None or one.record.adopted:
+        raise InputError(
+            f"Release {one.number} was not made through the ledger, or its people have no names: it is not known "
+            "whose record is where."
+        )
+    return roster
+
+
+def _read(ledger: Ledger, data: Any, schema: Schema, dialect: Dialect) -> Table | None:
+    """A table with pseudonyms, as it was published; None where it cannot have been."""
+    try:
+        table = Table.read(data, schema, dialect=dialect)
+    except ReissueError:
+        return None
+    ids = table.ids
+    return None if ids is None else replace(table, frame=table.frame.with_columns(ledger.key.pseudonyms(ids)))
+
+
+def _people(table: Table | None, roster: Roster) -> Table | None:
+    """The records of a roster's people, in its order; None where somebody is not in the table."""
+    if table is None or table.ids is None:
+        return None
+    place = pl.DataFrame({"id": table.ids, "row": np.arange(table.rows)})
+    rows = pl.DataFrame({"id": roster.ids}).join(place, on="id", how="left", maintain_order="left")["row"]
+    return None if rows.null_count() else table.some(rows.to_numpy())
+
+
+def _fitting(one: Recorded, roster: Roster, tables: Iterator[tuple[int, Table]]) -> Iterator[tuple[int, int]]:
+    """The tables that a release can have been made of: how many people each has beyond it, and its place."""
+    method = registered().get(one.record.method)
+    for place, table in tables:
+        mine = _people(table, roster)
+        if mine is not None and (method is None or method.changes_values or _shows(roster, mine)):
+            yield table.rows - mine.rows, place
+
+
+def _shows(roster: Roster, mine: Table) -> bool:
+    """Whether every group shows the values of its people."""
+    shown = roster.histogram
+    published = pl.DataFrame(
+        {"group": shown.group, "text": pl.Series(shown.names, dtype=pl.String).gather(shown.value), "n": shown.count}
+    )
+    texts = joined_texts(mine.decode(mine.sensitive), mine.schema.sensitive)
+    true = pl.DataFrame({"group": roster.group, "text": texts}).group_by("group", "text").len()
+    both = true.join(published, on=["group", "text"], how="left")
+    return bool((both["len"] <= both["n"].fill_null(0)).all())
