@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
@@ -151,13 +151,20 @@ class Door:
 
     def _answer(self, problem: Exception, scope: Scope) -> Response:
         """What is said about an error: our own messages hold no values, others may."""
+        back = self._back(scope)
         if isinstance(problem, TooLargeError):
-            return refused(413, self._too_large(scope))
+            return refused(413, self._too_large(scope), back)
         if isinstance(problem, BusyError):
-            return refused(409, str(problem))
+            return refused(409, str(problem), back)
         if isinstance(problem, ReissueError) and not isinstance(problem, InternalError):
-            return refused(400, str(problem))
+            return refused(400, str(problem), back)
         return refused(500, f"A bug in Reissue ({type(problem).__name__}). Nothing was recorded by this page.")
+
+    def _back(self, scope: Scope) -> str:
+        """The path of our own page that a form was sent from; nothing for what was only looked at."""
+        came = urlsplit(Headers(scope=scope).get("referer", ""))
+        own = came.scheme == "http" and came.netloc.lower() in self._hosts() and came.path.startswith("/")
+        return f"/{came.path.lstrip('/')}" if own and scope["method"] == "POST" else ""
 
     def _most(self, scope: Scope) -> int:
         return self.largest if scope["path"].endswith(self.uploads) and self.uploads else self.small

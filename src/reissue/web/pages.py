@@ -50,9 +50,10 @@ def show(request: Request, name: str, /, **context: Any) -> HTMLResponse:
     return HTMLResponse(fragment(name, running=running, path=request.url.path, **context))
 
 
-def refused(status: int, message: str) -> Response:
-    """A page that says no, with nothing else on it."""
-    page = fragment("refused.html", running=None, path="", title=_STATUS.get(status, "Sorry"), message=message)
+def refused(status: int, message: str, back: str = "") -> Response:
+    """A page that says no; `back` is the page of ours that the request came from, if one is known."""
+    title = _STATUS.get(status, "Sorry")
+    page = fragment("refused.html", running=None, path="", title=title, message=message, back=back)
     return HTMLResponse(page, status)
 
 

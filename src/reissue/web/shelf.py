@@ -62,6 +62,10 @@ class Shelf:
         plain = plain_name(name)
         if plain != name.strip() or not name.strip():
             raise InputError("Name the ledger with letters, digits, dots and dashes, for example hospital.ledger.")
+        if (self.folder / plain / LEDGER_FILE).is_file():
+            raise InputError(
+                "There is a ledger of this name already. Choose another name, or go to its page and publish there."
+            )
         return str(self.folder / plain)
 
     def take(self, folder: str) -> str:
