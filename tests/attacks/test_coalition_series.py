@@ -14,8 +14,8 @@ from reissue.ledger import Ledger
 from reissue.ledger.originals import find_originals
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
-from reissue.publishing.attack import attack, attack_by_providers
-from reissue.publishing.publish import publish_next
+from reissue.publishing.attack import attack
+from reissue.publishing.publish import attack_by_providers, publish_next
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 

@@ -3,27 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reissue.attacks import find, registered
-from reissue.attacks.coalition.series_views import ProvidersOverSeries, views_over_series
 from reissue.attacks.findings import Findings, Point
 from reissue.attacks.run import run
 from reissue.errors import SchemaError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.people.knowledge import Knowledge
 from reissue.proposing.guess import Guessed, guess
-from reissue.published import read_published
 from reissue.published.series import Series
-from reissue.publishing.publish import tried_release
 from reissue.publishing.registers import check_registers
 from reissue.publishing.timeline import attacked, places_of, timeline_of
 from reissue.schema import Schema
 
-if TYPE_CHECKING:
-    from reissue.ledger import Ledger
-
-__all__ = ["attack", "attack_by_providers", "tested"]
+__all__ = ["attack", "tested"]
 
 
 def attack(
@@ -76,32 +70,6 @@ def attack(
 
 def _guess(releases: Sequence[Any], known: Knowledge, dialect: Dialect) -> Guessed:
     return guess(releases, members=known.members, population=known.population, dialect=dialect)
-
-
-def attack_by_providers(
-    ledger: "Ledger",
-    tables: Sequence[Any],
-    coalition: Sequence[str] = (),
-    *,
-    dialect: Dialect = FOUND,
-    progress: Callable[[float], None] = lambda _: None,
-) -> ProvidersOverSeries:
-    """What coalitions of providers find in all releases of a ledger together, who know their own records in each.
-
-    A ledger does not keep who contributed which record: `tables` are the original tables of its releases, in any order.
-    One more is the next release's, which is made as it would be and not recorded. Without a `coalition` those are
-    looked at that are few.
-    """
-    from reissue.ledger.originals import find_originals
-
-    known, schema = find_originals(ledger, tables, dialect=dialect), ledger.schema
-    releases, numbers = known.releases, known.numbers
-    if known.next is not None:
-        made, number = tried_release(known.next, ledger, dialect=dialect)
-        releases, numbers = (*releases, read_published(made, schema)), (*numbers, number)
-    limits = dict(ledger.policy.limits)
-    series = Series(releases, schema, ledger.policy.exact, limits, numbers)
-    return views_over_series(series, coalition, progress=progress)
 
 
 def tested(findings: Findings) -> bool:

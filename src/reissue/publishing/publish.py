@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reissue._arrays import Ints
+from reissue.attacks.coalition.series_views import ProvidersOverSeries, views_over_series
 from reissue.attacks.findings import Findings
 from reissue.data.identifiers import identifier_kind
 from reissue.data.table import Table
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from reissue.ledger.chain import LedgerEntry
     from reissue.ledger.store import Writer
 
-__all__ = ["Publication", "publish", "publish_next", "tried_release"]
+__all__ = ["Publication", "attack_by_providers", "publish", "publish_next", "tried_release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +149,34 @@ def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> t
         if not seen:
             raise
     return seen[-1], number
+
+
+def attack_by_providers(
+    ledger: "Ledger",
+    tables: Sequence[Any],
+    coalition: Sequence[str] = (),
+    *,
+    dialect: Dialect = FOUND,
+    progress: Callable[[float], None] = lambda _: None,
+) -> ProvidersOverSeries:
+    """What coalitions of providers find in all releases of a ledger together, who know their own records in each.
+
+    A ledger does not keep who contributed which record: `tables` are the original tables of its releases, in any order.
+    One more is the next release's, which is made as it would be and not recorded. Without a `coalition` those are
+    looked at that are few.
+    """
+    from reissue.ledger.originals import find_originals
+    from reissue.published import read_published
+    from reissue.published.series import Series
+
+    known, schema = find_originals(ledger, tables, dialect=dialect), ledger.schema
+    releases, numbers = known.releases, known.numbers
+    if known.next is not None:
+        made, number = tried_release(known.next, ledger, dialect=dialect)
+        releases, numbers = (*releases, read_published(made, schema)), (*numbers, number)
+    limits = dict(ledger.policy.limits)
+    series = Series(releases, schema, ledger.policy.exact, limits, numbers)
+    return views_over_series(series, coalition, progress=progress)
 
 
 def first_schema(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> Schema | None:

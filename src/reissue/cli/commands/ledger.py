@@ -159,7 +159,7 @@ def providers(
 def _say_over_series(book: "Ledger", tables: str, names: list[str], reading: Any, *, as_json: bool) -> None:
     """What coalitions would see in all releases together."""
     from reissue.cli._knows import tables_of
-    from reissue.publishing.attack import attack_by_providers
+    from reissue.publishing.publish import attack_by_providers
 
     view = attack_by_providers(book, tables_of(tables), names, dialect=dialect_of(reading))
     if as_json:

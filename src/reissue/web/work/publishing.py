@@ -11,9 +11,8 @@ from reissue.attacks.findings import verdict
 from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
-from reissue.publishing.attack import attack_by_providers
 from reissue.publishing.begin import ledger_at
-from reissue.publishing.publish import Publication, publish_next, tried_release
+from reissue.publishing.publish import Publication, attack_by_providers, publish_next, tried_release
 from reissue.publishing.refusal import RefusedError, changes_of
 from reissue.release.release import Release
 from reissue.report import publication_html, report_html
