@@ -1,13 +1,17 @@
 """A prior learnt from the posterior: what is there is learnt, what is not is not, and nobody judges themselves."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
 from reissue.kernels.everyone.iterative_scaling import Chains, posterior
 from reissue.kernels.everyone.learned_prior import first_posterior, learn_prior
 from reissue.kernels.everyone.observations import layer_of
-from reissue.kernels.everyone.transitions import Model
+from reissue.kernels.everyone.transitions import Model, pairings
 from tests.kernels.series import tiny
 
 
@@ -20,7 +24,8 @@ def test_the_first_posterior_is_that_of_the_first_release_of_each_person(seed: i
     messages = [rng.random(layer.entries) for layer in layers]
     prior = rng.random((5, case.values))
     chains = Chains.of(layers, Model(case.values, steps / steps.sum(axis=1, keepdims=True)), prior)
-    found, whole = first_posterior(chains, messages), posterior(chains, messages)
+    whole = posterior(chains, messages)
+    found = first_posterior(layers, pairings(layers), None, whole, prior.shape)
     for person in np.unique(np.concatenate([layer.person for layer in layers])):
         layer, chance = next((one, other) for one, other in zip(layers, whole, strict=True) if person in one.person)
         mine = layer.person[layer.row] == person
@@ -54,3 +59,40 @@ def test_nobody_is_judged_by_what_they_say_of_themselves() -> None:
     folds = np.arange(len(said)) % 5
     own = folds * 3 + said.argmax(axis=1)
     assert learn_prior([own], said, folds) == pytest.approx(np.tile(said.mean(axis=0), (len(said), 1)))
+
+
+def person_by_person(features: Sequence[Ints], posterior: Floats, folds: Ints) -> Floats:
+    """The same as a plain formula, everyone's prior by itself."""
+    common = np.maximum(posterior.mean(axis=0), 1e-6)
+    common /= common.sum()
+    prior = np.tile(common, (len(posterior), 1))
+    for _ in range(40):
+        tried = []
+        for feature in features:
+            lifts = np.empty_like(prior)
+            for person, (fold, mine) in enumerate(zip(folds, feature, strict=True)):
+                others = (folds != fold) & (feature == mine)
+                lifts[person] = (posterior[others].sum(axis=0) + 20 * common) / (
+                    prior[others].sum(axis=0) + 20 * common
+                )
+            for length in (1.0, 0.5, 0.25):
+                scaled = prior * np.maximum(lifts, 1e-6) ** length
+                scaled /= scaled.sum(axis=1, keepdims=True)
+                tried.append((float((posterior * (np.log(scaled) - np.log(prior))).sum()), scaled))
+        gain, best = max(tried, key=lambda one: one[0])
+        if gain < 3.0:
+            break
+        prior = best
+    return prior
+
+
+@given(st.integers(0, 2**32), st.integers(2, 4))
+def test_kinds_of_people_have_the_prior_of_everyone_in_them(seed: int, values: int) -> None:
+    rng = np.random.default_rng(seed)
+    number = 150
+    features = [rng.integers(0, size, number) for size in (2, 3, 4)]
+    value = np.where(rng.random(number) < 0.6, (features[0] + features[2]) % values, rng.integers(0, values, number))
+    said = np.eye(values)[value] + rng.random((number, values)) * 0.2
+    said /= said.sum(axis=1, keepdims=True)
+    folds = rng.integers(0, 3, number)
+    assert learn_prior(features, said, folds) == pytest.approx(person_by_person(features, said, folds), abs=1e-6)

@@ -13,12 +13,12 @@ from reissue.counting.segments import ranges
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.observations import Layer, Observation
-from reissue.kernels.everyone.settled import unsettled
+from reissue.kernels.everyone.settled import Unsettled, unsettled
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.small_worlds import MOST, ExactPosteriors, solve_small
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["Beliefs", "Claims", "believe", "occupied"]
+__all__ = ["Beliefs", "Claims", "Equations", "believe", "occupied", "solve"]
 
 _ALL = 100_000
 """Components that `exact` solves at most."""
@@ -111,45 +111,97 @@ def believe(
     prior: Floats | None = None,
     times: Sequence[int] | None = None,
     start: Sequence[Floats | None] | None = None,
-    arrivals: Sequence[Ints] | None = None,
     exact: bool = False,
-    sharpen: bool = True,
     how: Scaling | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
-    """Solve a series for everyone at once.
-
-    Without `sharpen` small groups keep their counts in expectation only. That is right where the same people, of whom
-    different things are known, are together in every release: exact messages would count what is known once a release.
-    So it is for slots where it is known how many of each value nobody is in.
-    """
+    """Solve a series for everyone at once."""
     thin = not exact and _thin(series)
-    sharpen = sharpen and not any(len(seen.occupant) and len(seen.fakes) for seen in series)
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     progress(0.1)
-    how = how or (_LOOSE if thin else Scaling())
-    part = unsettled(narrowed.layers, model, prior, times, arrivals)
+    part = unsettled(narrowed.layers, model, prior, times)
+    equations = Equations(narrowed.layers, part, narrowed.contradicted, _sharp(series) and not thin, thin)
+    most = 0 if thin else _ALL if exact else MOST
+    return solve(equations, model, times, start=start, how=how, most=most, progress=progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """What is solved for: who may have what in every release, and what is expected of everyone."""
+
+    layers: tuple[Layer, ...]
+    """Without what is impossible."""
+    part: Unsettled
+    """The same without what is certain."""
+    contradicted: Ints
+    sharpen: bool
+    """Whether small groups keep their counts exactly; else in expectation only.
+
+    That is right where the same people, of whom different things are known, are together in every release: exact
+    messages would count what is known once a release. So it is for slots where it is known how many of each value
+    nobody is in.
+    """
+    thin: bool
+    """Whether people fit very many groups."""
+
+    @classmethod
+    def again(
+        cls,
+        beliefs: Beliefs,
+        series: Sequence[Observation],
+        model: Model,
+        times: Sequence[int] | None,
+        arrivals: Sequence[Ints] | None,
+    ) -> "Equations":
+        """Of a series that was solved, to be solved with another prior: what is impossible is known."""
+        part, thin = unsettled(beliefs.layers, model, None, times, arrivals), _thin(series)
+        sharpen = _sharp(series) and arrivals is None and not thin
+        return cls(beliefs.layers, part, beliefs.contradicted, sharpen, thin)
+
+    def expecting(self, prior: Floats) -> "Equations":
+        """The same with another prior."""
+        return replace(self, part=self.part.expecting(prior))
+
+
+def solve(
+    equations: Equations,
+    model: Model,
+    times: Sequence[int] | None = None,
+    *,
+    start: Sequence[Floats | None] | None = None,
+    how: Scaling | None = None,
+    most: int = MOST,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Beliefs:
+    """Scale, sharpen, and solve small components exactly, at most so many."""
+    part = equations.part
+    how = how or (_LOOSE if equations.thin else Scaling())
     scaled = scale(part.chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
     chains = part.chains.tilted(scaled.tilts)
     messages = messages_of(chains, scaled)
-    if thin or not sharpen:
-        chance, said = posterior(chains, messages), messages
-    else:
+    if equations.sharpen:
         given, later = scaled.multipliers, lambda done: progress(0.6 + 0.3 * done)
         chance, said = sharpened(chains, messages, multipliers=given, progress=later)
-    solved = ExactPosteriors([], []) if thin else solve_small(chains, model, times, most=_ALL if exact else MOST)
+    else:
+        chance, said = posterior(chains, messages), messages
+    solved = solve_small(chains, model, times, most=most)
     progress(1.0)
     _replace(chance, solved)
-    layers = Chains(narrowed.layers, ()).tilted(scaled.tilts).layers
+    layers = Chains(equations.layers, ()).tilted(scaled.tilts).layers
     return Beliefs(
         layers,
         tuple(part.whole(layers, chance)),
         tuple(part.whole(layers, said)),
         scaled,
-        narrowed.contradicted,
+        equations.contradicted,
         tuple((int(part.person[one]), int(part.person[other])) for one, other in solved.equal),
         solved.components,
     )
+
+
+def _sharp(series: Sequence[Observation]) -> bool:
+    """Whether it is not known of slots how many of each value nobody is in."""
+    return not any(len(seen.occupant) and len(seen.fakes) for seen in series)
 
 
 def _thin(series: Sequence[Observation]) -> bool:

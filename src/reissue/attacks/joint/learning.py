@@ -18,11 +18,11 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
-from reissue.attacks.joint.beliefs import Beliefs, believe
-from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, scale
+from reissue.attacks.joint.beliefs import Beliefs, Equations, solve
+from reissue.kernels.everyone.iterative_scaling import Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.learned_prior import common_values, first_posterior, learn_prior
 from reissue.kernels.everyone.observations import Observation, of_people
-from reissue.kernels.everyone.transitions import Model
+from reissue.kernels.everyone.transitions import Model, pairings
 from reissue.people.crowd import Crowd
 from reissue.people.traits import Traits
 
@@ -60,25 +60,25 @@ def learning(
     `expected` are people x values: what was expected of everyone when it was solved; `known` says of whom older
     releases had said something then.
     """
-    people = len(expected)
-    folds = _folds([of_people(one) for one in seen], people)
-    slots, arrivals = _slots_in(seen), arrivals_in(seen, people)
+    folds = _folds([of_people(one) for one in seen], len(expected))
+    slots, arrivals = _slots_in(seen), arrivals_in(seen, len(expected))
     start = _Start.of(seen, expected, arrivals, known)
-    prior, messages, scaled = start.expected, beliefs.messages, beliefs.scaled
+    equations = Equations.again(beliefs, seen, model, times, arrivals)
+    pairs = pairings(beliefs.layers, times)
+    chance, scaled, prior = beliefs.chance, beliefs.scaled, start.expected
     for turn in range(_ROUNDS):
-        chains = Chains.of(beliefs.layers, model, prior, times, arrivals)
         if turn:
+            equations = equations.expecting(prior)
+            chains = equations.part.chains
             scaled = scale(chains, Scaling(sweeps=_SWEEPS), scaled.multipliers)
-            messages = tuple(messages_of(chains, scaled))
-        found = first_posterior(chains, messages)
-        found[slots] = 0.0
-        prior = start.with_learnt(learn_prior(features, found, folds), common_values(found))
+            found = posterior(chains.tilted(scaled.tilts), messages_of(chains, scaled))
+            chance = tuple(equations.part.whole(beliefs.layers, found))
+        first = first_posterior(beliefs.layers, pairs, arrivals, chance, expected.shape)
+        first[slots] = 0.0
+        prior = start.with_learnt(learn_prior(features, first, folds), common_values(first))
         prior[slots] = expected[slots]
         progress((turn + 1) / (_ROUNDS + 1))
-    given = scaled.multipliers
-    return believe(
-        seen, model, prior=prior, times=times, start=given, arrivals=arrivals, sharpen=arrivals is None, how=how
-    )
+    return solve(equations.expecting(prior), model, times, start=scaled.multipliers, how=how)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
-from reissue.kernels.everyone.iterative_scaling import Chains, beginners, first_weights
+from reissue.kernels.everyone.iterative_scaling import Chains, beginners
 from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.transitions import Model, Pairing, pairings
 
@@ -29,6 +29,19 @@ class Unsettled:
     """Layer to the whole layer's numbers of its entries."""
     person: Ints
     """Number of a stretch to the person."""
+    stepped: tuple[Floats, ...]
+    """Layer to what its entries weigh by the steps from and to known values."""
+    beginning: tuple[Ints, ...]
+    """Layer to who begins with each of its entries, -1 nobody."""
+
+    def expecting(self, prior: Floats) -> "Unsettled":
+        """The same with another prior."""
+        known = []
+        for layer, begins, weight in zip(self.chains.layers, self.beginning, self.stepped, strict=True):
+            some = np.flatnonzero(begins >= 0)
+            known.append(weight.copy())
+            known[-1][some] *= prior[begins[some], layer.value[some]]
+        return replace(self, chains=replace(self.chains, known=known))
 
     def whole(self, layers: Sequence[Layer], parts: Sequence[Floats]) -> list[Floats]:
         """Numbers of entries as numbers of the whole layers' entries, 1 for what is certain."""
@@ -50,15 +63,21 @@ def unsettled(
     """Take out what is certain; the rest is linked as `Chains.of` links the whole."""
     pairs = pairings(layers, times)
     certain = [_certain(layer) for layer in layers]
-    known = _expected(layers, pairs, prior, arrivals)
-    _step(known, layers, pairs, certain, model)
+    weights = _steps(layers, pairs, certain, model)
     stretch, person = _stretches(layers, pairs, certain)
     kept = [~rows[layer.row] for layer, rows in zip(layers, certain, strict=True)]
     made = [_without(*one) for one in zip(layers, certain, kept, stretch, strict=True)]
-    offsets = np.append(0, np.cumsum([layer.entries for layer in layers]))
-    open_known = [known[begin:][: len(some)][some] for begin, some in zip(offsets[:-1], kept, strict=True)]
-    made_chains = replace(Chains.of(made, model, times=times), known=open_known)
-    return Unsettled(made_chains, tuple(np.flatnonzero(one) for one in kept), person)
+    stepped = tuple(weight[some] for weight, some in zip(weights, kept, strict=True))
+    arrived: Sequence[Ints | None] = arrivals or [None] * len(layers)
+    begins = [beginners(*one)[one[0].row] for one in zip(layers, pairs, arrived, strict=True)]
+    part = Unsettled(
+        replace(Chains.of(made, model, times=times), known=stepped),
+        tuple(np.flatnonzero(one) for one in kept),
+        person,
+        stepped,
+        tuple(who[some] for who, some in zip(begins, kept, strict=True)),
+    )
+    return part if prior is None else part.expecting(prior)
 
 
 def _certain(layer: Layer) -> Bools:
@@ -76,21 +95,10 @@ def _certain(layer: Layer) -> Bools:
     return np.asarray(single)
 
 
-def _expected(
-    layers: Sequence[Layer], pairs: Sequence[Pairing], prior: Floats | None, arrivals: Sequence[Ints] | None
-) -> Floats:
-    """Entry, over all layers, to its weight by the prior."""
-    if prior is None:
-        return np.ones(sum(layer.entries for layer in layers))
-    arrived: Sequence[Ints | None] = arrivals or [None] * len(layers)
-    begun = [first_weights(one[0], beginners(*one), prior) for one in zip(layers, pairs, arrived, strict=True)]
-    return np.concatenate(begun)
-
-
-def _step(
-    weight: Floats, layers: Sequence[Layer], pairs: Sequence[Pairing], certain: Sequence[Bools], model: Model
-) -> None:
-    """Multiply weights, over all layers, by the steps from and to known values."""
+def _steps(layers: Sequence[Layer], pairs: Sequence[Pairing], certain: Sequence[Bools], model: Model) -> list[Floats]:
+    """Layer to what its entries weigh by the steps from and to known values."""
+    ends = np.cumsum([layer.entries for layer in layers])
+    weight = np.ones(int(ends[-1]) if len(ends) else 0)
     value = np.concatenate([layer.value for layer in layers])
     sure = np.concatenate([rows[layer.row] for layer, rows in zip(layers, certain, strict=True)])
     offset = 0
@@ -105,6 +113,7 @@ def _step(
         some, beside = ranges(pairing.source_start[before], widths), np.repeat(target[before], widths)
         weight[some] *= model.chances(np.repeat(pairing.gap[before], widths), value[some], value[beside])
         offset += layer.entries
+    return np.split(weight, ends[:-1])
 
 
 def _stretches(layers: Sequence[Layer], pairs: Sequence[Pairing], certain: Sequence[Bools]) -> tuple[list[Ints], Ints]:
