@@ -130,12 +130,15 @@ def test_ranks_are_those_of_sorting(groups: list[list[int]], stretched: bool) ->
         assert ranks.below(code).tolist() == (starts + below).tolist()
 
 
-@given(st.lists(st.integers(0, 60), min_size=1, max_size=50), st.sampled_from([61, 10**9]))
-def test_compact_is_unique(keys: list[int], bound: int) -> None:
-    distinct, number, locate = compact(np.array(keys), bound)
-    assert distinct.tolist() == sorted(set(keys))
-    assert number.tolist() == [keys.count(key) for key in sorted(set(keys))]
-    assert distinct[locate()].tolist() == keys
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=50), st.sampled_from([61, 10**9]), st.integers(1, 3))
+def test_compact_is_unique(keys: list[int], bound: int, times: int) -> None:
+    for weights in (None, np.full(len(keys), times)):
+        distinct, number, locate = compact(np.array(keys), bound, weights)
+        each = 1 if weights is None else times
+        assert distinct.tolist() == sorted(set(keys))
+        assert number.tolist() == [keys.count(key) * each for key in sorted(set(keys))]
+        assert distinct[locate(slice(None))].tolist() == keys
+        assert distinct[locate(np.array([len(keys) - 1, 0]))].tolist() == [keys[-1], keys[0]]
 
 
 @examples(60)

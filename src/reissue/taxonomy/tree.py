@@ -91,10 +91,27 @@ class Taxonomy:
 
     def lowest(self, lo: Codes, hi: Codes) -> Codes:
         """The lowest level on which both leaves lie under one node."""
+        if self.size <= _SMALL:
+            return self._lowest_between[lo, hi]
+        return self._lowest(lo, hi)
+
+    @cached_property
+    def _lowest_between(self) -> Codes:
+        """Leaf x leaf to that, for small domains."""
+        lo, hi = (one.reshape(-1).astype(np.int32) for one in np.indices((self.size, self.size)))
+        return self._lowest(lo, hi).reshape(self.size, self.size)
+
+    def _lowest(self, lo: Codes, hi: Codes) -> Codes:
         level = np.zeros(len(lo), np.int32)
         for above in self.levels[:-1]:
             level += above.node[lo] != above.node[hi]
         return level
+
+    @cached_property
+    def leaves(self) -> tuple[Codes, Codes]:
+        """Level x leaf, without the root's level: the first and the last leaf of the leaf's node."""
+        levels = self.levels[:-1]
+        return np.stack([level.lo for level in levels]), np.stack([level.hi for level in levels])
 
     def snap(self, lo: Codes, hi: Codes) -> tuple[Codes, Codes]:
         """The smallest interval that may be published and holds `[lo, hi]`: a node, or a run if `runs`."""

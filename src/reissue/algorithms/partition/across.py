@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue._arrays import Bools, Codes, Floats, Ints, NarrowCodes
 from reissue.algorithms.partition.frontier import Frontier
 from reissue.algorithms.partition.halves import both_hold, halved, median_cuts, of_each
 from reissue.algorithms.registry import Job
@@ -119,12 +119,12 @@ def _keys(attribute: Ints, shown: Ints) -> Ints:
     return np.asarray(attribute * np.int64(1 << 56) + shown, np.int64)
 
 
-def _shown(codes: Codes, starts: Ints, taxonomies: Sequence[Taxonomy]) -> Ints:
+def _shown(codes: NarrowCodes, starts: Ints, taxonomies: Sequence[Taxonomy]) -> Ints:
     """Attributes x groups: what is published, as one number."""
     found = np.empty((len(taxonomies), len(starts)), np.int64)
     for place, taxonomy in enumerate(taxonomies):
         lo, hi = np.minimum.reduceat(codes[place], starts), np.maximum.reduceat(codes[place], starts)
-        low, high = taxonomy.snap(lo, hi)
+        low, high = taxonomy.snap(lo.astype(np.int32), hi.astype(np.int32))
         found[place] = low.astype(np.int64) * taxonomy.size + high
     return found
 

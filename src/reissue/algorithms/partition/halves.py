@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Ints
+from reissue._arrays import Bools, Codes, Ints, NarrowCodes
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks
 from reissue.requirements import Requirement
 from reissue.taxonomy.tree import Taxonomy
@@ -13,12 +13,16 @@ __all__ = ["both_hold", "cut_near", "halved", "median_cuts", "of_each"]
 def both_hold(frontier: Frontier, upper: Bools, requirement: Requirement) -> Bools:
     """Which groups have two sides that meet the requirement."""
     total = len(frontier.sizes)
-    counts = frontier.counts(2 * frontier.of_row + upper, 2 * total)
+    if requirement.sensitive:
+        counts = frontier.counts(2 * frontier.of_row + upper, 2 * total)
+    else:
+        above = np.add.reduceat(upper, frontier.starts, dtype=np.int64)
+        counts = frontier.of_sizes(np.stack([frontier.sizes - above, above], axis=1).reshape(-1))
     fine = (requirement.holds(counts) & (counts.sizes > 0)).reshape(total, 2)
     return fine[:, 0] & fine[:, 1]
 
 
-def of_each(frontier: Frontier, place: Ints) -> Codes:
+def of_each(frontier: Frontier, place: Ints) -> NarrowCodes:
     """Each row's code on the attribute that its group chose."""
     if frontier.few:
         return np.concatenate([frontier.codes[p, s] for p, s in zip(place.tolist(), frontier.slices(), strict=True)])
@@ -27,7 +31,7 @@ def of_each(frontier: Frontier, place: Ints) -> Codes:
 
 
 def median_cuts(
-    frontier: Frontier, codes: Codes, place: Ints, lo: Codes, hi: Codes, taxonomies: tuple[Taxonomy, ...]
+    frontier: Frontier, codes: NarrowCodes, place: Ints, lo: Codes, hi: Codes, taxonomies: tuple[Taxonomy, ...]
 ) -> Codes:
     """Where each group is cut: rows at or above go up; never at the smallest code, which would leave nothing below."""
     median = Ranks(frontier, codes, lo, hi).at(frontier.starts + frontier.sizes // 2)
@@ -45,8 +49,7 @@ def cut_near(taxonomy: Taxonomy, median: Codes, lo: Codes, hi: Codes) -> Codes:
         cut = np.where(median > lo, median, median + 1)
         return np.where((hi == taxonomy.size - 1) & (lo < hi), hi, cut) if taxonomy.missing else cut
     below = taxonomy.lowest(lo, hi) - 1
-    start = np.stack([level.lo for level in taxonomy.levels[:-1]])[below, median]
-    after = np.stack([level.hi for level in taxonomy.levels[:-1]])[below, median] + 1
+    start, after = taxonomy.leaves[0][below, median], taxonomy.leaves[1][below, median] + 1
     return np.where(start > lo, start, after).astype(np.int32)
 
 

@@ -11,7 +11,7 @@ O(attributes x rows) a round, and about log2(rows / k) rounds.
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes
+from reissue._arrays import Bools, NarrowCodes
 from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.frontier import Frontier, Layout, work_off
 from reissue.algorithms.partition.halves import both_hold, halved, median_cuts, of_each
@@ -64,7 +64,8 @@ def _advance(
     done = width.max(axis=0) <= 0
     codes = of_each(frontier, widest)
     lo, hi = (np.stack(ends)[widest, np.arange(len(widest))] for ends in zip(*bounds, strict=True))
-    upper = codes >= median_cuts(frontier, codes, widest, lo, hi, taxonomies)[frontier.of_row]
+    cut = median_cuts(frontier, codes, widest, lo, hi, taxonomies).astype(codes.dtype)
+    upper = codes >= np.repeat(cut, frontier.sizes)
     works = both_hold(frontier, upper, requirement)
     if not strict and not works.all():
         upper = np.where(works[frontier.of_row], upper, _halves(frontier, codes))
@@ -73,7 +74,7 @@ def _advance(
     return halved(frontier, widest, upper, works, ~works & ~done), done
 
 
-def _halves(frontier: Frontier, codes: Codes) -> Bools:
+def _halves(frontier: Frontier, codes: NarrowCodes) -> Bools:
     """Which rows are in the upper half of their group by rank."""
     shift, rows = int(codes.max()).bit_length(), len(codes)
     place = (frontier.of_row.astype(np.int64) << shift) | codes

@@ -20,7 +20,6 @@ rounds as all taxonomies together have levels (for a number: binary digits).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -33,7 +32,6 @@ from reissue.algorithms.partition.by_regions import REGION, in_regions
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact, work_off
 from reissue.algorithms.partition.local_search import EFFORT, improved
 from reissue.algorithms.registry import Job, algorithm
-from reissue.counting.cells import Counts
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
 from reissue.taxonomy.tree import Taxonomy
@@ -41,6 +39,8 @@ from reissue.taxonomy.tree import Taxonomy
 __all__ = ["pool"]
 
 _LEAST_GAIN = 1e-9
+_ROWS_A_LEAF = 2
+"""Where groups have that many rows for each leaf between their bounds, it pays to count rows by leaf first."""
 
 
 @algorithm(
@@ -129,12 +129,8 @@ class _Split:
     """Child to rows."""
     saved: Floats
     """Child to the loss that each of its rows would save."""
-    locate: Callable[[], Ints]
-
-    @cached_property
-    def child(self) -> Ints:
-        """Row to child."""
-        return self.locate()
+    locate: Callable[[Ints | slice], Ints]
+    """Of some rows, or all, to their children."""
 
 
 def _split(frontier: Frontier, place: int, attribute: _Attribute) -> _Split:
@@ -150,13 +146,22 @@ def _split_categories(frontier: Frontier, place: int, attribute: _Attribute, lo:
     level = attribute.taxonomy.lowest(lo, hi) - 1
     base = attribute.node[level, lo]
     width = int((attribute.node[level, hi] - base).max()) + 1
-    flat = attribute.node.reshape(-1)
-    node = flat.take(np.repeat(level * attribute.taxonomy.size, frontier.sizes) + codes)
-    keys = np.repeat(np.arange(len(lo)) * width - base, frontier.sizes) + node
-    distinct, size, locate = compact(keys, len(lo) * width)
+    leaves = hi.astype(np.int64) - lo + 1
+    number, bins = None, None
+    if int(leaves.sum()) * _ROWS_A_LEAF <= len(codes):
+        # Rows are counted by leaf, and leaves looked up instead of rows.
+        before = np.cumsum(leaves) - leaves - lo
+        bins = np.repeat(before, frontier.sizes) + codes
+        number = np.bincount(bins, minlength=int(leaves.sum()))
+        codes = np.arange(len(number)) - np.repeat(before, leaves)
+    runs = frontier.sizes if number is None else leaves
+    node = attribute.node.reshape(-1).take(np.repeat(level * attribute.taxonomy.size, runs) + codes)
+    keys = np.repeat(np.arange(len(lo)) * width - base, runs) + node
+    distinct, size, locate = compact(keys, len(lo) * width, number)
     parent = distinct // width
     below = attribute.below(level[parent], base[parent] + distinct % width)
-    return _Split(parent, size, attribute.loss(lo, hi)[parent] - below, locate)
+    saved = attribute.loss(lo, hi)[parent] - below
+    return _Split(parent, size, saved, locate if bins is None else lambda some: locate(bins[some]))
 
 
 def _split_numbers(frontier: Frontier, place: int, attribute: _Attribute, lo: Codes, hi: Codes) -> _Split:
@@ -180,8 +185,9 @@ def _split_numbers(frontier: Frontier, place: int, attribute: _Attribute, lo: Co
     whole = attribute.loss(lo, hi)
     saved = np.stack([whole - taxonomy.loss(lo, before), whole - taxonomy.loss(cut, hi)], axis=1).reshape(-1)
     parent = np.repeat(np.arange(len(lo)), 2)
+    cuts = np.repeat(cut.astype(codes.dtype), frontier.sizes)
     return _Split(
-        parent, size, saved, lambda: 2 * frontier.of_row.astype(np.int64) + (codes >= np.repeat(cut, frontier.sizes))
+        parent, size, saved, lambda some: 2 * frontier.of_row[some].astype(np.int64) + (codes[some] >= cuts[some])
     )
 
 
@@ -203,9 +209,7 @@ class _Plan:
     def of(cls, split: _Split, frontier: Frontier, requirement: Requirement) -> "_Plan":
         total, parent, size = len(frontier.sizes), split.parent, split.size
         stands = (size > 0) & requirement.holds(
-            frontier.counts(split.child, len(size))
-            if requirement.sensitive
-            else Counts(np.arange(len(size)), np.zeros(len(size), np.int32), frontier.domain, len(size), size)
+            frontier.counts(split.locate(slice(None)), len(size)) if requirement.sensitive else frontier.of_sizes(size)
         )
         pooled = np.bincount(parent, np.where(stands, 0, size), total).astype(np.int64)
         gain: Floats = np.bincount(parent, np.where(stands, size * split.saved, 0.0), total).astype(np.float64)
@@ -215,18 +219,24 @@ class _Plan:
         gain[(donor < 0) | (np.bincount(parent, size > 0, total) < 2)] = -np.inf
         return cls(split, stands, pooled, donor, gain)
 
-    def settle(self, asked: Bools, frontier: Frontier, requirement: Requirement) -> tuple[Bools, Bools]:
-        """Which of the asked groups can be split so, and which rows then go to their group's pool."""
-        in_pool = ~self.stands[self.split.child]
-        of_pool = frontier.of_row[in_pool]
-        fine = requirement.holds(Counts(of_pool, frontier.sensitive[in_pool], frontier.domain, len(asked)))
-        settled = asked & (fine | (self.pooled == 0))
+    def settle(self, asked: Bools, frontier: Frontier, requirement: Requirement) -> tuple[Bools, Ints, Ints]:
+        """Which of the asked groups can be split so; and the rows of these that go to no pool, with their children."""
+        rows = np.flatnonzero(np.repeat(asked, frontier.sizes))
+        child = self.split.locate(rows)
+        in_pool = ~self.stands[child]
+        if requirement.sensitive:
+            pool = rows[in_pool]
+            counts = frontier.counts(frontier.of_row[pool], len(asked), pool)
+        else:
+            counts = frontier.of_sizes(self.pooled)
+        settled = asked & (requirement.holds(counts) | (self.pooled == 0))
         failing = np.flatnonzero(asked & ~settled)
         if len(failing):
             lent, helped = self._borrow(failing, frontier, requirement)
-            in_pool[lent] = True
+            in_pool[np.searchsorted(rows, lent)] = True
             settled[helped] = True
-        return settled, in_pool
+        apart = np.repeat(settled[asked], frontier.sizes[asked]) & ~in_pool
+        return settled, rows[apart], child[apart]
 
     def _borrow(self, groups: Ints, frontier: Frontier, requirement: Requirement) -> tuple[Ints, Ints]:
         """Rows that the donors of some groups lend so that pool and donor both hold, and the groups where that works.
@@ -272,7 +282,7 @@ class _Members:
         sizes = frontier.sizes[groups]
         group = np.repeat(np.arange(len(groups)), sizes)
         rows = np.arange(len(group)) + np.repeat(frontier.starts[groups] - (np.cumsum(sizes) - sizes), sizes)
-        child = plan.split.child[rows]
+        child = plan.split.locate(rows)
         is_donor = child == plan.donor[groups][group]
         before = np.cumsum(is_donor)
         first = (np.cumsum(sizes) - sizes)[group]
@@ -312,11 +322,10 @@ def _advance(frontier: Frontier, attributes: list[_Attribute], requirement: Requ
         best = gains.argmax(axis=0)
         for place in np.unique(best[asked]).tolist():
             here = asked & (best == place)
-            settled, in_pool = plans[place].settle(here, frontier, requirement)
+            settled, apart, child = plans[place].settle(here, frontier, requirement)
             gains[place, here & ~settled] = -np.inf
             taken[settled] = place
-            apart = settled[frontier.of_row] & ~in_pool
-            labels[apart] = splits[place].child[apart] + offsets[place]
+            labels[apart] = child + offsets[place]
     parents = np.concatenate([split.parent for split in splits])
     return _next(frontier, taken, labels, parents), taken < 0
 
@@ -324,7 +333,7 @@ def _advance(frontier: Frontier, attributes: list[_Attribute], requirement: Requ
 def _next(frontier: Frontier, taken: Ints, labels: Ints, parents: Ints) -> Layout:
     """The groups that go on: children open where their parent was, pools closed on the attribute of the split."""
     split = taken >= 0
-    inside = np.flatnonzero(split[frontier.of_row])
+    inside = np.flatnonzero(np.repeat(split, frontier.sizes))
     total = len(taken)
     distinct, _, locate = compact(labels[inside], total + len(parents))
     is_pool = distinct < total
@@ -332,4 +341,4 @@ def _next(frontier: Frontier, taken: Ints, labels: Ints, parents: Ints) -> Layou
     closed = frontier.closed[:, parent]
     pools = np.flatnonzero(is_pool)
     closed[taken[parent[pools]], pools] = True
-    return Layout.by_label(inside, locate(), closed)
+    return Layout.by_label(inside, locate(slice(None)), closed)
