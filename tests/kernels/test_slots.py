@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Floats
-from reissue.attacks.joint.beliefs import Equations, believe, occupied, solve
+from reissue.attacks.joint.beliefs import Unsolved, believe, occupied, solve
 from reissue.attacks.joint.learning import arrivals_in
 from reissue.kernels.everyone.observations import Observation, of_people
 from reissue.kernels.everyone.transitions import Model
@@ -150,8 +150,8 @@ def test_what_is_known_of_those_who_take_a_slot_weighs_on_its_value_then(model: 
         assert arrivals is not None
         assert [one[:3].tolist() for one in arrivals] == [[10, 11, 12], [-1, -1, -1], [-1, 13, -1]]
         begun = believe(series, Model(3, steps), prior=np.ones((14, 3)))
-        equations = Equations.again(begun, series, Model(3, steps), None, arrivals)
-        solved = solve(equations.expecting(weights), Model(3, steps))
+        unsolved = Unsolved.again(begun, series, Model(3, steps), None, arrivals)
+        solved = solve(unsolved.expecting(weights), Model(3, steps))
         wanted = np.zeros((3, 3, 3))
         for world in product(lives, repeat=3):
             if all(Counter(life[time] for life in world) == Counter(shown[time]) for time in range(3)):

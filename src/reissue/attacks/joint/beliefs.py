@@ -18,7 +18,7 @@ from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.small_worlds import MOST, ExactPosteriors, solve_small
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["Beliefs", "Claims", "Equations", "believe", "occupied", "solve"]
+__all__ = ["Beliefs", "Claims", "Unsolved", "believe", "occupied", "solve"]
 
 _ALL = 100_000
 """Components that `exact` solves at most."""
@@ -120,13 +120,13 @@ def believe(
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     progress(0.1)
     part = unsettled(narrowed.layers, model, prior, times)
-    equations = Equations(narrowed.layers, part, narrowed.contradicted, _sharp(series) and not thin, thin)
+    unsolved = Unsolved(narrowed.layers, part, narrowed.contradicted, _sharp(series) and not thin, thin)
     most = 0 if thin else _ALL if exact else MOST
-    return solve(equations, model, times, start=start, how=how, most=most, progress=progress)
+    return solve(unsolved, model, times, start=start, how=how, most=most, progress=progress)
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class Unsolved:
     """What is solved for: who may have what in every release, and what is expected of everyone."""
 
     layers: tuple[Layer, ...]
@@ -152,19 +152,19 @@ class Equations:
         model: Model,
         times: Sequence[int] | None,
         arrivals: Sequence[Ints] | None,
-    ) -> "Equations":
+    ) -> "Unsolved":
         """Of a series that was solved, to be solved with another prior: what is impossible is known."""
         part, thin = unsettled(beliefs.layers, model, None, times, arrivals), _thin(series)
         sharpen = _sharp(series) and arrivals is None and not thin
         return cls(beliefs.layers, part, beliefs.contradicted, sharpen, thin)
 
-    def expecting(self, prior: Floats) -> "Equations":
+    def expecting(self, prior: Floats) -> "Unsolved":
         """The same with another prior."""
         return replace(self, part=self.part.expecting(prior))
 
 
 def solve(
-    equations: Equations,
+    unsolved: Unsolved,
     model: Model,
     times: Sequence[int] | None = None,
     *,
@@ -174,12 +174,12 @@ def solve(
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
     """Scale, sharpen, and solve small components exactly, at most so many."""
-    part = equations.part
-    how = how or (_LOOSE if equations.thin else Scaling())
+    part = unsolved.part
+    how = how or (_LOOSE if unsolved.thin else Scaling())
     scaled = scale(part.chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
     chains = part.chains.tilted(scaled.tilts)
     messages = messages_of(chains, scaled)
-    if equations.sharpen:
+    if unsolved.sharpen:
         given, later = scaled.multipliers, lambda done: progress(0.6 + 0.3 * done)
         chance, said = sharpened(chains, messages, multipliers=given, progress=later)
     else:
@@ -187,13 +187,13 @@ def solve(
     solved = solve_small(chains, model, times, most=most)
     progress(1.0)
     _replace(chance, solved)
-    layers = Chains(equations.layers, ()).tilted(scaled.tilts).layers
+    layers = Chains(unsolved.layers, ()).tilted(scaled.tilts).layers
     return Beliefs(
         layers,
         tuple(part.whole(layers, chance)),
         tuple(part.whole(layers, said)),
         scaled,
-        equations.contradicted,
+        unsolved.contradicted,
         tuple((int(part.person[one]), int(part.person[other])) for one, other in solved.equal),
         solved.components,
     )

@@ -18,7 +18,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
-from reissue.attacks.joint.beliefs import Beliefs, Equations, solve
+from reissue.attacks.joint.beliefs import Beliefs, Unsolved, solve
 from reissue.kernels.everyone.iterative_scaling import Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.learned_prior import common_values, first_posterior, learn_prior
 from reissue.kernels.everyone.observations import Observation, of_people
@@ -63,22 +63,22 @@ def learning(
     folds = _folds([of_people(one) for one in seen], len(expected))
     slots, arrivals = _slots_in(seen), arrivals_in(seen, len(expected))
     start = _Start.of(seen, expected, arrivals, known)
-    equations = Equations.again(beliefs, seen, model, times, arrivals)
+    unsolved = Unsolved.again(beliefs, seen, model, times, arrivals)
     pairs = pairings(beliefs.layers, times)
     chance, scaled, prior = beliefs.chance, beliefs.scaled, start.expected
     for turn in range(_ROUNDS):
         if turn:
-            equations = equations.expecting(prior)
-            chains = equations.part.chains
+            unsolved = unsolved.expecting(prior)
+            chains = unsolved.part.chains
             scaled = scale(chains, Scaling(sweeps=_SWEEPS), scaled.multipliers)
             found = posterior(chains.tilted(scaled.tilts), messages_of(chains, scaled))
-            chance = tuple(equations.part.whole(beliefs.layers, found))
+            chance = tuple(unsolved.part.whole(beliefs.layers, found))
         first = first_posterior(beliefs.layers, pairs, arrivals, chance, expected.shape)
         first[slots] = 0.0
         prior = start.with_learnt(learn_prior(features, first, folds), common_values(first))
         prior[slots] = expected[slots]
         progress((turn + 1) / (_ROUNDS + 1))
-    return solve(equations.expecting(prior), model, times, start=scaled.multipliers, how=how)
+    return solve(unsolved.expecting(prior), model, times, start=scaled.multipliers, how=how)
 
 
 @dataclass(frozen=True, eq=False)
