@@ -5,16 +5,18 @@ Three rules, until nothing changes; each takes away only what no world allows:
 - where as many members must fill a slot as it has records, nobody else can;
 - where no more can fill a slot than it has records, those who can do.
 People whose releases contradict each other (a record linked wrongly) are set aside: their records are strangers'.
-O(ways) for each round; few rounds are needed, and stopping early is safe. Of many people some are linked at a time.
+O(ways) for each round; few rounds are needed, and stopping early is safe. Chains are followed again only of those who
+lost a value by counting: nothing changed for anyone else. Of many people some are linked at a time.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from reissue._arrays import Ints
+from reissue._arrays import Bools, Ints
+from reissue.counting.segments import ranges
 from reissue.kernels.everyone.observations import Layer, Observation, layer_of
 from reissue.kernels.everyone.transitions import Links, Model, link
 
@@ -42,12 +44,10 @@ def narrow(
     """Take away what is impossible, in all releases together; not to the end where more than `most` contradict."""
     aside = np.empty(0, np.int64)
     while True:
-        layers = [layer_of(seen, model.values) for seen in series]
-        open_ways = [np.arange(len(layer.triple_slot)) for layer in layers]
-        lost = _eliminate(layers, _Linking(model, times), open_ways)
+        layers, lost = _eliminate([layer_of(seen, model.values) for seen in series], model, times)
         if not len(lost) or len(aside) + len(lost) > most:
             aside = np.union1d(aside, lost)
-            return Narrowed(tuple(series), tuple(map(_kept, layers, open_ways)), aside)
+            return Narrowed(tuple(series), tuple(layers), aside)
         aside = np.union1d(aside, lost)
         series = [without(seen, lost) for seen in series]
 
@@ -74,134 +74,126 @@ def without(seen: Observation, people: Ints) -> Observation:
     )
 
 
-def _kept(layer: Layer, ways: Ints) -> Layer:
+def _kept(layer: Layer, ways: Bools) -> Layer:
     """The layer with some of its ways, and without entries that have none."""
-    alive = layer.away > 0
+    if ways.all():
+        return layer
+    alive = layer.absent[layer.row] if layer.absent.any() else np.zeros(layer.entries, np.bool_)
     alive[layer.triple_entry[ways]] = True
-    number = np.cumsum(alive) - 1
-    widths = np.add.reduceat(np.append(alive.astype(np.int64), 0), layer.starts[:-1])
+    before = np.append(0, np.cumsum(alive))
     return replace(
         layer,
-        starts=np.append(0, np.cumsum(widths)),
+        starts=before[layer.starts],
         value=layer.value[alive],
-        triple_entry=number[layer.triple_entry[ways]],
+        triple_entry=before[layer.triple_entry[ways]],
         triple_slot=layer.triple_slot[ways],
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Linking:
-    """How the releases are linked: all people at once where that is little, else some at a time, linked anew."""
-
-    model: Model
-    times: Sequence[int] | None
-    kept: list[list[Links]] = field(default_factory=list)
-
-    def reach(self, layers: Sequence[Layer], ways: list[Ints]) -> Ints:
-        """Close ways whose value no chain of steps leads through; who has none left."""
-        batches = _batches(layers)
-        if len(batches) == 1:
-            if not self.kept:
-                self.kept.append(link(layers, self.model, self.times))
-            return _reach(layers, self.kept[0], ways)
-        found, left = [np.empty(0, np.int64)], [[np.empty(0, np.int64)] for _ in layers]
-        for first, after in batches:
-            parts = [_SomePeople.of(layer, first, after) for layer in layers]
-            mine = [part.inside(one) for part, one in zip(parts, ways, strict=True)]
-            some = [part.layer for part in parts]
-            found.append(_reach(some, link(some, self.model, self.times), mine))
-            for place, (part, one) in enumerate(zip(parts, mine, strict=True)):
-                left[place].append(one + part.first)
-        ways[:] = [np.concatenate(one) for one in left]
-        return np.unique(np.concatenate(found))
-
-
-@dataclass(frozen=True, eq=False)
-class _SomePeople:
-    """A layer of some people who follow each other, and where their ways begin in the whole."""
-
-    layer: Layer
-    first: int
-    after: int
-
-    @classmethod
-    def of(cls, layer: Layer, first: int, after: int) -> "_SomePeople":
-        """Of the people numbered from `first` on, up to `after`."""
-        low, high = np.searchsorted(layer.person, [first, after])
-        entry, end = layer.starts[low], layer.starts[high]
-        begin, stop = np.searchsorted(layer.triple_entry, [entry, end])
-        made = replace(
-            layer,
-            person=layer.person[low:high],
-            starts=layer.starts[low : high + 1] - entry,
-            value=layer.value[entry:end],
-            triple_entry=layer.triple_entry[begin:stop] - entry,
-            triple_slot=layer.triple_slot[begin:stop],
-            absent=layer.absent[low:high],
-            nobody=layer.nobody[low:high],
-        )
-        return cls(made, int(begin), int(stop))
-
-    def inside(self, ways: Ints) -> Ints:
-        """The open ways of these people, numbered in the part; `ways` are sorted."""
-        low, high = np.searchsorted(ways, [self.first, self.after])
-        return np.asarray(ways[low:high] - self.first)
-
-
-def _batches(layers: Sequence[Layer]) -> list[tuple[int, int]]:
-    """Numbers of people that follow each other, about so many entries in each batch."""
+def _eliminate(layers: list[Layer], model: Model, times: Sequence[int] | None) -> tuple[list[Layer], Ints]:
+    """Close ways until nothing changes. Also who has none left in some release, if anybody."""
     people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
-    number = max(-(-sum(layer.entries for layer in layers) // ENTRIES), 1)
-    ends = np.linspace(0, people, number + 1).astype(np.int64).tolist()
-    return list(pairwise(ends))
-
-
-def _eliminate(layers: Sequence[Layer], linking: _Linking, ways: list[Ints]) -> Ints:
-    """Close ways until nothing changes: `ways` are those still open. Who has none left in some release, if anybody."""
-    for _ in range(_ROUNDS):
-        before = [len(one) for one in ways]
-        lost = linking.reach(layers, ways)
-        if len(lost):
-            return lost
-        ways[:] = [_counted(*one) for one in zip(layers, ways, strict=True)]
-        if before == [len(one) for one in ways]:
+    touched, lost = np.ones(people, np.bool_), np.empty(0, np.int64)
+    counted: list[Layer | None] = [None] * len(layers)
+    for turn in range(_ROUNDS + 1):
+        layers, lost = _reached(layers, model, times, touched)
+        if len(lost) or turn == _ROUNDS:
             break
-    return linking.reach(layers, ways)
+        touched = np.zeros(people, np.bool_)
+        for place, layer in enumerate(layers):
+            if layer is counted[place]:
+                continue  # nothing has changed in it since
+            ways = _counted(layer)
+            touched[layer.person[layer.triple_row[~ways]]] = True
+            layers[place] = _kept(layer, ways)
+            counted[place] = layer
+        if not touched.any():
+            break
+    return layers, lost
 
 
-def _reach(layers: Sequence[Layer], links: Sequence[Links], ways: list[Ints]) -> Ints:
-    """Close ways whose value no chain of steps leads through; who has none left."""
+def _reached(
+    layers: Sequence[Layer], model: Model, times: Sequence[int] | None, touched: Bools
+) -> tuple[list[Layer], Ints]:
+    """Without values that no chain of steps of the touched people leads through; also who has none left."""
+    dead: list[list[Ints]] = [[] for _ in layers]
+    lost = [np.empty(0, np.int64)]
+    for some in _batches(layers, touched):
+        parts = [_chains_of(layer, some) for layer in layers]
+        chains = [part for part, _ in parts]
+        for place, reached in enumerate(_reach(chains, link(chains, model, times))):
+            part, entries = parts[place]
+            dead[place].append(entries[~reached])
+            lost.append(part.person[part.sums(reached.astype(np.float64)) == 0])
+    kept = [_closed(layer, np.concatenate(some)) for layer, some in zip(layers, dead, strict=True)]
+    return kept, np.unique(np.concatenate(lost))
+
+
+def _closed(layer: Layer, entries: Ints) -> Layer:
+    """The layer without the ways of some entries."""
+    if not len(entries):
+        return layer
+    alive = np.ones(layer.entries, np.bool_)
+    alive[entries] = False
+    return _kept(layer, alive[layer.triple_entry])
+
+
+def _batches(layers: Sequence[Layer], touched: Bools) -> Iterator[Bools]:
+    """Whom to follow at a time, about so many entries: people of numbers that follow each other."""
+    total = sum(int(np.diff(layer.starts)[touched[layer.person]].sum()) for layer in layers)
+    ends = np.linspace(0, len(touched), max(-(-total // ENTRIES), 1) + 1).astype(np.int64).tolist()
+    for first, after in pairwise(ends):
+        some = np.zeros_like(touched)
+        some[first:after] = touched[first:after]
+        yield some
+
+
+def _chains_of(layer: Layer, people: Bools) -> tuple[Layer, Ints]:
+    """Some people's values in a layer, without the slots that they fill; and where their entries are."""
+    mine = people[layer.person]
+    if mine.all():
+        return layer, np.arange(layer.entries)
+    rows = np.flatnonzero(mine)
+    widths = np.diff(layer.starts)[rows]
+    entries = ranges(layer.starts[rows], widths)
+    part = replace(
+        layer,
+        person=layer.person[rows],
+        starts=np.append(0, np.cumsum(widths)),
+        value=layer.value[entries],
+        triple_entry=layer.triple_entry[:0],
+        triple_slot=layer.triple_slot[:0],
+        absent=layer.absent[rows],
+        nobody=layer.nobody[rows],
+    )
+    return part, entries
+
+
+def _reach(layers: Sequence[Layer], links: Sequence[Links]) -> list[Bools]:
+    """Entry to whether a chain of steps leads through it, in each layer."""
     ends = np.append(0, np.cumsum([layer.entries for layer in layers]))
-    ahead = np.zeros(int(ends[-1]))
-    for place, (layer, one) in enumerate(zip(layers, links, strict=True)):
-        alive = layer.away > 0
-        alive[layer.triple_entry[ways[place]]] = True
-        arrived = one.first.copy()
-        arrived[one.targets] = one.forward(ahead[one.sources]) > 0
-        ahead[ends[place] : ends[place + 1]] = alive & arrived
+    ahead = np.ones(int(ends[-1]))
+    for place, one in enumerate(links):
+        ahead[ends[place] : ends[place + 1]][one.targets] = one.forward(ahead[one.sources]) > 0
     back = np.ones(len(ahead))
-    lost = []
     for place in range(len(layers) - 1, -1, -1):
-        layer, one, mine = layers[place], links[place], slice(ends[place], ends[place + 1])
-        alive = (ahead[mine] > 0) & (back[mine] > 0)
-        back[one.sources] = one.backward(alive[one.targets].astype(np.float64))
-        ways[place] = ways[place][alive[layer.triple_entry[ways[place]]]]
-        lost.append(layer.person[layer.sums(alive.astype(np.float64)) == 0])
-    return np.unique(np.concatenate(lost))
+        one, mine = links[place], slice(ends[place], ends[place + 1])
+        ahead[mine] *= back[mine] > 0
+        back[one.sources] = one.backward(ahead[mine][one.targets])
+    return [ahead[begin:end] > 0 for begin, end in pairwise(ends.tolist())]
 
 
-def _counted(layer: Layer, ways: Ints) -> Ints:
+def _counted(layer: Layer) -> Bools:
     """The ways that the published counts leave room for."""
     slots, room = len(layer.count), layer.count.astype(np.int64)
-    row, slot = layer.triple_row[ways], layer.triple_slot[ways]
+    row, slot = layer.triple_row, layer.triple_slot
     number = np.bincount(row, minlength=len(layer.person))
     forced = ((number == 1) & ~layer.absent)[row]
     must = np.bincount(slot[forced], minlength=slots)
-    left = np.flatnonzero(forced | (must != room)[slot])
-    ways, row, slot = ways[left], row[left], slot[left]
+    left = forced | (must != room)[slot]
     free = layer.free[layer.slot_group] * (layer.chance > 0)
-    needed = (np.bincount(slot, minlength=slots) + free + layer.strangers) == room
-    fills = needed[slot]
+    needed = (np.bincount(slot[left], minlength=slots) + free + layer.strangers) == room
+    fills = needed[slot] & left
     bound = np.zeros(len(layer.person), np.bool_)
     bound[row[fills]] = True
-    return np.asarray(ways[fills | ~bound[row]])
+    return np.asarray(fills | (left & ~bound[row]))
