@@ -258,11 +258,14 @@ def test_a_table_without_sensitive_values_is_not_attacked() -> None:
 
 
 def test_a_release_is_the_same_whatever_its_order_and_its_numbers() -> None:
-    release = released(bold(), "pool")
-    other = ri.anonymize(bold(), SCHEMA, REQUIREMENT, method="pool", seed=99)
-    assert release is not None
-    assert signature(release.table, release.draft) == signature(other.table, other.draft)
-    assert frame_signature(read_published(release, SCHEMA)) == frame_signature(read_published(other, SCHEMA))
+    for method in ("mondrian", "pool"):
+        release = released(bold(), method)
+        other = ri.anonymize(bold(), SCHEMA, REQUIREMENT, method=method, seed=99)
+        assert release is not None
+        assert frame_signature(read_published(release, SCHEMA)) == frame_signature(read_published(other, SCHEMA))
+        # Who of two people that are alike in everything is where, `pool` draws by its seed.
+        same = signature(release.table, release.draft) == signature(other.table, other.draft)
+        assert same == (method == "mondrian")
     changed = bold().with_columns(ill=pl.Series(["flu"] * 6 + ["HIV"] * 2))
     third = released(changed, "pool")
     assert third is not None
@@ -347,3 +350,15 @@ def test_a_method_that_remembers_is_not_run_again(method: str) -> None:
     found = attack([release], only="mechanism")["mechanism"]
     assert found.status == Status.NOT_RUN
     assert "remembers earlier releases" in (found.reason or "")
+
+
+def test_a_release_by_size_that_was_drawn_is_not_made_again() -> None:
+    rng = np.random.default_rng(3)
+    place = rng.choice(["a1", "a2", "b1"], 90, p=[0.6, 0.3, 0.1])
+    frame = pl.DataFrame({"age": rng.integers(30, 36, 90), "place": place, "s": rng.choice(["x", "y", "z"], 90)})
+    plan = ri.Schema.of_columns(quasi=["age", "place"], sensitive=["s"])
+    release = ri.anonymize(frame, plan, "k=3", method="pool", seed=99)
+    known = Knowledge(algorithm="pool", requirement="k=3", population=frame)
+    found = attack([release.frame], plan, only="mechanism", knowledge=known)["mechanism"]
+    assert found.status == Status.NOT_RUN
+    assert "draws by lot" in str(found.reason)

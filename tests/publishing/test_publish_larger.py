@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,25 @@ def test_a_series_in_parts_is_judged_as_one_in_memory(
     assert [(f.attack, f.status, f.people) for f in after.findings] == [
         (f.attack, f.status, f.people) for f in beside.findings
     ]
+
+
+@pytest.mark.parametrize("method", ["pool", "topdown", "incognito"])
+@pytest.mark.parametrize("require", ["k=6", "k=4 & l=2"])
+def test_other_methods_in_parts(method: str, require: str, tmp_path: Path) -> None:
+    policy = schema({**OPEN, "method": method, "require": require})
+    ledger = Ledger.create(tmp_path / "parts.ledger", policy)
+    # With the same key: so the same people's numbers are drawn.
+    shutil.copy(tmp_path / "parts.ledger.key", tmp_path / "whole.ledger.key")
+    whole = Ledger.create(tmp_path / "whole.ledger", policy)
+    for number, month in enumerate(MONTHS[:2], start=1):
+        made = publish_folder(folder_of(month, tmp_path / str(number)), ledger)
+        found = publish_next(month, whole)
+        shown = pl.concat(ledger.parts(ledger.release(number), "release"))
+        assert shown.sort(pl.all()).equals(whole.tables(whole.release(number))["release"].sort(pl.all()))
+        for one, other in zip(made.findings, found.findings, strict=True):
+            assert (one.attack, one.status, one.people) == (other.attack, other.status, other.people)
+            assert one.worst == pytest.approx(other.worst, abs=0.01)
+    assert ledger.verify() == []
 
 
 def test_the_same_table_is_published_once_by_whichever_door(

@@ -117,6 +117,8 @@ class Algorithm:
     it never can. A region is a part that strict Mondrian would split off (`partition.regions`)."""
     by_cells: bool = False
     """Whether it decides on cuts from a table of different rows with their numbers (`Table.times`)."""
+    draws: bool = False
+    """Whether of rows with equal quasi-identifiers some may go one way and some the other: who does is drawn by lot."""
     blind: bool = False
     """Whether it looks at sensitive values through the requirement only: asked for k alone, it does not at all."""
     changes_values: bool = False
@@ -215,6 +217,7 @@ def algorithm(
     accepts_history: bool = False,
     by_regions: Callable[[Options], str] | None = None,
     by_cells: bool = False,
+    draws: bool = False,
     blind: bool = False,
     changes_values: bool = False,
     joinable: bool = False,
@@ -241,6 +244,7 @@ def algorithm(
             accepts_history=accepts_history,
             by_regions=by_regions,
             by_cells=by_cells,
+            draws=draws,
             blind=blind,
             changes_values=changes_values,
             joinable=joinable,

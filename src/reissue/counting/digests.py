@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reissue.counting.hashing import mix
 from reissue.counting.siphash import siphash
 
-__all__ = ["RowDigest"]
+__all__ = ["RowDigest", "row_words"]
 
 Words = NDArray[np.uint64]
 _MISSING = np.uint64(0x6D697373696E6721)
@@ -31,13 +31,8 @@ class RowDigest:
 
     def add(self, frame: pl.DataFrame) -> None:
         """Some more rows, with the same columns."""
-        names = sorted(frame.columns)
         for place in range(2):
-            half = self.key[16 * place : 16 * place + 16]
-            mixed = np.zeros(frame.height, np.uint64)
-            for name in names:
-                start = np.uint64(int(siphash(pl.Series([name]), half)[0]) & 0xFFFFFFFFFFFFFFFF)
-                mixed = mix(mixed ^ mix(_words(frame[name], half) ^ start))
+            mixed = row_words(frame, self.key[16 * place : 16 * place + 16])
             self.sums[place] = (self.sums[place] + int(mixed.sum(dtype=np.uint64))) % 2**64
         self.rows += frame.height
 
@@ -45,6 +40,15 @@ class RowDigest:
         """The digest as text."""
         said = f"{self.rows}:{self.sums[0]:016x}:{self.sums[1]:016x}"
         return hashlib.sha256(said.encode()).hexdigest()
+
+
+def row_words(frame: pl.DataFrame, key: bytes) -> Words:
+    """Every row as 64 bits that follow from its values and a key of 16 bytes, whatever the order of columns."""
+    mixed = np.zeros(frame.height, np.uint64)
+    for name in sorted(frame.columns):
+        start = np.uint64(int(siphash(pl.Series([name]), key)[0]) & 0xFFFFFFFFFFFFFFFF)
+        mixed = mix(mixed ^ mix(_words(frame[name], key) ^ start))
+    return mixed
 
 
 _A_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}

@@ -50,6 +50,9 @@ class Table:
     """Row to its person's number 0, 1, ..., where the schema says that people have several rows."""
     times: Ints | None = None
     """Row to how many records it stands for, where an engine counted equal ones; None: one each."""
+    draw: Ints | None = None
+    """Row to a number that was drawn for it (`data.draws`): of equal rows it says which is taken first; None: the order
+    of the table."""
     dialect: Dialect = PLAIN
     """How the file was written that it was read from: releases go out the same way."""
 
@@ -104,8 +107,9 @@ class Table:
         totals = np.bincount(sensitive, minlength=self.domain.size)
         domain = replace(self.domain, totals=totals)
         people = None if self.people is None else self.people[rows]
+        draw = None if self.draw is None else self.draw[rows]
         codes, frame = self.codes.take(rows, axis=1), self.frame[rows]
-        return replace(self, codes=codes, sensitive=sensitive, domain=domain, frame=frame, people=people)
+        return replace(self, codes=codes, sensitive=sensitive, domain=domain, frame=frame, people=people, draw=draw)
 
     def with_boxes(self, *, tight: bool) -> "Table":
         """The same, published as ranges from the smallest to the largest value of a group, or as nodes only."""

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
-from reissue._arrays import Codes
+from reissue._arrays import Codes, Ints
+from reissue.data.draws import person_draws
 from reissue.engines.regions import Regions, RowsByRegion
 
 __all__ = [
@@ -18,6 +19,9 @@ __all__ = [
     "Engine",
     "FinishedRows",
     "MadeRegion",
+    "MakeRegion",
+    "PersonDraw",
+    "RegionWork",
     "Rewritable",
     "RewritePlan",
     "Source",
@@ -64,6 +68,21 @@ class ColumnCodes:
         return column.replace_strict(self.values, pl.Series(self.codes), return_dtype=pl.Int32)
 
 
+@dataclass(frozen=True)
+class PersonDraw:
+    """The column that says who a row is, and the key of the numbers that are drawn for people."""
+
+    name: str
+    key: bytes = field(repr=False)
+
+    def draw(self) -> pl.Expr:
+        """What draws a number for the column of this name."""
+        return pl.col(self.name).map_batches(self._drawn, return_dtype=pl.Int64, is_elementwise=True)
+
+    def _drawn(self, column: pl.Series) -> pl.Series:
+        return pl.Series(person_draws(column, self.key))
+
+
 @dataclass(frozen=True, eq=False)
 class RewritePlan:
     """How rows are coded, and what of them is published."""
@@ -75,6 +94,8 @@ class RewritePlan:
     quasi: tuple[ColumnCodes, ...]
     value: ColumnCodes | None
     """The sensitive column; None if nothing is asked of it: then every row has code 0."""
+    person: PersonDraw | None = None
+    """Whose rows they are, where people's numbers are to be drawn; of the column itself nothing else is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +106,22 @@ class MadeRegion:
     groups: int
     lost: float
     """What the rows that are published lose, together."""
+
+
+MakeRegion = Callable[[int, pl.DataFrame, Ints | None], MadeRegion]
+"""From a region's number, its rows in an order that depends on nothing but them, and the numbers drawn for them."""
+
+
+@dataclass(frozen=True, eq=False)
+class RegionWork:
+    """What is to be done with every region."""
+
+    regions: Regions
+    make: MakeRegion
+    """May run elsewhere, and more than once for a region."""
+    place: Path | None
+    """An empty folder for Parquet; without one the release stays where the engine keeps tables."""
+    progress: Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +142,8 @@ class FinishedRows:
 class CodedRows(RowsByRegion, Protocol):
     """Rows that have been coded, counted by region and finished a region at a time."""
 
-    def finish(
-        self,
-        regions: Regions,
-        make: Callable[[int, pl.DataFrame], MadeRegion],
-        place: Path | None,
-        progress: Callable[[float], None],
-    ) -> FinishedRows:
-        """Every region by a function, from its number and its rows in an order that depends on nothing but them.
-
-        `place` is an empty folder for Parquet; without one the release stays where the engine keeps tables. The
-        function may run elsewhere, and more than once for a region.
-        """
+    def finish(self, work: RegionWork) -> FinishedRows:
+        """Every region by a function."""
 
 
 @runtime_checkable

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Codes
-from reissue.engines.base import FinishedRows, MadeRegion, RewritePlan, Source
+from reissue._arrays import Codes, Ints
+from reissue.engines.base import FinishedRows, RegionWork, RewritePlan, Source
 from reissue.engines.regions import Regions, Split, Spread
 from reissue.errors import InternalError
 
-__all__ = ["CodedFiles"]
+__all__ = ["CodedFiles", "laid_out"]
 
-_REGION, _CODE, _COUNT = "region", "code", "count"
+_REGION, _CODE, _COUNT, _DRAW = "region", "code", "count", "draw"
 _ROOT = 0
 _FILE = 250_000
 """Rows of a file: Polars reads some of them ahead."""
@@ -27,7 +27,7 @@ _WAITING = 20_000
 
 @dataclass(frozen=True, eq=False)
 class CodedFiles:
-    """Rows in a folder: the columns to publish, numbered (`0`, `1`, ...), and the codes (`q0`, `q1`, ..., `s`)."""
+    """Rows in a folder: the columns to publish, numbered (`0`, `1`, ...), codes (`q0`, `q1`, ..., `s`), draws."""
 
     folder: Path
     open: Callable[[Path], Source]
@@ -35,6 +35,8 @@ class CodedFiles:
     names: tuple[str, ...]
     """What the columns to publish are called."""
     attributes: int
+    drawn: bool
+    """Whether there are numbers that were drawn for people."""
 
     @classmethod
     def write(
@@ -44,9 +46,10 @@ class CodedFiles:
         columns = [pl.col(name).alias(str(place)) for place, name in enumerate(plan.names)]
         codes = [column.code().alias(f"q{place}") for place, column in enumerate(plan.quasi)]
         value = pl.lit(0, pl.Int32) if plan.value is None else plan.value.code()
+        more = [value.alias("s"), *([] if plan.person is None else [plan.person.draw().alias(_DRAW)])]
         files = pl.PartitionBy(folder / "rows", max_rows_per_file=_FILE)
-        rows.select(*columns, *codes, value.alias("s")).sink_parquet(files, mkdir=True, compression="lz4")
-        return cls(folder, opens, plan.names, len(codes))
+        rows.select(*columns, *codes, *more).sink_parquet(files, mkdir=True, compression="lz4")
+        return cls(folder, opens, plan.names, len(codes), plan.person is not None)
 
     @property
     def _files(self) -> list[Path]:
@@ -91,36 +94,37 @@ class CodedFiles:
             for (one,), part in found.partition_by(_REGION, as_dict=True).items()
         }
 
-    def finish(
-        self,
-        regions: Regions,
-        make: Callable[[int, pl.DataFrame], MadeRegion],
-        place: Path | None,
-        progress: Callable[[float], None],
-    ) -> FinishedRows:
+    def finish(self, work: RegionWork) -> FinishedRows:
         """Every region by a function, one after the other, into files of a folder."""
-        if place is None:
+        if work.place is None:
             raise InternalError("A release larger than memory needs a folder. Please report this.")
         groups, published, lost, files = 0, 0, 0.0, []
-        for number, (region, part) in enumerate(self._parts(regions), start=1):
-            made = make(region, part)
-            files.append(place / f"{number:05d}.parquet")
+        for number, (region, part, draw) in enumerate(self._parts(work.regions), start=1):
+            made = work.make(region, part, draw)
+            files.append(work.place / f"{number:05d}.parquet")
             made.rows.write_parquet(files[-1])
             groups, published, lost = groups + made.groups, published + made.rows.height, lost + made.lost
-            progress(number / len(regions.sizes))
-        return FinishedRows(self.open(place), groups, published, lost, parts=tuple(map(self.open, files)))
+            work.progress(number / len(work.regions.sizes))
+        return FinishedRows(self.open(work.place), groups, published, lost, parts=tuple(map(self.open, files)))
 
-    def _parts(self, regions: Regions) -> Iterator[tuple[int, pl.DataFrame]]:
+    def _parts(self, regions: Regions) -> Iterator[tuple[int, pl.DataFrame, Ints | None]]:
         """The rows of each region, in an order that depends on nothing but them; one region at a time in memory."""
-        place = self.folder / "parts"
+        place, names = self.folder / "parts", [str(number) for number in range(len(self.names))]
         rows = pl.scan_parquet(self._files, glob=False).select(
-            *(str(number) for number in range(len(self.names))), _region(regions.splits)
+            *names, *([_DRAW] if self.drawn else []), _region(regions.splits)
         )
         files = pl.PartitionBy(place, key=_REGION, include_key=False)
         rows.sink_parquet(files, mkdir=True, compression="lz4", row_group_size=_WAITING)
         for region in sorted(regions.sizes):
             part = pl.read_parquet(place / f"{_REGION}={region}" / "*.parquet", hive_partitioning=False)
-            yield region, part.rename(dict(zip(part.columns, self.names, strict=True))).sort(self.names)
+            yield region, *laid_out(part, self.names)
+
+
+def laid_out(part: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, Ints | None]:
+    """Numbered columns in the order of all that they say, under their names; and the numbers drawn, if there are."""
+    part = part.sort(part.columns)
+    draw = part.drop_in_place(_DRAW).to_numpy() if _DRAW in part.columns else None
+    return part.rename(dict(zip(part.columns, names, strict=True))), draw
 
 
 def _region(splits: Mapping[int, Split], node: int = _ROOT) -> pl.Expr:

@@ -9,6 +9,7 @@ import numpy as np
 
 from reissue.algorithms import Algorithm, Job, find
 from reissue.algorithms.several_rows import run_method
+from reissue.data.draws import draw_key, drawn
 from reissue.data.frames import is_spark
 from reissue.data.table import Table
 from reissue.errors import InputError, InternalError, SchemaError
@@ -78,7 +79,9 @@ def anonymize(
     if memory is not None:
         raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
     chosen.refuse_impossible(requirement, table, suppress)
-    draft = run_method(chosen, job)
+    if chosen.draws:
+        table = drawn(table, draw_key(rng))
+    draft = run_method(chosen, replace(job, table=table))
     progress(1.0)
     release = make_release(table, draft, requirement, method, rng)
     state = chosen.recheck(release, settled) if chosen.recheck else None

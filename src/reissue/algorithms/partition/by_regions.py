@@ -1,7 +1,7 @@
 """A method by regions: a large table is split as strict Mondrian splits it, and each region is worked on by itself.
 
-Rows of a region lie in the order of their codes, so what is made of a table does not depend on the order of its rows
-(but for equal ones, where nothing is asked of values), nor on who holds them: an engine that splits the same table
+Rows of a region lie in the order of their codes, and equal ones in an order that was drawn (`data.draws`). So what is
+made of a table does not depend on the order of its rows, nor on who holds them: an engine that splits the same table
 finds the same regions (`publishing.larger`) and hands each to the method, which finds that it is one. Rows to spare
 are those of each region.
 """
@@ -76,18 +76,26 @@ def _share(progress: Callable[[float], None], before: float, share: float) -> Ca
 
 
 def _canonical(table: Table, *, values: bool) -> Ints:
-    """The rows in the order of their codes; equal ones stay in the order they have.
+    """The rows in the order of their codes; equal ones as was drawn, else in the order they have.
 
     Of equal codes values decide only where the requirement asks about them: else groups would tell of values.
     """
     more = ([table.sensitive], [table.domain.size]) if values else ([], [])
     keys, _ = pack([*table.codes, *more[0]], [*table.sizes, *more[1]])
-    return np.argsort(keys, kind="stable")
+    order = np.argsort(keys, kind="stable")
+    if table.draw is None:
+        return order
+    laid = keys[order]
+    alike = laid[1:] == laid[:-1]
+    tied = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((table.draw[rows], laid[tied]))]
+    return order
 
 
 def _laid(table: Table, order: Ints) -> Table:
     """The rows in an order; of the columns as they were given only the number of rows is left."""
-    bare = replace(table, frame=pl.DataFrame({"row": np.zeros(table.rows, np.int8)}))
+    bare = replace(table, frame=pl.DataFrame({"row": np.zeros(table.rows, np.int8)}), draw=None)
     return replace(bare, codes=table.codes.take(order, axis=1), sensitive=table.sensitive.take(order))
 
 

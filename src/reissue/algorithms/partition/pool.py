@@ -49,6 +49,7 @@ _ROWS_A_LEAF = 2
     options={"effort": EFFORT, "region": REGION},
     by_regions=lambda _: "",
     suppresses=True,
+    draws=True,
     blind=True,
     joinable=True,
     several_rows="together",

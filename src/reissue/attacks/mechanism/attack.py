@@ -342,6 +342,11 @@ def _made_again(release: PublishedRelease, series: Series, knowledge: Knowledge,
     except (InputError, NotMetError) as problem:
         raise CannotRunError(f"the algorithm makes no release of that table: {problem}") from None
     if frame_signature(read_published(again, series.schema)) != frame_signature(release):
+        if find(knowledge.algorithm).draws and not requirement.sensitive:
+            raise CannotRunError(
+                "asked for sizes alone, the algorithm draws by lot who of several people with equal quasi-identifiers "
+                "is in which group: without its seed it makes another release. Its groups do not follow values."
+            )
         raise CannotRunError("the algorithm makes another release of that table: the method or its options differ.")
     return again
 

@@ -69,7 +69,8 @@ class SparkSource:
 
         from reissue.engines.spark.rows import SparkRows
 
-        rows = numbered(self.frame, plan.names).persist(StorageLevel.MEMORY_AND_DISK)
+        whose = () if plan.person is None else (plan.person.name,)
+        rows = numbered(self.frame, (*plan.names, *whose)).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             yield SparkRows(rows, plan, SparkSource)
         finally:

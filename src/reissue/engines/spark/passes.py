@@ -4,7 +4,7 @@ Columns are numbered (`0`, `1`, ...), since Spark takes names apart at dots and 
 here ends in logs of Spark, so errors are raised anew without a library's words, which may quote the data.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,16 +13,19 @@ import polars as pl
 import pyarrow as pa
 
 from reissue._arrays import Codes
-from reissue.engines.base import ColumnCodes, MadeRegion, RewritePlan
+from reissue.engines.base import ColumnCodes, MakeRegion, PersonDraw, RewritePlan
+from reissue.engines.coded import laid_out
 from reissue.engines.regions import RegionCounts, Split, region_of
 from reissue.engines.spark.errors import told
 
-__all__ = ["GROUPS", "LOST", "PARTIAL", "AddRegion", "CountColumns", "CountRegions", "Finish", "read_partial"]
+__all__ = ["DRAW", "GROUPS", "LOST", "PARTIAL", "AddRegion", "CountColumns", "CountRegions", "Finish", "read_partial"]
 
 PARTIAL = "place int, first binary, second binary"
 """What counting passes give back, as Spark writes a schema: numbers or tables as bytes."""
 GROUPS, LOST = "groups", "lost"
 """Columns that say how many groups a region has and what it loses, once for each."""
+DRAW = "draw"
+"""The column of the numbers drawn for people; what says who they are goes no further."""
 _CHUNK = 1 << 19
 """Rows that are worked on at a time."""
 _OUT = 1 << 16
@@ -83,17 +86,20 @@ def merged(parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """Codes of rows, whose columns are numbered as they are published."""
+    """Codes of rows, whose columns are numbered as they are published; the last one says who they are, if asked for."""
 
     quasi: tuple[ColumnCodes, ...]
     value: ColumnCodes | None
+    person: PersonDraw | None
 
     @classmethod
     def of(cls, plan: RewritePlan) -> "Coder":
         """By a plan."""
         number = {name: str(place) for place, name in enumerate(plan.names)}
         quasi = tuple(replace(one, name=number[one.name]) for one in plan.quasi)
-        return cls(quasi, None if plan.value is None else replace(plan.value, name=number[plan.value.name]))
+        value = None if plan.value is None else replace(plan.value, name=number[plan.value.name])
+        person = None if plan.person is None else replace(plan.person, name=str(len(plan.names)))
+        return cls(quasi, value, person)
 
     def codes(self, rows: pl.DataFrame) -> tuple[Codes, Codes]:
         """Attributes x rows, and the sensitive codes."""
@@ -103,6 +109,12 @@ class Coder:
         if self.value is None:
             return codes, np.zeros(rows.height, np.int32)
         return codes, rows.select(self.value.code()).to_series().to_numpy()
+
+    def drawn(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows with a number drawn for each person instead of who they are."""
+        if self.person is None:
+            return rows
+        return rows.with_columns(self.person.draw().alias(DRAW)).drop(self.person.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +153,7 @@ class AddRegion:
                 place = np.full(max(self.number) + 1, -1, np.int32)
                 place[list(self.number)] = list(self.number.values())
                 region = place[region_of(self.coder.codes(rows)[0], self.splits)]
-                yield from _out(rows.with_columns(pl.Series("region", region)), self.schema)
+                yield from _out(self.coder.drawn(rows).with_columns(pl.Series("region", region)), self.schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +163,7 @@ class Finish:
     names: tuple[str, ...]
     regions: tuple[int, ...]
     """A region's number among those that are finished to its own."""
-    make: Callable[[int, pl.DataFrame], MadeRegion]
+    make: MakeRegion
     schema: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
@@ -161,9 +173,7 @@ class Finish:
             parts = found[0].partition_by("region", as_dict=True, include_key=False) if found else {}
             found.clear()
             for (number,) in sorted(parts):
-                part = parts.pop((number,))
-                part = part.rename(dict(zip(part.columns, self.names, strict=True))).sort(self.names)
-                made = self.make(self.regions[int(number)], part)
+                made = self.make(self.regions[int(number)], *laid_out(parts.pop((number,)), self.names))
                 once = pl.int_range(pl.len()) == 0
                 numbered = made.rows.rename({name: str(place) for place, name in enumerate(made.rows.columns)})
                 told_once = [pl.when(once).then(made.groups).otherwise(0).alias(GROUPS)]

@@ -13,13 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from reissue._arrays import Codes
-from reissue.engines.base import FinishedRows, MadeRegion, RewritePlan, Source
-from reissue.engines.regions import RegionCounts, Regions, Split, Spread
+from reissue.engines.base import FinishedRows, RegionWork, RewritePlan, Source
+from reissue.engines.regions import RegionCounts, Split, Spread
 from reissue.engines.spark.errors import explained
-from reissue.engines.spark.passes import GROUPS, LOST, PARTIAL, AddRegion, Coder, CountRegions, Finish, read_partial
+from reissue.engines.spark.passes import (
+    DRAW,
+    GROUPS,
+    LOST,
+    PARTIAL,
+    AddRegion,
+    Coder,
+    CountRegions,
+    Finish,
+    read_partial,
+)
 
 __all__ = ["SparkRows"]
 
@@ -79,49 +88,44 @@ class SparkRows:
             self._bounds[region] = counts.lo[:, number], counts.hi[:, number]
             self._spreads |= {(region, place): counts.spread(region, place) for place in wanted}
 
-    def finish(
-        self,
-        regions: Regions,
-        make: Callable[[int, pl.DataFrame], MadeRegion],
-        place: Path | None,
-        progress: Callable[[float], None],
-    ) -> FinishedRows:
+    def finish(self, work: RegionWork) -> FinishedRows:
         """A region a task, wherever Spark runs it; every task puts its rows in an order that is theirs alone."""
         from pyspark import StorageLevel
         from pyspark.sql import functions
 
-        made = self._made(regions, make).persist(StorageLevel.MEMORY_AND_DISK)
+        made = self._made(work).persist(StorageLevel.MEMORY_AND_DISK)
         with ExitStack() as stack:
             drop = stack.callback(partial(made.unpersist, blocking=True))
             with explained("making the release"):
                 told = made.agg(functions.sum(GROUPS), functions.count(GROUPS), functions.sum(LOST)).first()
                 known = int(told[0] or 0), int(told[1]), float(told[2] or 0)
-                progress(1.0)
+                work.progress(1.0)
                 shown = made.drop(GROUPS, LOST).toDF(*self.plan.names)
-                if place is not None:
-                    return FinishedRows(self.opens(_written(shown, place)), *known)
+                if work.place is not None:
+                    return FinishedRows(self.opens(_written(shown, work.place)), *known)
                 stack.pop_all()
                 return FinishedRows(self.opens(shown), *known, drop)
 
-    def _made(self, regions: Regions, make: Callable[[int, pl.DataFrame], MadeRegion]) -> Any:
+    def _made(self, work: RegionWork) -> Any:
         """The published rows, numbered, with the number of groups."""
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
-        order = tuple(sorted(regions.sizes))
-        kinds = dict(zip(self.plan.names, (one.dataType for one in self.frame.schema), strict=True))
+        order, columns = tuple(sorted(work.regions.sizes)), self.frame.schema.fields[: len(self.plan.names)]
+        kinds = dict(zip(self.plan.names, (one.dataType for one in columns), strict=True))
         kinds = {name: StringType() if name in self.plan.texts else kind for name, kind in kinds.items()}
         shown = [StructField(str(at), kind) for at, kind in enumerate(kinds.values())]
         out = StructType([*shown, StructField(GROUPS, LongType()), StructField(LOST, DoubleType())])
-        within = StructType([*self.frame.schema, StructField("region", IntegerType())])
+        drawn = [] if self.plan.person is None else [StructField(DRAW, LongType())]
+        within = StructType([*columns, *drawn, StructField("region", IntegerType())])
         number = {region: at for at, region in enumerate(order)}
         coder = Coder.of(self.plan)
         with explained("making the release"):
             placed = self.frame.mapInArrow(
-                AddRegion(coder, dict(regions.splits), number, to_arrow_schema(within)), within
+                AddRegion(coder, dict(work.regions.splits), number, to_arrow_schema(within)), within
             )
             apart = _apart(placed, len(order))
-            return apart.mapInArrow(Finish(self.plan.names, order, make, to_arrow_schema(out)), out)
+            return apart.mapInArrow(Finish(self.plan.names, order, work.make, to_arrow_schema(out)), out)
 
 
 def _apart(rows: Any, regions: int) -> Any:

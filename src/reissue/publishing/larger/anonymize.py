@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from reissue.algorithms.partition.regions import find_regions
-from reissue.engines.base import FinishedRows, Rewritable, Source
+from reissue.engines.base import FinishedRows, RegionWork, Rewritable, Source
 from reissue.engines.registry import SPARK, choose
 from reissue.errors import DataError, InputError, InternalError
 from reissue.files.staging import reason
@@ -28,37 +28,35 @@ from reissue.requirements import KAnonymity, Requirement
 from reissue.schema import Role, Schema
 from reissue.verify.by_parts import meets_by_parts
 
-__all__ = ["ReleaseFolder", "ReleaseFrame", "anonymize_folder", "anonymize_frame"]
+__all__ = ["ReleaseFolder", "ReleaseFrame", "anonymize_folder", "anonymize_frame", "write_release"]
 
 
-@dataclass(frozen=True)
-class ReleaseFolder:
+@dataclass(frozen=True, kw_only=True)
+class _Outcome:
+    """What is known of a release that is not in memory."""
+
+    rows: int
+    groups: int
+    """As the method made them; some may look alike. By cuts: added up over regions."""
+    regions: int
+    loss: float
+    """The share of what the quasi-identifiers say that is lost; rows left out lose all."""
+    requirement: Requirement
+    method: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseFolder(_Outcome):
     """A release that was written to a folder of Parquet."""
 
     folder: Path
-    rows: int
-    groups: int
-    """As the method made them; some may look alike. By cuts: added up over regions."""
-    regions: int
-    loss: float
-    """The share of what the quasi-identifiers say that is lost; rows left out lose all."""
-    requirement: Requirement
-    method: str
 
 
-@dataclass(frozen=True, eq=False)
-class ReleaseFrame:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReleaseFrame(_Outcome):
     """A release as a DataFrame of the engine that made it; the engine keeps its rows until `close`."""
 
     frame: Any
-    rows: int
-    groups: int
-    """As the method made them; some may look alike. By cuts: added up over regions."""
-    regions: int
-    loss: float
-    """The share of what the quasi-identifiers say that is lost; rows left out lose all."""
-    requirement: Requirement
-    method: str
     close: Callable[[], None] = field(repr=False)
     """Gives up the rows: write `frame` somewhere before."""
 
@@ -89,17 +87,28 @@ def anonymize_folder(
     `data` is what the engine opens: for "stream" Parquet, a file or a folder. The release has the same rows as that of
     `anonymize` with the same options, in another order. `fits` says how many rows are grouped in memory at a time.
     """
-    place = Path(out)
     asked = Asked.of(method, requirement, suppress, boxes, options, schema)
+    return write_release(data, schema, asked, Path(out), engine, seed, fits, progress)
+
+
+def write_release(
+    data: Any,
+    schema: Schema,
+    asked: Asked,
+    place: Path,
+    engine: str,
+    seed: int | None,
+    fits: int | None,
+    progress: Callable[[float], None],
+) -> ReleaseFolder:
+    """The same, for what was asked already."""
     if place.exists():
         raise InputError(f"'{place}' is there already. Name a folder that is not.")
     source = _rewritable(data, engine)
     with _all_or_nothing(place) as beside:
         made = _run(source, schema, asked, beside, seed, fits, progress)
     progress(1.0)
-    return ReleaseFolder(
-        place, made.finished.rows, made.finished.groups, made.regions, made.loss, asked.requirement, method
-    )
+    return ReleaseFolder(folder=place, **made.known(asked))
 
 
 def anonymize_frame(
@@ -123,10 +132,8 @@ def anonymize_frame(
     source = _rewritable(data, SPARK)
     made = _run(source, schema, asked, None, seed, fits, progress)
     progress(1.0)
-    frame, drop = getattr(made.finished.source, "frame", None), made.finished.drop
-    return ReleaseFrame(
-        frame, made.finished.rows, made.finished.groups, made.regions, made.loss, asked.requirement, method, drop
-    )
+    frame = getattr(made.finished.source, "frame", None)
+    return ReleaseFrame(frame=frame, close=made.finished.drop, **made.known(asked))
 
 
 def _rewritable(data: Any, engine: str) -> Rewritable:
@@ -144,30 +151,38 @@ def _run(
     seed: int | None,
     fits: int | None,
     progress: Callable[[float], None],
-) -> "_Outcome":
+) -> "_Run":
     """The release, counted again."""
-    coding, plan = code_whole(source, schema, sensitive=asked.requirement.sensitive, tight=asked.tight)
-    entropy: Any = np.random.default_rng(seed).bit_generator.seed_seq
-    make, split_by = _maker(source, coding, asked, entropy.entropy)
+    sequence: Any = np.random.default_rng(seed).bit_generator.seed_seq
+    entropy = sequence.entropy
+    coding, plan = code_whole(
+        source, schema, sensitive=asked.requirement.sensitive, tight=asked.tight, person=asked.drawn(entropy)
+    )
+    make, split_by = _maker(source, coding, asked, entropy)
     with source.coded(plan) as rows:
         progress(0.2)
         size = int(coding.domain.totals.sum())
         regions = find_regions(rows, size, coding.taxonomies, coding.domain, split_by, asked.most(fits, size))
         asked.refuse_regions(len(regions.sizes))
         progress(0.4)
-        finished = rows.finish(regions, make, place, lambda share: progress(0.4 + 0.5 * share))
+        finished = rows.finish(RegionWork(regions, make, place, lambda share: progress(0.4 + 0.5 * share)))
         with ExitStack() as stack:
             stack.callback(finished.drop)
             _recheck(finished, coding, asked)
             stack.pop_all()
-    return _Outcome(finished, len(regions.sizes), (finished.lost + size - finished.rows) / size)
+    return _Run(finished, len(regions.sizes), (finished.lost + size - finished.rows) / size)
 
 
 @dataclass(frozen=True, eq=False)
-class _Outcome:
+class _Run:
     finished: FinishedRows
     regions: int
     loss: float
+
+    def known(self, asked: Asked) -> dict[str, Any]:
+        """What is told of it."""
+        told = {"rows": self.finished.rows, "groups": self.finished.groups, "regions": self.regions, "loss": self.loss}
+        return {**told, "requirement": asked.requirement, "method": asked.method}
 
 
 def _maker(source: Source, coding: WholeCoding, asked: Asked, seed: Any) -> tuple[ByMethod | ByCuts, Requirement]:

@@ -10,6 +10,8 @@ from reissue.algorithms import find, registered
 from reissue.algorithms.partition.by_regions import region_rows
 from reissue.algorithms.partition.frontier import refuse_top_down
 from reissue.counting.cells import Counts, Domain
+from reissue.data.draws import draw_key
+from reissue.engines.base import PersonDraw
 from reissue.errors import InputError, SchemaError
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
@@ -31,6 +33,8 @@ class Asked:
     suppress: float
     tight: bool
     options: Mapping[str, Any]
+    person: str | None
+    """The column that says who a row is, if any: people's numbers are drawn by it where the method needs them."""
 
     @classmethod
     def of(
@@ -59,7 +63,8 @@ class Asked:
         if boxes not in {"nodes", "tight"}:
             raise InputError('`boxes` must be "nodes" or "tight".')
         _refuse_schema(requirement, schema)
-        return cls(method, requirement, suppress if chosen.suppresses else 0.0, boxes == "tight", settled)
+        spare = suppress if chosen.suppresses else 0.0
+        return cls(method, requirement, spare, boxes == "tight", settled, schema.identifier)
 
     @property
     def by_cells(self) -> bool:
@@ -74,6 +79,12 @@ class Asked:
         if fits is not None:
             raise InputError(f"Regions are part of the method '{self.method}': its option 'region' says how large.")
         return region_rows(self.options)
+
+    def drawn(self, seed: Any) -> PersonDraw | None:
+        """By what people's numbers are drawn; None where there is no such column, or no need."""
+        if self.person is None or not find(self.method).draws:
+            return None
+        return PersonDraw(self.person, draw_key(np.random.default_rng(seed)))
 
     def refuse_impossible(self, domain: Domain) -> None:
         """Stop where the table as a whole does not meet what is asked."""

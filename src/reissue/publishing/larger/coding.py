@@ -7,7 +7,7 @@ import numpy as np
 from reissue._arrays import Ints
 from reissue.counting.cells import Domain
 from reissue.data.table import code_column, with_ranges
-from reissue.engines.base import ColumnCodes, Counted, Rewritable, RewritePlan
+from reissue.engines.base import ColumnCodes, Counted, PersonDraw, Rewritable, RewritePlan
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare
@@ -33,11 +33,11 @@ class WholeCoding:
 
 
 def code_whole(
-    source: Rewritable, schema: Schema, *, sensitive: bool, tight: bool = False
+    source: Rewritable, schema: Schema, *, sensitive: bool, tight: bool = False, person: PersonDraw | None = None
 ) -> tuple[WholeCoding, RewritePlan]:
     """Code every column; and what an engine has to do for that. Rows are told apart by value if `sensitive`.
 
-    With `tight`, ranges are published that are no nodes.
+    With `tight`, ranges are published that are no nodes. `person` says for whom numbers are drawn.
     """
     absent = [name for name in schema.used if name not in source.columns]
     if absent:
@@ -62,7 +62,7 @@ def code_whole(
     )
     names = tuple(name for name in source.columns if name in public)
     codes = tuple(codes for _, codes, _ in quasi)
-    return whole, RewritePlan(names, tuple(schema.quasi), codes, value if sensitive else None)
+    return whole, RewritePlan(names, tuple(schema.quasi), codes, value if sensitive else None, person)
 
 
 def _coded(found: Counted, name: str, schema: Schema) -> tuple[Coding, ColumnCodes, Ints]:

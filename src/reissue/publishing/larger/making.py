@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Codes
+from reissue._arrays import Codes, Ints
 from reissue.algorithms import Job, find
 from reissue.algorithms.partition.by_regions import region_generator
 from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
+from reissue.data.draws import draw_key, drawn
 from reissue.data.table import Table
 from reissue.engines.base import MadeRegion, Source
 from reissue.publishing.larger.asked import Asked
@@ -34,12 +35,14 @@ class ByMethod:
     asked: Asked
     seed: Any
 
-    def __call__(self, region: int, part: pl.DataFrame) -> MadeRegion:
+    def __call__(self, region: int, part: pl.DataFrame, draw: Ints | None) -> MadeRegion:
         """The published rows of a region."""
-        rng = region_generator(np.random.default_rng(self.seed), region)
-        table = _read(self.coding, part)
-        asked = self.asked
-        draft = find(asked.method).run(Job(table, asked.requirement, rng, asked.suppress, asked.options))
+        whole = np.random.default_rng(self.seed)
+        rng, asked, method = region_generator(whole, region), self.asked, find(self.asked.method)
+        table = replace(_read(self.coding, part), draw=draw)
+        if method.draws and draw is None:
+            table = drawn(table, draw_key(whole))
+        draft = method.run(Job(table, asked.requirement, rng, asked.suppress, asked.options))
         return _made(table, draft, rng)
 
 
@@ -53,7 +56,7 @@ class ByCuts:
     """Nodes of the groups that are not published, a column for each quasi-identifier."""
     seed: Any
 
-    def __call__(self, region: int, part: pl.DataFrame) -> MadeRegion:
+    def __call__(self, region: int, part: pl.DataFrame, _: Ints | None) -> MadeRegion:
         """The published rows of a region."""
         rng = region_generator(np.random.default_rng(self.seed), region)
         table = _read(self.coding, part)

@@ -6,7 +6,7 @@ few numbers per person fit where the table does not. It goes into the ledger in 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,8 @@ from reissue.policy import Policy
 from reissue.published import Tables, read_published
 from reissue.publishing.candidate import Request, as_json, kinds_of, refuse_other_form, refuse_other_people
 from reissue.publishing.gate import Attackable, GateResult, gate_attacks, run_gate, state_mark
-from reissue.publishing.larger.anonymize import ReleaseFolder, anonymize_folder
+from reissue.publishing.larger.anonymize import ReleaseFolder, write_release
+from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.who_is_where import who_is_where
 from reissue.publishing.publish import day_of, first_schema, turn
 from reissue.publishing.refusal import problems_of, refusal, warnings_of
@@ -207,16 +208,10 @@ class _Turn:
         before = canonical({"csv": [one.record.csv for one in self.earlier[-1:]], "number": len(self.earlier)})
         derived = self.ledger.key.derive("seed", f"{before}{self.copy.mark}".encode())
         seed = int.from_bytes(derived[:16], "little") if self.request.seed is None else self.request.seed
-        return anonymize_folder(
-            self.copy.folder,
-            self.schema.with_roles(private),
-            self.policy.require,
-            place,
-            method=self.policy.method,
-            seed=seed,
-            fits=fits,
-            progress=progress,
-        )
+        shown = self.schema.with_roles(private)
+        asked = Asked.of(self.policy.method, self.policy.require, 0.0, "nodes", {}, shown)
+        asked = replace(asked, person=self.schema.identifier)
+        return write_release(self.copy.folder, shown, asked, place, "stream", seed, fits, progress)
 
     def _attacked(self, made: ReleaseFolder, roster: bytes, progress: Callable[[float], None]) -> GateResult:
         """What attacks find, that read the candidate as they read what a ledger kept of earlier releases."""
@@ -297,7 +292,7 @@ def _refuse(schema: Schema, policy: Policy) -> None:
             "A ledger judges a table larger than memory by who is in which group: the schema must name an identifier "
             "and one sensitive column."
         )
-    if find(policy.method).by_regions is None:
+    if find(policy.method).by_regions is None and not find(policy.method).by_cells:
         raise InputError(
             f"The method '{policy.method}' needs the whole table in memory for a ledger: publish with engine memory."
         )
