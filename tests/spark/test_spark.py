@@ -23,6 +23,7 @@ from reissue.publishing.larger import anonymize as larger
 from reissue.synth import Population, schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.testing import check_engine
+from tests.publishing import test_equal_people as equal_people
 from tests.publishing.test_where import documented, runs
 
 
@@ -102,14 +103,24 @@ def test_the_same_rows_as_in_memory(spark: Any, method: str, require: str, asked
 def test_partitions_change_nothing(spark: Any, method: str) -> None:
     table, plan = mixed()
     size: dict[str, Any] = {"region": 100} if method == "pool" else {"fits": 100}
-    right = rows_of(ri.anonymize(table, plan, "k=3", method=method, seed=3).frame) if method == "mondrian" else None
+    region: dict[str, Any] = size if method == "pool" else {}
+    right = rows_of(ri.anonymize(table, plan, "k=3", method=method, seed=3, **region).frame)
     for partitions in (1, 2, 7):
         frame = given(spark, table, partitions)
         with larger.anonymize_frame(frame, plan, "k=3", method=method, seed=3, **size) as made:
-            # Of people with equal quasi-identifiers `pool` in memory takes the first where only sizes are asked for.
-            right = right or rows_of(back(made.frame))
             assert rows_of(back(made.frame)) == right
             assert made.frame.columns == table.columns
+
+
+def test_groups_by_size_do_not_follow_values(spark: Any) -> None:
+    """Among people with equal quasi-identifiers values are exchanged: everybody stays where they were."""
+    plan = ri.Schema.of_columns(quasi=equal_people.QUASI, sensitive=["ill"], identifier="who", keep=["same"])
+    table = equal_people.crowded(120, 5).with_columns(same="who")
+    names = [*equal_people.QUASI, "same"]
+    right = rows_of(ri.anonymize(table, plan, "k=3", seed=3, region=40).frame.select(names))
+    for some in (table, equal_people.shuffled_values(table, 1)):
+        with larger.anonymize_frame(given(spark, some), plan, "k=3", method="pool", seed=3, region=40) as made:
+            assert rows_of(back(made.frame).select(names)) == right
 
 
 def workers() -> list[psutil.Process]:
