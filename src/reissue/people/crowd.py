@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.counting.texts import MISSING
+from reissue.counting.texts import MISSING, ranked_texts
 from reissue.kernels.everyone.observations import Observation, pair_order
 from reissue.people.candidates import Sighting
 
@@ -77,7 +77,11 @@ class Crowd:
 def crowd_of(sightings: Sequence[Sighting]) -> Crowd:
     """Give people and values numbers that hold for all releases."""
     named = [*(one.ids for one in sightings), *(_occupants(one) for one in sightings)]
-    number = (pl.concat(named).rank("dense").cast(pl.Int64) - 1).to_numpy()
+    together = pl.concat(named)
+    if together.dtype == pl.String:
+        number = ranked_texts(together)[1]
+    else:
+        number = (together.rank("dense").cast(pl.Int64) - 1).to_numpy()
     parts = np.split(number, np.cumsum([len(ids) for ids in named])[:-1])
     of_row, inside = tuple(parts[: len(sightings)]), tuple(parts[len(sightings) :])
     people = int(number.max(initial=-1)) + 1

@@ -6,13 +6,13 @@ their sizes. Whoever fits no group is taken to be absent.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
 from reissue.counting.hashing import mix
+from reissue.counting.texts import ranked_texts
 from reissue.errors import CannotRunError, InputError
 from reissue.kernels.forward_backward import ValueDistributions
 from reissue.people.knowledge import Knowledge
@@ -115,7 +115,7 @@ def _joined(presences: pl.DataFrame, shown: pl.DataFrame, places: int, releases:
     names = shown[_VALUE].unique().sort()
     numbers = pl.DataFrame({_VALUE: names, "n": pl.Series(range(len(names)), dtype=pl.Int64)})
     triples = shown.join(numbers, on=_VALUE).sort("place", "n")
-    person: Any = presences[_PERSON].rank("dense").cast(pl.Int64).to_numpy() - 1
+    _, person = ranked_texts(presences[_PERSON])
     table = np.full((int(person.max(initial=-1)) + 1, releases), -1, np.int64)
     groups = np.full_like(table, -1)
     at = person, presences["release"].to_numpy()

@@ -19,7 +19,9 @@ import polars as pl
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import cells_of
 from reissue.counting.hashing import mix
-from reissue.counting.histogram import Histogram, starts_of
+from reissue.counting.histogram import Histogram, counted
+from reissue.counting.keys import distinct_keys, stable_order
+from reissue.counting.texts import ranked_texts
 from reissue.data.identifiers import identifier_texts
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError, InputError
@@ -190,25 +192,27 @@ def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple
 
 def _numbered(presences: pl.DataFrame, values: pl.DataFrame) -> Membership:
     """People, groups and values as numbers."""
-    groups = values.select(_RELEASE, _GROUP).unique().sort(_RELEASE, _GROUP).with_row_index("g")
-    shown = values.join(groups, on=[_RELEASE, _GROUP]).group_by("g", _VALUE).agg(pl.col(_COUNT).sum())
-    shown = shown.with_columns(pl.col(_VALUE).rank("dense").alias("n")).sort("g", "n")
-    placed = presences.join(groups, on=[_RELEASE, _GROUP])
-    people = placed.select(pl.col(_PERSON).rank("dense").alias("p") - 1, "g", _REAL).sort("g", "p")
-    real = np.zeros(int(people["p"].max() or 0) + 1, np.bool_)  # type: ignore[arg-type]
-    real[people["p"].to_numpy()] = people[_REAL].to_numpy()
-    names = tuple(shown[_VALUE].unique().sort().to_list())
-    starts = starts_of(shown["g"].to_numpy().astype(np.int64), groups.height)
-    value = shown["n"].to_numpy().astype(np.int64) - 1
+    width = 1 + max(int(np.max(frame[_GROUP].to_numpy(), initial=0)) for frame in (presences, values))
+    shown, placed = (_whole(frame, _RELEASE) * width + _whole(frame, _GROUP) for frame in (values, presences))
+    groups, of_shown = distinct_keys(shown, int(shown.max(initial=-1)) + 1)
+    names, value = ranked_texts(values[_VALUE])
+    counts = counted(of_shown, value, len(groups), len(names), _whole(values, _COUNT))
+    group = np.searchsorted(groups, placed)
+    shows = np.append(groups, -1)[group] == placed  # nobody is in a group that shows nothing
+    presences, group = (presences, group) if shows.all() else (presences.filter(shows), group[shows])
+    identifiers, person = ranked_texts(presences[_PERSON])
+    real = np.zeros(len(identifiers), np.bool_)
+    real[person] = presences[_REAL].to_numpy()
+    order = stable_order(person, max(len(identifiers), 1))
+    order = order[stable_order(group[order], max(len(groups), 1))]
     return Membership(
-        people["p"].to_numpy().astype(np.int64),
-        people["g"].to_numpy().astype(np.int64),
-        groups[_RELEASE].to_numpy().astype(np.int64),
-        Histogram(starts, value, shown[_COUNT].to_numpy().astype(np.int64), len(names)),
-        real,
-        names,
-        groups[_GROUP].to_numpy().astype(np.int64),
+        person[order], group[order], groups // width, counts, real, tuple(names.to_list()), groups % width
     )
+
+
+def _whole(frame: pl.DataFrame, column: str) -> Ints:
+    """A column of whole numbers."""
+    return frame[column].to_numpy().astype(np.int64)
 
 
 def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -11,7 +11,8 @@ import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue.counting.histogram import counted
-from reissue.counting.texts import TextCounts, count_texts, joined_texts
+from reissue.counting.keys import distinct_keys
+from reissue.counting.texts import TextCounts, joined_texts, ranked_texts
 from reissue.data.table import Table
 from reissue.release.release import Release
 from reissue.requirements import Requirement
@@ -95,8 +96,8 @@ def roster_of(release: Release) -> Roster | None:
 
 
 def _histogram(table: Table, codes: Codes, groups: Ints) -> TextCounts:
-    """Codes are counted first, so that each text is made once."""
-    distinct, of_row = np.unique(codes, return_inverse=True)
-    some = counted(groups, of_row.reshape(-1), int(groups.max(initial=-1)) + 1, len(distinct))
-    texts = joined_texts(table.decode(distinct), table.schema.sensitive)
-    return count_texts(some.group, texts.gather(some.value), np.asarray(some.count), some.groups)
+    """Each text is made once; codes of one text are one value."""
+    distinct, of_row = distinct_keys(codes.astype(np.int64), table.domain.size)
+    names, value = ranked_texts(joined_texts(table.decode(distinct.astype(np.int32)), table.schema.sensitive))
+    found = counted(groups, value[of_row], int(groups.max(initial=-1)) + 1, len(names))
+    return TextCounts(found.starts, found.value, found.count, len(names), tuple(names.to_list()))

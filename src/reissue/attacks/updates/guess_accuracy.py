@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
+from reissue.counting.keys import distinct_keys
+from reissue.counting.texts import MISSING, joined_texts, ranked_texts
 from reissue.people.histories import PersonHistories
 from reissue.published.series import Series
 from reissue.release.release import Release
@@ -28,17 +30,16 @@ def guessed_right(series: Series, linked: PersonHistories, people: Ints, release
 
 def _truth(releases: list[Release], linked: PersonHistories) -> Ints:
     """People x releases: everybody's value, -1 where the person is absent; people in the order of their names."""
-    parts = []
-    for number, release in enumerate(releases):
+    number = {MISSING if name is None else name: place for place, name in enumerate(linked.names)}
+    ids, values, places = [], [], []
+    for place, release in enumerate(releases):
         table, kept = release.table, np.flatnonzero(release.draft.groups >= 0)
-        shown = table.decode(table.sensitive[kept]).cast(pl.String)
-        text = shown.select(pl.concat_str(pl.all().fill_null("\0"), separator="\1")).to_series()
-        ids = table.frame[table.schema.identifier or ""].cast(pl.String).gather(kept)
-        parts.append(pl.DataFrame({"person": ids, "value": text, "release": number}))
-    everyone = pl.concat(parts)
-    names = {"\0" if name is None else name: place for place, name in enumerate(linked.names)}
-    person = everyone["person"].rank("dense").to_numpy().astype(np.int64) - 1
-    found = np.full((int(person.max(initial=-1)) + 1, len(releases)), -1, np.int64)
-    values = everyone["value"].replace_strict(names, default=-1, return_dtype=pl.Int64).to_numpy()
-    found[person, everyone["release"].to_numpy()] = values
+        codes, of_row = distinct_keys(table.sensitive[kept].astype(np.int64), table.domain.size)
+        texts = joined_texts(table.decode(codes.astype(np.int32)), table.schema.sensitive)
+        values.append(np.array([number.get(text, -1) for text in texts], np.int64)[of_row])
+        ids.append(table.frame[table.schema.identifier or ""].cast(pl.String).gather(kept))
+        places.append(np.full(len(kept), place))
+    names, person = ranked_texts(pl.concat(ids))
+    found = np.full((len(names), len(releases)), -1, np.int64)
+    found[person, np.concatenate(places)] = np.concatenate(values)
     return found
