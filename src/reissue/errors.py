@@ -134,4 +134,5 @@ def nearest_column(name: str, columns: Sequence[str]) -> str:
     close = get_close_matches(name, columns, n=1, cutoff=0.6)
     if close:
         return f" Did you mean '{close[0]}'?"
-    return f" The data has {len(columns)} columns; is its first line a header with their names?"
+    many = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+    return f" The data has {many}; is its first line a header with their names?"

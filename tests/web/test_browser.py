@@ -1,5 +1,7 @@
 """The page as a steward sees it: on a desk and on a phone, by day and by night, with and without script."""
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +18,16 @@ from tests.web.client import Client
 pytestmark = pytest.mark.xdist_group("browser")
 Scheme = Literal["light", "dark"]
 WAIT = 300_000
-SIZES = {"desktop": (1280, 900), "phone": (375, 812)}
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+SMALLEST = (320, 640)
+LABEL = 11
+"""Pixels that the letters of a chart have at least, on whatever it is shown."""
+PICTURES = os.environ.get("REISSUE_PICTURES")
+"""A folder for a picture of every page that is looked at."""
+_LABELS = """() => [...document.querySelectorAll("svg text")].filter(one => one.checkVisibility()).map(one => {
+  const turned = one.getScreenCTM();
+  return [one.textContent, parseFloat(getComputedStyle(one).fontSize) * Math.hypot(turned.a, turned.b)];
+})"""
 
 
 @contextmanager
@@ -43,12 +54,36 @@ def inside(
 
 
 def looks_right(page: Page) -> None:
-    """Nothing sticks out, and axe finds nothing serious."""
+    """Nothing sticks out, letters can be read, and axe finds nothing serious."""
     page.wait_for_load_state()
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("window.innerWidth")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    size = page.viewport_size or {"width": 0, "height": 0}
+    if size["width"] == SIZES["phone"][0]:
+        page.set_viewport_size({"width": SMALLEST[0], "height": SMALLEST[1]})
+        fits(page)
+        page.set_viewport_size(size)
+    fits(page)
     found: Any = Axe().run(page).response["violations"]
     assert not [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}]
+    keep(page)
+
+
+def fits(page: Page) -> None:
+    """The page does not scroll sideways, and labels of charts are not too small."""
+    wide = page.evaluate("document.documentElement.scrollWidth"), page.evaluate("window.innerWidth")
+    assert wide[0] <= wide[1], f"{page.url} scrolls sideways: {wide}"
+    small = [(text, round(size, 1)) for text, size in page.evaluate(_LABELS) if size < LABEL]
+    assert not small, f"{page.url} has labels that are too small at {wide[1]}: {small[:3]}"
+
+
+def keep(page: Page) -> None:
+    """A picture of a page, for whoever looks at them all."""
+    if PICTURES:
+        walk = re.sub(r"\W+", "-", os.environ["PYTEST_CURRENT_TEST"].partition("::")[2].partition(" ")[0])
+        folder = Path(PICTURES) / walk
+        folder.mkdir(parents=True, exist_ok=True)
+        what = re.sub(r"\W+", "-", re.sub(r"[0-9a-f]{12,}", "x", page.url.split("/", 3)[3])).strip("-") or "home"
+        page.screenshot(path=folder / f"{len([*folder.glob('*.png')]):02}-{what}.png", full_page=True)
 
 
 def audit(page: Page, files: Path, look: Callable[[Page], None] = lambda _: None) -> None:
@@ -80,7 +115,7 @@ def test_an_audit_on_a_phone_by_night(browser: Browser, client: Client, files: P
 
 def test_an_audit_without_script(browser: Browser, client: Client, files: Path) -> None:
     with inside(browser, client, script=False) as page:
-        audit(page, files)
+        audit(page, files, keep)
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +178,9 @@ def plan_and_publish(
     look(page)
     page.locator("#f-minutes").fill("1")
     page.get_by_role("button", name="Plan it").click()
+    page.wait_for_url("**/jobs/*", timeout=WAIT)
+    page.locator("svg.chart").wait_for(timeout=WAIT)
+    keep(page)
     page.wait_for_url("**/plan/*", timeout=WAIT)
     look(page)
     slid(page, look, script=script)
@@ -152,6 +190,10 @@ def plan_and_publish(
     page.get_by_role("button", name="Try the first release").click()
     page.wait_for_url("**/publish/*", timeout=WAIT)
     look(page)
+    if page.get_by_role("link", name="What would they see?").count():
+        page.get_by_role("link", name="What would they see?").click()
+        look(page)
+        page.go_back()
     page.get_by_role("button", name="Publish release 1").click()
     page.wait_for_url("**/published/*", timeout=WAIT)
     look(page)
@@ -160,6 +202,33 @@ def plan_and_publish(
     page.get_by_role("button", name="Verify the ledger").click()
     page.wait_for_url("**/verified/*", timeout=WAIT)
     assert page.get_by_text("Nothing was changed").is_visible()
+    look(page)
+    page.get_by_role("link", name=name).click()
+    go_on(page, waves, look)
+
+
+def go_on(page: Page, waves: Sequence[Path], look: Look) -> None:
+    """The next release of a ledger, its policy, and its providers if there are some."""
+    series = page.url
+    page.get_by_role("link", name="Publish the next release").click()
+    look(page)
+    page.get_by_label("Today's table").set_input_files(waves[1])
+    page.get_by_role("button", name="Try it").click()
+    page.wait_for_url("**/publish/*", timeout=WAIT)
+    look(page)
+    page.get_by_role("button", name="Publish release 2").click()
+    page.wait_for_url("**/published/*", timeout=WAIT)
+    for one in ("", "/policy", "/releases/2"):
+        page.goto(f"{series}{one}")
+        look(page)
+    page.goto(series)
+    if not page.get_by_role("link", name="Providers").count():
+        return
+    page.get_by_role("link", name="Providers").click()
+    look(page)
+    page.get_by_label("The original tables of all releases").set_input_files(waves[:2])
+    page.get_by_role("button", name="Look at all releases").click()
+    page.wait_for_url("**/providers/over/*", timeout=WAIT)
     look(page)
 
 
@@ -198,7 +267,7 @@ def test_the_whole_path_on_the_demos_months(
     for number, month in enumerate(Population(seed=1, people=400).months(2), start=1):
         months.append(place / f"month-{number}.csv")
         month.write_csv(months[-1])
-    look = looks_right if script else (lambda page: None)
+    look = looks_right if script else keep
     with inside(browser, client, size, scheme, script=script) as page:
         plan_and_publish(page, months, f"demo-{size}-{scheme}.ledger", {"disease": "sensitive"}, look, script=script)
 

@@ -5,12 +5,15 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from reissue.algorithms import registered as methods
+from reissue.attacks import registered as attacks
 from reissue.files.staging import scratch_folder
 from reissue.web.door import LARGEST, Door, Keys
-from reissue.web.pages import refused
+from reissue.web.pages import prepare, refused
 from reissue.web.room import Room
 from reissue.web.routes import audit, home, job, ledger, own_setting, plan, policy, providers, publish, table
 from reissue.web.shelf import Shelf
@@ -42,11 +45,20 @@ def make_app(port: int, keys: Keys, shelf: Shelf, *, largest: int = LARGEST) -> 
 async def _lifespan(shelf: Shelf, _: Any) -> AsyncIterator[Mapping[str, Any]]:
     """A folder for uploads and jobs; it is cleared here, for nothing is run after a server that got a signal."""
     with scratch_folder() as folder:
+        await run_in_threadpool(_load, shelf)
         room = Room.at(folder, shelf)
         try:
             yield {"room": room}
         finally:
             await room.jobs.close()
+
+
+def _load(shelf: Shelf) -> None:
+    """What the first pages would load: whoever opens one while a job runs would wait for it."""
+    attacks()
+    methods()
+    prepare()
+    home.said(list(shelf.places().values())[:1])
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:

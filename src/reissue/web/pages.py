@@ -16,7 +16,7 @@ from reissue.files.places import FORMATS
 from reissue.report.page import environment
 from reissue.web.room import room_of
 
-__all__ = ["fragment", "refused", "report", "show"]
+__all__ = ["fragment", "prepare", "refused", "report", "show"]
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _STATUS = {
@@ -37,6 +37,12 @@ def _environment() -> Environment:
     own = shared.overlay(loader=ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])]))
     own.globals = {**shared.globals, "formats": ",".join((*FORMATS, ".gz")), "excel": bool(find_spec("xlsxwriter"))}
     return own
+
+
+def prepare() -> None:
+    """Read all templates."""
+    for name in _environment().list_templates(extensions=["html"]):
+        _environment().get_template(name)
 
 
 def fragment(name: str, /, **context: Any) -> str:

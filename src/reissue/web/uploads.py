@@ -54,6 +54,15 @@ class Desk:
         if not self.files.get(kind):
             raise InputError("No file was chosen. Go back and choose one.")
 
+    @property
+    def schema(self) -> str:
+        """The path of the schema file, beside which hierarchy files may lie; empty where there is none."""
+        files = self.files.get("schema", [])
+        found = [path for path in files if path.suffix.lower() == ".toml"]
+        if files and len(found) != 1:
+            raise InputError("Give one schema, a .toml file, and with it the hierarchy files that it names.")
+        return str(found[0]) if found else ""
+
     def clear(self) -> None:
         """Remove everything."""
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -6,6 +6,7 @@ is gone, so is this.
 
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -18,8 +19,17 @@ from typing import Any
 from reissue.errors import InternalError, ReissueError
 from reissue.web.work import Tell, verb
 
-__all__ = ["main"]
+__all__ = ["for_page", "main"]
 
+_YIELDING = 10
+"""How far a job stands behind other work of this machine."""
+_FIELDS = {
+    r"(Say what it is, for example|Say which it is:|If it is UTF-16, say so:) "
+    r"dialect=Dialect\(encoding='[^']*'\)(, or save it as UTF-8)?": "Save it as UTF-8, or as a workbook",
+    r"Try dialect=Dialect\(delimiter='X'\)": "Choose what separates the cells",
+    r"newcomers=True": "tick that hardly anybody returns",
+}
+"""Advice for Python to advice for the page."""
 _OFTEN = 0.1
 """Seconds between two words about progress."""
 
@@ -31,6 +41,8 @@ def main() -> int:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
+    if hasattr(os, "nice"):
+        os.nice(_YIELDING)  # pages come first, whatever is computed
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -46,9 +58,17 @@ def _outcome(folder: Path, tell: Tell) -> tuple[int, dict[str, Any]]:
         return 0, {"outcome": verb(job["verb"])(job["given"], folder, tell)}
     except ReissueError as problem:
         known = not isinstance(problem, InternalError)
-        return 1, {"problem": str(problem) if known else "", "what": type(problem).__name__}
+        return 1, {"problem": for_page(str(problem), folder.parent) if known else "", "what": type(problem).__name__}
     except Exception as problem:  # noqa: BLE001  (a library's message could show data)
         return 70, {"problem": "", "what": type(problem).__name__}
+
+
+def for_page(text: str, scratch: Path) -> str:
+    """A message for who sees pages: files by their names, and fields instead of arguments."""
+    text = re.sub(rf"{re.escape(str(scratch))}/(?:[^/']+/)*", "", text)
+    for argument, field in _FIELDS.items():
+        text = re.sub(argument, field, text)
+    return text
 
 
 def _telling(out: Any) -> Tell:

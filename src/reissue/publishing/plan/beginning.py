@@ -84,6 +84,9 @@ def propose_series(
 ) -> tuple[list[pl.DataFrame], tuple[Guess, ...]]:
     """The waves as tables, and a guess for each column of the first from all of them."""
     frames = [read_proposed(wave, dialect=dialect) for wave in waves]
+    for number, frame in enumerate(frames[1:], start=2):
+        if not set(frame.columns) & set(frames[0].columns):
+            raise InputError(f"Table {number} has no column in common with the first: is it another table?")
     guesses = _confirmed(empty_somewhere(frames, propose(frames[0])), sensitive, several=len(waves) > 1)
     guesses = without_copies(frames[0], guesses)
     several = any(guess.several for guess in guesses)

@@ -110,12 +110,12 @@ def _refuse_roles(roles: Mapping[str, str]) -> None:
 
 async def _attack(room: Room, desk: Desk, sent: Sent) -> PieceOfWork:
     """Start the attacks; when they are over, however they end, the files are gone."""
-    people, schema = desk.files.get("people", []), desk.files.get("schema", [])
+    people = desk.files.get("people", [])
     given = {
         "published": _ordered(desk.files["published"], sent.under("order:")),
         "members": _texts(desk.files.get("members", [])),
         "people": str(people[0]) if people else "",
-        "schema": str(schema[0]) if schema else "",
+        "schema": desk.schema,
         "roles": sent.under("role:"),
         "only": sent.texts("only"),
         "delimiter": desk.notes["delimiter"],

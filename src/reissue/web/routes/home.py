@@ -19,7 +19,7 @@ from reissue.web.room import room_of
 from reissue.web.routes.forms import read_form
 from reissue.words import plural
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "said"]
 
 _DEMO = "reissue-demo"
 _OPENED = 6
@@ -39,11 +39,11 @@ _STATIC: dict[str, tuple[Traversable, str]] = {
 async def home(request: Request) -> Response:
     """Where to go."""
     places = room_of(request).shelf.places()
-    said = await run_in_threadpool(_said, list(places.values()))
-    return show(request, "home.html", ledgers=[(short, *words) for short, words in zip(places, said, strict=True)])
+    words = await run_in_threadpool(said, list(places.values()))
+    return show(request, "home.html", ledgers=[(short, *one) for short, one in zip(places, words, strict=True)])
 
 
-def _said(places: Sequence[str]) -> list[tuple[str, str, str]]:
+def said(places: Sequence[str]) -> list[tuple[str, str, str]]:
     """What each ledger is called, where it is, and how far it is; the address of a database may hold a password."""
     return [
         ("PostgreSQL", "", "")

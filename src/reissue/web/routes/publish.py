@@ -60,11 +60,10 @@ def recipients_of(sent: Sent) -> list[str]:
 
 def given_of(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
     """What the form asks for; several tables are those of several providers, each under its own name."""
-    schema = desk.files.get("schema", [])
     return {
         "ledger": place,
         "table": str(desk.files["table"][0] if len(desk.files["table"]) == 1 else desk.folder / "table"),
-        "schema": str(schema[0]) if schema else "",
+        "schema": desk.schema,
         "recipients": recipients_of(sent),
         "dated": sent.text("dated"),
         "newcomers": bool(sent.text("newcomers")),

@@ -25,7 +25,7 @@ _ROLES: Mapping[Role, str] = {
     Role.QUASI: "others may know it: generalize it",
     Role.SENSITIVE: "nobody should learn it",
     Role.IDENTIFIER: "says who it is: never published",
-    Role.PROVIDER: "says who contributed it: never published",
+    Role.PROVIDER: "says who gave it: never published",
     Role.KEEP: "publish it as it is",
     Role.DROP: "leave it out",
 }
