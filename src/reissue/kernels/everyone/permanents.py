@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.counting.keys import stable_order
 from reissue.kernels.everyone.observations import TINY, Layer
 
 __all__ = ["SmallGroups", "exact_messages", "others", "small_groups"]
@@ -176,7 +177,7 @@ class _Kinds:
         for number, some in enumerate(kinds):
             kind[some], place[some] = number, np.arange(len(some))
         of_slot = kind[layer.slot_group]
-        ways, slots = (np.argsort(one, kind="stable") for one in (of_slot[layer.triple_slot], of_slot))
+        ways, slots = (stable_order(one + 1, len(kinds) + 1) for one in (of_slot[layer.triple_slot], of_slot))
         bounds = np.arange(len(kinds) + 1)
         way_starts = np.searchsorted(of_slot[layer.triple_slot][ways], bounds)
         sizes = np.array([len(some) for some in kinds], np.int64)
@@ -187,14 +188,13 @@ def _settled(layer: Layer) -> Bools:
     """Group to whether all who may be in it can be nowhere else, and fill it together with its free members."""
     group = layer.slot_group[layer.triple_slot]
     row = layer.triple_row
-    low = np.full(len(layer.person), len(layer.free))
-    high = np.full(len(layer.person), -1)
-    np.minimum.at(low, row, group)
-    np.maximum.at(high, row, group)
-    astray = (low != high) | layer.absent
+    some = np.full(len(layer.person), len(layer.free))
+    some[row] = group
+    astray = layer.absent.copy()
+    astray[row[some[row] != group]] = True
     mixed = np.zeros(len(layer.free), np.bool_)
     mixed[group[astray[row]]] = True
-    members = np.bincount(low[~astray], minlength=len(layer.free))
+    members = np.bincount(some[~astray & (some < len(layer.free))], minlength=len(layer.free))
     sizes = np.add.reduceat(np.append(layer.count, 0.0), layer.group_starts[:-1])
     return np.asarray(~mixed & (members > 0) & (members + layer.free == sizes) & (layer.strangers == 0))
 

@@ -72,7 +72,8 @@ class Said:
         if self.wide.any():
             counted = count_messages(layer, self.wide, others, ways, self.multipliers)
             ways = np.sqrt(ways * counted) if half else counted
-            some = np.unique(layer.triple_entry[self.wide])
+            some = np.zeros(layer.entries, np.bool_)
+            some[layer.triple_entry[self.wide]] = True
             exact[some] = (np.bincount(layer.triple_entry, ways, layer.entries) + layer.away)[some]
         return replace(self, entries=layer.normalized(exact), ways=ways)
 

@@ -10,6 +10,7 @@ there the expected count says nearly the same.
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.counting.keys import stable_order
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.observations import TINY, Layer
 
@@ -36,7 +37,9 @@ def count_messages(layer: Layer, chosen: Bools, cavity: Floats, ways: Floats, mu
     telling = np.bincount(slot[chosen & ~sure & (share > _LEAST)], minlength=len(room)) > 0
     at = np.flatnonzero(chosen & ~sure & (telling & (room >= 1) & (room <= LARGEST))[slot])
     odds = cavity[layer.triple_entry[at]] / np.maximum((total[row] - weight)[at], TINY)
-    free_slot, free_odds = _free(layer, np.unique(slot[at]), multipliers)
+    looked = np.zeros(len(room), np.bool_)
+    looked[slot[at]] = True
+    free_slot, free_odds = _free(layer, np.flatnonzero(looked), multipliers)
     said = ways.copy()
     said[at] = _ratios(np.append(slot[at], free_slot), np.append(odds, free_odds), room)[: len(at)]
     return said
@@ -44,25 +47,27 @@ def count_messages(layer: Layer, chosen: Bools, cavity: Floats, ways: Floats, mu
 
 def without_one(odds: Floats, count: int) -> Floats:
     """Slots x members: ways of the others to be count - 1, over their ways to be count; odds of 0 are nobody."""
-    unit = np.maximum(odds.max(axis=1, keepdims=True), TINY)
-    weights = odds / unit
-    left = [np.eye(1, count + 1).repeat(len(odds), axis=0)]
-    for member in range(odds.shape[1] - 1):
-        left.append(_joined(left[-1], weights[:, member]))
-    right, out = left[0], np.empty_like(odds)
-    for member in range(odds.shape[1] - 1, -1, -1):
-        less = np.einsum("sk,sk->s", left[member][:, :count], right[:, :count][:, ::-1])
-        full = np.einsum("sk,sk->s", left[member], right[:, ::-1])
-        out[:, member] = less / np.maximum(full, less / _MOST + TINY)
-        right = _joined(right, weights[:, member])
-    return np.asarray(out / unit)
+    unit = np.maximum(odds.max(axis=1), TINY)
+    weights = np.ascontiguousarray((odds / unit[:, np.newaxis]).T)  # slots last, so that every operation is a long one
+    left = np.zeros((len(weights), count + 1, len(odds)))
+    left[0, 0] = 1.0
+    for member in range(len(weights) - 1):
+        _join(left[member], weights[member], left[member + 1])
+    right, next_right, out = left[0].copy(), np.empty_like(left[0]), np.empty_like(weights)
+    for member in range(len(weights) - 1, -1, -1):
+        less = np.einsum("ks,ks->s", left[member, :count], right[:count][::-1])
+        full = np.einsum("ks,ks->s", left[member], right[::-1])
+        out[member] = less / np.maximum(full, less / _MOST + TINY)
+        _join(right, weights[member], next_right)
+        right, next_right = next_right, right
+    return np.ascontiguousarray((out / unit).T)
 
 
-def _joined(ways: Floats, weight: Floats) -> Floats:
-    """Ways to be 0, 1, ... with one more member."""
-    more = ways.copy()
-    more[:, 1:] += weight[:, np.newaxis] * ways[:, :-1]
-    return more
+def _join(ways: Floats, weight: Floats, joined: Floats) -> None:
+    """Ways to be 0, 1, ... with one more member (counts x slots)."""
+    np.multiply(ways[:-1], weight, out=joined[1:])
+    joined[1:] += ways[1:]
+    joined[0] = ways[0]
 
 
 def _free(layer: Layer, slots: Ints, multipliers: Floats) -> tuple[Ints, Floats]:
@@ -76,8 +81,9 @@ def _free(layer: Layer, slots: Ints, multipliers: Floats) -> tuple[Ints, Floats]
 
 def _ratios(slot: Ints, odds: Floats, room: Ints) -> Floats:
     """Candidate to the ratio of its slot without it; slots of the same room and about as many candidates at once."""
-    order = np.argsort(slot, kind="stable")
-    slots, first, number = np.unique(slot[order], return_index=True, return_counts=True)
+    order = stable_order(slot, max(len(room), 1))
+    first = np.flatnonzero(np.diff(slot[order], prepend=-1))
+    slots, number = slot[order[first]], np.diff(np.append(first, len(order)))
     out = np.empty(len(slot))
     kind = room[slots] * 64 + np.ceil(np.log2(number)).astype(np.int64)
     for one in np.unique(kind):
