@@ -16,6 +16,7 @@ from reissue import synth
 from reissue.attacks import Knowledge
 from reissue.attacks.definetti.attack import NAME, ReleasePeople, _coarse, _Pairs, people_of, sharpen
 from reissue.attacks.findings import Status
+from reissue.attacks.joint.past import believe_in_blocks
 from reissue.data.table import Table
 from reissue.publishing.attack import attack
 from reissue.publishing.series import anonymize_series
@@ -228,3 +229,20 @@ def test_with_a_learnt_prior_claims_about_cohorts_are_right_as_often_as_they_say
     for one in large:
         off = 0.05 + 2 * np.sqrt(one["claim"] * (1 - one["claim"]) / one["people"])
         assert one["claim"] == pytest.approx(one["right"], abs=off), one
+
+
+def test_what_the_joint_attack_needs_too_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, schema = waves(linked=True), FOLLOWED
+    alone = attack(made, schema, only="joint")["joint"]
+    solved = []
+
+    def counted(*given: Any, **options: Any) -> Any:
+        solved.append(1)
+        return believe_in_blocks(*given, **options)
+
+    monkeypatch.setattr("reissue.attacks.joint.solution.believe_in_blocks", counted)
+    together = attack(made, schema, only=["definetti", "joint"])
+    assert len(solved) == 1
+    assert together["joint"] == alone
+    attack(made, schema, only=["definetti", "joint"], exact=True)
+    assert len(solved) == 3

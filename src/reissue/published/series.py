@@ -63,6 +63,11 @@ class Series:
         return self.limits.get(attack) or (named.get(attack) if isinstance(named, Mapping) else None)
 
     @cached_property
+    def shared(self) -> dict[str, Any]:
+        """What an attack on these very releases leaves for another one, by name."""
+        return {}
+
+    @cached_property
     def counts(self) -> SeriesCounts | None:
         """All releases in common codes; None if one of them publishes quasi-identifiers and values apart."""
         frames = [release.generalized for release in self.releases]

@@ -4,18 +4,18 @@ What it learns and how is the joint attack's own (`joint/learning`); here guesse
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.attacks.cases import case, percent
-from reissue.attacks.joint.base_rates import base_rates, expecting, made_by_value
-from reissue.attacks.joint.beliefs import Claims, believe, occupied
+from reissue.attacks.joint.base_rates import made_by_value
+from reissue.attacks.joint.beliefs import Claims, occupied
 from reissue.attacks.joint.calibration import tenths
 from reissue.attacks.joint.learning import learning, traits_of
 from reissue.attacks.joint.sight import see, with_histories
-from reissue.attacks.joint.update_model import Learnable, update_model
+from reissue.attacks.joint.solution import leave, solve_series
 from reissue.attacks.pictures import Bars, Case
 from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
@@ -118,7 +118,8 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
     """Guess everyone's value in a series; None where people cannot be followed or the truth is not known."""
     if any(one.source is None or (len(series) > 1 and one.source.table.ids is None) for one in series.releases):
         return None
-    crowd = with_histories(see(series, knowledge))
+    known = see(series, knowledge)
+    crowd = with_histories(known)
     truth = [one for one in crowd.truth if one is not None]
     if len(truth) < len(series) or any(one.table is None for one in crowd.sightings):
         return None
@@ -129,16 +130,18 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
             f"people fit {crowd.fits:.0f} groups of a release on average: too many to learn from all of them.",
             too_large=True,
         )
-    rates = base_rates(crowd.observations, crowd.values)
-    seen = expecting(crowd.observations, rates)
-    model = update_model(series.schema, Learnable(seen, crowd.names, crowd.truth, rates)).model
-    prior, features = np.tile(rates, (crowd.people, 1)), traits_of(crowd).features(np.arange(crowd.people))
-    first = believe(seen, model, prior=prior)
-    knowledge.progress(1 / 3)
+    begun = replace(knowledge, progress=lambda done: knowledge.progress(2 * done / 3))
+    # Guesses are compared with and without learning, which has no exact way.
+    solution = solve_series(known, replace(series, exact=False), begun)
+    seen, first = solution.seen.series, solution.beliefs
+    prior = np.tile(solution.seen.rates, (crowd.people, 1))
+    features = traits_of(crowd).features(np.arange(crowd.people))
 
     def later(done: float) -> None:
-        knowledge.progress((1 + 2 * done) / 3)
+        knowledge.progress((2 + done) / 3)
 
-    last = learning(seen, model, first, features, prior, progress=later)
+    last = learning(seen, solution.chosen.model, first, features, prior, progress=later)
+    if not series.exact:
+        leave(solution, series, knowledge)
     before, after = (Claims.of(occupied(one, seen), crowd.people) for one in (first, last))
     return Learnt(before, after, truth, made_by_value(seen))

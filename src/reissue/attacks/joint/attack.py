@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold, one_by_one
-from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Beliefs, occupied
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
 from reissue.attacks.joint.learning import learning, traits_of
-from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import (
     knows_totals,
     published_as,
@@ -21,13 +19,13 @@ from reissue.attacks.joint.sight import (
     see,
     with_histories,
 )
+from reissue.attacks.joint.solution import Solution, left, solve_series
 from reissue.attacks.joint.state import JointState, add, judge
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
-from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit, learnable, learned, misfits, update_model
+from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, DataError
 from reissue.kernels.everyone.observations import of_people
-from reissue.kernels.labels import with_known_labels
 from reissue.people.crowd import Crowd
 from reissue.people.knowledge import Knowledge, learns
 from reissue.published.series import Series
@@ -51,16 +49,21 @@ class _Held:
     series: Series
     knowledge: Knowledge
     added: int
+    solution: Solution | None
+    """Of all releases, if another attack has solved them."""
 
     @cached_property
     def believed(self) -> _Believed:
         """All that were added, solved for everyone at once."""
-        return _solved(self.crowd.of_first(self.added), self.series, self.knowledge)
+        found = self.solution if self.added == len(self.series) else None
+        found = found or solve_series(self.crowd.of_first(self.added), self.series, self.knowledge)
+        return _solved(found, self.series, self.knowledge)
 
 
 def _see(series: Series, knowledge: Knowledge) -> Iterator[_Held]:
-    crowd = see(series, knowledge)
-    return (_Held(crowd, series, knowledge, place + 1) for place in range(len(series)))
+    solution = left(series, knowledge)
+    crowd = see(series, knowledge) if solution is None else solution.known
+    return (_Held(crowd, series, knowledge, place + 1, solution) for place in range(len(series)))
 
 
 def _newest(_: _Held | None, seen: _Held) -> _Held:
@@ -97,24 +100,17 @@ def _grown(state: _Held, series: Series, places: Sequence[int]) -> Iterator[Find
     quiet = replace(state.knowledge, progress=lambda _: None)
     for place in places:
         try:
-            first = _solved(state.crowd.of_first(place + 1), series, quiet, learned_before)
+            solution = solve_series(state.crowd.of_first(place + 1), series, quiet, learned_before)
+            first = _solved(solution, series, quiet)
         except (CannotRunError, DataError):
             yield None
         else:
             yield finding_of(first.judged, series, series.numbers[: place + 1])
 
 
-def _solved(crowd: Crowd, series: Series, knowledge: Knowledge, said: Chosen | None = None) -> _Believed:
-    """Solve some releases for everyone at once; `said` is how values change, if that is known."""
-    crowd = with_histories(crowd)
-    rates = base_rates(crowd.observations, crowd.values)
-    seen = Learnable(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
-    chosen = said or update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
-    believe = partial(_believe, series, seen, crowd, knowledge)
-    beliefs = believe(chosen)
-    if chosen.source == "none" and learnable(series.schema, seen) and misfits(beliefs, seen.series):
-        chosen = learned(seen)
-        beliefs = believe(chosen)
+def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believed:
+    """What follows from a series that was solved for everyone at once."""
+    seen, chosen, beliefs, crowd = solution.seen, solution.chosen, solution.beliefs, with_histories(solution.known)
     if len(beliefs.contradicted) >= crowd.people:
         refuse_strangers(knowledge)
     check_fit(beliefs, seen.series, chosen)
@@ -133,21 +129,6 @@ def _learnt(seen: Learnable, crowd: Crowd, chosen: Chosen, beliefs: Beliefs) -> 
     everyone = np.arange(crowd.people)
     prior, features = np.tile(seen.rates, (crowd.people, 1)), traits_of(crowd).features(everyone)
     return learning(seen.series, chosen.model, beliefs, features, prior)
-
-
-def _believe(series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge, chosen: Chosen) -> Beliefs:
-    beliefs = believe_in_blocks(
-        seen.series,
-        chosen.model,
-        seen.rates,
-        crowd.people,
-        exact=series.exact,
-        progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
-    )
-    panel = all(len(one.label) and len(one.occupant) for one in seen.series)
-    if not panel or not any(len(one.known_person) for one in seen.series):
-        return beliefs
-    return replace(beliefs, chance=with_known_labels(seen.series, beliefs.layers, beliefs.chance))
 
 
 joint = attack(

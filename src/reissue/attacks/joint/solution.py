@@ -1,0 +1,75 @@
+"""A series solved for everyone at once: what `joint` judges, and what `definetti` learns from.
+
+Where both are run on the same releases for the same reader, it is solved once: whoever is first leaves it with the
+series, and whoever is second takes it, so that it is not kept for longer.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import partial
+
+from reissue.attacks.joint.base_rates import base_rates, expecting
+from reissue.attacks.joint.beliefs import Beliefs
+from reissue.attacks.joint.past import believe_in_blocks
+from reissue.attacks.joint.sight import with_histories
+from reissue.attacks.joint.update_model import Chosen, Learnable, learnable, learned, misfits, update_model
+from reissue.kernels.labels import with_known_labels
+from reissue.people.crowd import Crowd
+from reissue.people.knowledge import Knowledge
+from reissue.published.series import Series
+
+__all__ = ["Solution", "leave", "left", "solve_series"]
+
+_NAME = "joint"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Everyone's posterior, how values change, and what both come from."""
+
+    known: Crowd
+    """Everyone whom the reader knows."""
+    seen: Learnable
+    chosen: Chosen
+    beliefs: Beliefs
+
+
+def solve_series(known: Crowd, series: Series, knowledge: Knowledge, said: Chosen | None = None) -> Solution:
+    """Solve some releases for everyone at once; `said` is how values change, if that is known."""
+    crowd = with_histories(known)
+    rates = base_rates(crowd.observations, crowd.values)
+    seen = Learnable(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
+    chosen = said or update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
+    believe = partial(_believe, series, seen, crowd, knowledge)
+    beliefs = believe(chosen)
+    if chosen.source == "none" and learnable(series.schema, seen) and misfits(beliefs, seen.series):
+        chosen = learned(seen)
+        beliefs = believe(chosen)
+    return Solution(known, seen, chosen, beliefs)
+
+
+def _believe(series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge, chosen: Chosen) -> Beliefs:
+    beliefs = believe_in_blocks(
+        seen.series,
+        chosen.model,
+        seen.rates,
+        crowd.people,
+        exact=series.exact,
+        progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
+    )
+    panel = all(len(one.label) and len(one.occupant) for one in seen.series)
+    if not panel or not any(len(one.known_person) for one in seen.series):
+        return beliefs
+    return replace(beliefs, chance=with_known_labels(seen.series, beliefs.layers, beliefs.chance))
+
+
+def leave(solution: Solution, series: Series, knowledge: Knowledge) -> None:
+    """Leave what was solved for all releases with them."""
+    series.shared[_NAME] = knowledge, solution
+
+
+def left(series: Series, knowledge: Knowledge) -> Solution | None:
+    """Take what was left for the same reader; None where there is nothing."""
+    reader, solution = series.shared.pop(_NAME, (None, None))
+    names = [one.name for one in fields(Knowledge) if one.compare]
+    same = reader is not None and all(getattr(reader, name) is getattr(knowledge, name) for name in names)
+    return solution if same else None
