@@ -65,7 +65,7 @@ def _walk(view: Page, folder: Path) -> None:
     _keep(view, "page-plan", "main h2")
     view.locator("#f-k").fill("8")
     view.locator("#f-k").press("Tab")
-    view.get_by_role("link", name="Before and after").click(timeout=WAIT)
+    view.get_by_role("link", name="Before and after", exact=True).click(timeout=WAIT)
     view.wait_for_url("**/beside/*", timeout=WAIT)
     _keep(view, "page-before-after", "main h2")
     view.get_by_role("link", name="Back to the plan").click()

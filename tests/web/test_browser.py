@@ -237,7 +237,7 @@ def slid(page: Page, look: Look, *, script: bool) -> None:
     page.locator("#f-k").fill("12")
     if script:
         page.locator("#f-k").press("Tab")
-        page.get_by_role("link", name="Before and after").click(timeout=WAIT)
+        page.get_by_role("link", name="Before and after", exact=True).click(timeout=WAIT)
     else:
         page.get_by_role("button", name="Try it").click()
     page.wait_for_url("**/beside/*", timeout=WAIT)
