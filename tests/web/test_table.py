@@ -124,6 +124,41 @@ def test_a_mistake_in_the_form_is_said_and_the_table_stays(client: Client, files
     assert client.get(path).status == 400
 
 
+def test_a_schema_that_does_not_fit_is_said_and_what_was_corrected_stays(client: Client, files: Path) -> None:
+    path, fields = looked(client, files)
+    own = by_name(client.get(path))
+    wrong = {**fields, f"{own['job']}kind": "ranges", f"{own['job']}ranges": "5, 10", f"{own['sex']}role": "drop"}
+    page = client.finish(client.post(f"{path}/upload", list(wrong.items())))
+    assert "It does not fit" in page.text
+    assert "desk-" not in page.text
+    assert "Plan it" not in page.text
+    kept = filled(client.get(path))
+    assert (kept[f"{own['job']}kind"], kept[f"{own['sex']}role"]) == ("ranges", "drop")
+    right = {**kept, f"{own['job']}kind": "flat"}
+    assert "It fits" in client.finish(client.post(f"{path}/upload", list(right.items()))).text
+    client.post(f"{path}/discard")
+
+
+def test_waves_that_cannot_be_planned_on_are_said_beside_the_limits(
+    client: Client, files: Path, tmp_path: Path
+) -> None:
+    first = (files / "jan-original.csv").read_text()
+    (tmp_path / "one.csv").write_text(first)
+    head, *rows = first.splitlines()
+    (tmp_path / "two.csv").write_text("\n".join([head, *(f"9{row}" for row in rows)]) + "\n")
+    waves = [("wave", tmp_path / name) for name in ("one.csv", "two.csv")]
+    page = client.finish(client.post("/table/upload", [], waves))
+    found = re.search(r'action="(/table/of/\w+)/upload"', page.text)
+    assert found
+    page = client.finish(client.post(f"{found[1]}/upload", list(filled(page).items())))
+    asked = {"limit": "0.75", "suppress": "2", "counterfeits": "10", "minutes": "0.1"}
+    page = client.finish(client.post(f"{found[1]}/plan", list(asked.items())))
+    assert "No plan" in page.text
+    assert "Plan it" in page.text
+    assert client.get(found[1]).status == 200
+    client.post(f"{found[1]}/discard")
+
+
 def test_how_a_table_was_read_is_said(client: Client, tmp_path: Path) -> None:
     rows = "\n".join(f"{n};{'NA' if n % 9 == 0 else 20 + n % 40};{n},5" for n in range(60))
     (tmp_path / "office.csv").write_text(f"id;Alter;Gehalt\n{rows}\n")

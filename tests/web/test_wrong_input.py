@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reissue.web.worker import for_page
+from reissue.web.work.wording import for_page
 from tests.web.client import BOUNDARY, Answer, Client, form
 
 SCRIPT = "<script>alert(1)</script>"

@@ -6,7 +6,6 @@ is gone, so is this.
 
 import json
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -18,18 +17,12 @@ from typing import Any
 
 from reissue.errors import InternalError, ReissueError
 from reissue.web.work import Tell, verb
+from reissue.web.work.wording import for_page
 
-__all__ = ["for_page", "main"]
+__all__ = ["main"]
 
 _YIELDING = 10
 """How far a job stands behind other work of this machine."""
-_FIELDS = {
-    r"(Say what it is, for example|Say which it is:|If it is UTF-16, say so:) "
-    r"dialect=Dialect\(encoding='[^']*'\)(, or save it as UTF-8)?": "Save it as UTF-8, or as a workbook",
-    r"Try dialect=Dialect\(delimiter='X'\)": "Choose what separates the cells",
-    r"newcomers=True": "tick that hardly anybody returns",
-}
-"""Advice for Python to advice for the page."""
 _OFTEN = 0.1
 """Seconds between two words about progress."""
 
@@ -61,14 +54,6 @@ def _outcome(folder: Path, tell: Tell) -> tuple[int, dict[str, Any]]:
         return 1, {"problem": for_page(str(problem), folder.parent) if known else "", "what": type(problem).__name__}
     except Exception as problem:  # noqa: BLE001  (a library's message could show data)
         return 70, {"problem": "", "what": type(problem).__name__}
-
-
-def for_page(text: str, scratch: Path) -> str:
-    """A message for who sees pages: files by their names, and fields instead of arguments."""
-    text = re.sub(rf"{re.escape(str(scratch))}/(?:[^/']+/)*", "", text)
-    for argument, field in _FIELDS.items():
-        text = re.sub(argument, field, text)
-    return text
 
 
 def _telling(out: Any) -> Tell:

@@ -33,10 +33,13 @@ async def start(request: Request) -> Response:
         given = _given(desk, sent)
 
     def ended(job: PieceOfWork) -> None:
-        desk.notes["plan"] = job
-        desk.notes["tried"] = {}
+        desk.notes["unplanned"] = job.outcome.get("problem", "")
         if job.state != State.DONE:
             room.desks.clear(desk)
+        elif desk.notes["unplanned"]:
+            job.after = f"/table/of/{desk.name}/schema"
+        else:
+            desk.notes |= {"plan": job, "tried": {}}
 
     after = f"/plan/{desk.name}"
     job = await room.jobs.start("plan_series", given, title="Planning", after=after, ended=ended)

@@ -199,7 +199,16 @@ async def schema(request: Request) -> Response:
     waves = [path.name for path in desk.files["wave"]]
     seen: Any = desk.notes["seen"]
     groups = {one["name"]: sorted({name for name in one["groups"].values() if name}) for one in seen["columns"]}
-    known = {"settled": desk.notes["settled"], "trees": trees, "ready": ready, "waves": waves, "groups": groups}
+    settled: Any = desk.notes["settled"]
+    unplanned = desk.notes.get("unplanned", "")
+    known = {
+        "settled": settled,
+        "unplanned": unplanned,
+        "trees": trees,
+        "ready": ready,
+        "waves": waves,
+        "groups": groups,
+    }
     return show(request, "schema.html", desk=desk, **known)
 
 

@@ -17,7 +17,7 @@ from reissue.files.tables import settle as settle_file
 from reissue.ledger.pack import plain
 from reissue.proposing.column_picture import picture_of
 from reissue.proposing.propose import Guess
-from reissue.publishing.plan import Limits, Setting, plan
+from reissue.publishing.plan import Limits, Plan, Setting, plan
 from reissue.publishing.plan.beginning import propose_series
 from reissue.publishing.plan.own_setting import try_setting
 from reissue.publishing.plan.plan import Progress
@@ -28,6 +28,7 @@ from reissue.taxonomy.grouping import groups_of
 from reissue.utility import compare, paired_rows
 from reissue.utility.side_by_side import suggested_model
 from reissue.web.work import Tell
+from reissue.web.work.wording import for_page
 
 __all__ = ["compare_tables", "plan_series", "propose", "settle", "try_own"]
 
@@ -74,10 +75,17 @@ def _guessed(guess: Guess) -> dict[str, Any]:
     }
 
 
-def settle(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
-    """Whether the schema fits the waves; the values that its taxonomies lack, for the holder's own eyes."""
-    schema = Schema.load(given["schema"])
-    lacking: dict[str, list[str]] = {}
+def settle(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
+    """Whether the schema fits the waves, or why not; the values that its taxonomies lack, for the holder's own eyes."""
+    text = Path(given["schema"]).read_text(encoding="utf-8")
+    try:
+        return {"lacking": _lacking(given, tell), "problem": "", "text": text}
+    except InputError as mistake:
+        return {"lacking": {}, "problem": for_page(str(mistake), folder.parent), "text": text}
+
+
+def _lacking(given: Mapping[str, Any], tell: Tell) -> dict[str, list[str]]:
+    schema, lacking = Schema.load(given["schema"]), dict[str, list[str]]()
     for number, path in enumerate(given["waves"]):
         tell(number / len(given["waves"]), "reading by the schema")
         try:
@@ -88,24 +96,30 @@ def settle(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
                 raise
             for name, values in found.items():
                 lacking.setdefault(name, []).extend(value for value in values if value not in lacking.get(name, []))
-    return {"lacking": lacking, "text": Path(given["schema"]).read_text(encoding="utf-8")}
+    return lacking
 
 
 def plan_series(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
-    """Try every sensible setting on the waves; points appear in the folder as they are computed."""
-    path = Path(given["schema"])
+    """Try every sensible setting on the waves, or why that cannot be; points appear in the folder as they are found."""
     tell(0.01, "reading")
-    made = plan(
+    try:
+        made = _planned(given, folder, tell)
+    except InputError as mistake:
+        return {"problem": for_page(str(mistake), folder.parent)}
+    (folder / "plan.html").write_text(plan_html(made), encoding="utf-8")
+    return {"plan": made.as_dict(), "sentences": [*made.situation, *made.sentences], "problem": ""}
+
+
+def _planned(given: Mapping[str, Any], folder: Path, tell: Tell) -> Plan:
+    return plan(
         [Path(one) for one in given["waves"]],
-        Schema.load(path),
+        Schema.load(given["schema"]),
         limits=Limits(**given["limits"]),
         budget=given["budget"],
         newcomers=given["newcomers"],
         dialect=Dialect(given["delimiter"]),
         progress=lambda now: _points(now, folder, tell),
     )
-    (folder / "plan.html").write_text(plan_html(made), encoding="utf-8")
-    return {"plan": made.as_dict(), "sentences": [*made.situation, *made.sentences]}
 
 
 def _points(now: Progress, folder: Path, tell: Tell) -> None:
