@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from reissue.attacks.joint.beliefs import Beliefs, believe
-from reissue.kernels.everyone import elimination, iterative_scaling, sharpening
-from reissue.kernels.everyone.elimination import narrow
+from reissue.kernels.everyone import iterative_scaling, sharpening
+from reissue.kernels.everyone.elimination import chains_of_steps, narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.transitions import Model
@@ -151,7 +151,9 @@ def test_base_rates_of_newcomers_and_of_free_members_are_weighed(kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_elimination_of_some_people_at_a_time_is_that_of_all(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elimination_by_links_of_some_people_at_a_time_is_that_by_bits_of_all(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     contradicted = 0
     for case, changes in product(cases(kind, 30), (True, False)):
         # Where values are said never to change, some releases contradict each other.
@@ -160,7 +162,8 @@ def test_elimination_of_some_people_at_a_time_is_that_of_all(kind: str, monkeypa
         contradicted += len(whole.contradicted)
         for most in (1, 4, 9):
             with monkeypatch.context() as few:
-                few.setattr(elimination, "ENTRIES", most)
+                few.setattr(chains_of_steps, "WIDEST", 0)
+                few.setattr(chains_of_steps, "ENTRIES", most)
                 some = narrow(case.series, model)
             assert np.array_equal(some.contradicted, whole.contradicted)
             for one, other in zip(some.layers, whole.layers, strict=True):

@@ -1,4 +1,4 @@
-"""Runs of numbers in flat arrays: ranges one after the other, pairs with equal keys, pieces that fit into memory."""
+"""Numbers in flat arrays: ranges one after the other, the different ones, equal keys, pieces that fit into memory."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from reissue._arrays import Ints
 
-__all__ = ["equal_keys", "pieces", "ranges"]
+__all__ = ["different", "equal_keys", "pieces", "ranges"]
 
 _PIECE = 1 << 22
 """How many entries are looked up at a time: bounds the memory of what goes piece by piece."""
@@ -17,6 +17,13 @@ def ranges(starts: Ints, lengths: Ints) -> Ints:
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - ends + lengths, lengths) + np.arange(total)
+
+
+def different(numbers: Ints, size: int | None = None) -> Ints:
+    """The different ones of many small numbers, all below `size`, sorted: by marking; `np.unique` takes far longer."""
+    there = np.zeros(int(numbers.max(initial=-1)) + 1 if size is None else size, np.bool_)
+    there[numbers] = True
+    return np.flatnonzero(there)
 
 
 def equal_keys(one: Ints, other: Ints) -> tuple[Ints, Ints, Ints]:

@@ -24,6 +24,7 @@ from reissue.attacks.joint.state import JointState, add, judge
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit
 from reissue.attacks.registry import attack
+from reissue.counting.segments import different
 from reissue.errors import CannotRunError, DataError
 from reissue.kernels.everyone.observations import of_people
 from reissue.people.crowd import Crowd
@@ -116,7 +117,7 @@ def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believ
     check_fit(beliefs, seen.series, chosen)
     totals, strangers = knows_totals(crowd.observations), records_of_strangers(crowd)
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers)
-    insiders = np.unique(np.concatenate([of_people(one).known_person for one in crowd.observations]))
+    insiders = different(np.concatenate([of_people(one).known_person for one in crowd.observations]))
     judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)
     if learns(series.schema.policy):
         learnt = _learnt(seen, crowd, chosen, beliefs)

@@ -19,6 +19,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.beliefs import Beliefs, Unsolved, solve
+from reissue.counting.segments import different
 from reissue.kernels.everyone.iterative_scaling import Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.learned_prior import common_values, first_posterior, learn_prior
 from reissue.kernels.everyone.observations import Observation, of_people
@@ -123,7 +124,7 @@ def _folds(observations: Sequence[Observation], people: int) -> Ints:
 
 def _slots_in(series: Sequence[Observation]) -> Ints:
     """The persons that are slots, not people."""
-    return np.unique(np.concatenate([seen.person[: len(seen.occupant)] for seen in series]))
+    return different(np.concatenate([seen.person[: len(seen.occupant)] for seen in series]))
 
 
 def arrivals_in(series: Sequence[Observation], people: int) -> list[Ints] | None:

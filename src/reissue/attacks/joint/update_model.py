@@ -14,6 +14,7 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.algorithms.registry import known
 from reissue.attacks.joint.beliefs import Beliefs
+from reissue.counting.segments import different
 from reissue.errors import CannotRunError
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, misfit, scale
@@ -131,7 +132,7 @@ def learned(seen: Learnable, progress: Callable[[float], None] = lambda _: None)
 def _stay(seen: Learnable, size: int) -> bool:
     """Whether the releases allow that values stay."""
     model = Model(size)
-    people = len(np.unique(np.concatenate([one.people for one in seen.series])))
+    people = len(different(np.concatenate([one.people for one in seen.series])))
     narrowed = narrow(seen.series, model, seen.times, most=_CONTRADICTED * people)
     if len(narrowed.contradicted) > _CONTRADICTED * people:
         return False

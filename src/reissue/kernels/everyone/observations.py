@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.counting.segments import ranges
+from reissue.counting.segments import different, ranges
 
 __all__ = ["Layer", "Observation", "layer_of", "of_people", "pair_order", "people_in"]
 
@@ -73,7 +73,7 @@ class Observation:
     @cached_property
     def people(self) -> Ints:
         """Whoever is or may be in the release, sorted."""
-        return np.unique(np.concatenate([self.person, self.absent]))
+        return different(np.concatenate([self.person, self.absent]))
 
     @cached_property
     def unoccupied(self) -> Ints:
@@ -300,7 +300,7 @@ def _anything(seen: Observation, people: Ints, maybe: Bools, values: int) -> Int
 def people_in(series: Sequence[Observation]) -> Ints:
     """Everyone in some release, and the slots, sorted."""
     found = [one.people for one in series] + [one.occupant[one.occupant >= 0] for one in series]
-    return np.unique(np.concatenate(found))
+    return different(np.concatenate(found))
 
 
 def of_people(seen: Observation) -> Observation:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Floats
+from reissue.counting.segments import different
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, cavities, fitted
 from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.permanents import SmallGroups, exact_messages, small_groups
@@ -72,8 +73,7 @@ class Said:
         if self.wide.any():
             counted = count_messages(layer, self.wide, others, ways, self.multipliers)
             ways = np.sqrt(ways * counted) if half else counted
-            some = np.zeros(layer.entries, np.bool_)
-            some[layer.triple_entry[self.wide]] = True
+            some = different(layer.triple_entry[self.wide], layer.entries)
             exact[some] = (np.bincount(layer.triple_entry, ways, layer.entries) + layer.away)[some]
         return replace(self, entries=layer.normalized(exact), ways=ways)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.keys import stable_order
-from reissue.counting.segments import ranges
+from reissue.counting.segments import different, ranges
 from reissue.kernels.everyone.observations import TINY, Layer
 
 __all__ = ["count_messages", "without_one"]
@@ -37,9 +37,7 @@ def count_messages(layer: Layer, chosen: Bools, cavity: Floats, ways: Floats, mu
     telling = np.bincount(slot[chosen & ~sure & (share > _LEAST)], minlength=len(room)) > 0
     at = np.flatnonzero(chosen & ~sure & (telling & (room >= 1) & (room <= LARGEST))[slot])
     odds = cavity[layer.triple_entry[at]] / np.maximum((total[row] - weight)[at], TINY)
-    looked = np.zeros(len(room), np.bool_)
-    looked[slot[at]] = True
-    free_slot, free_odds = _free(layer, np.flatnonzero(looked), multipliers)
+    free_slot, free_odds = _free(layer, different(slot[at], len(room)), multipliers)
     said = ways.copy()
     said[at] = _ratios(np.append(slot[at], free_slot), np.append(odds, free_odds), room)[: len(at)]
     return said

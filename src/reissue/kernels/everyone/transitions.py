@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.counting.segments import ranges
+from reissue.counting.segments import different, ranges
 from reissue.kernels.everyone.observations import Layer
 
 __all__ = ["Links", "Model", "Pairing", "link", "pairings", "rows_at_once"]
@@ -205,7 +205,7 @@ def _dense(pairing: Pairing, before: Ints, now: Ints, model: Model) -> tuple[_Pa
     of_source = np.repeat(np.arange(len(pairing.rows)), pairing.source_width)
     of_target = np.repeat(np.arange(len(pairing.rows)), pairing.target_width)
     parts = []
-    for gap in np.unique(pairing.gap):
+    for gap in different(pairing.gap):
         mine = pairing.gap == gap
         place = np.cumsum(mine) - 1
         source, target = np.flatnonzero(mine[of_source]), np.flatnonzero(mine[of_target])

@@ -1,0 +1,103 @@
+"""Releases without what is impossible, until nothing more follows.
+
+Three rules; each takes away only what no world allows:
+- a value that no chain of possible steps leads through is out (`chains_of_steps`);
+- where as many members must fill a slot as it has records, nobody else can (`open_ways`);
+- where no more can fill a slot than it has records, those who can do (`open_ways`).
+People whose releases contradict each other (a record linked wrongly) are set aside: their records are strangers'.
+The first round looks at everything, O(ways); later ones at people and slots of whom something was taken away, which
+are fewer from round to round. Stopping early is safe.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reissue._arrays import Bools, Ints
+from reissue.kernels.everyone.elimination.chains_of_steps import steps_of
+from reissue.kernels.everyone.elimination.open_ways import OpenWays
+from reissue.kernels.everyone.observations import Layer, Observation, layer_of
+from reissue.kernels.everyone.transitions import Model
+
+__all__ = ["Narrowed", "narrow", "unnarrowed", "without"]
+
+_ROUNDS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Narrowed:
+    """Releases without what is impossible."""
+
+    observations: tuple[Observation, ...]
+    """Without people whose releases contradict each other."""
+    layers: tuple[Layer, ...]
+    contradicted: Ints
+    """People who were set aside."""
+
+
+def narrow(
+    series: Sequence[Observation], model: Model, times: Sequence[int] | None = None, *, most: float = float("inf")
+) -> Narrowed:
+    """Take away what is impossible, in all releases together; not to the end where more than `most` contradict."""
+    aside = np.empty(0, np.int64)
+    while True:
+        releases = [OpenWays.of(layer_of(seen, model.values)) for seen in series]
+        lost = _eliminate(releases, model, times)
+        aside = np.union1d(aside, lost)
+        if not len(lost) or len(aside) > most:
+            return Narrowed(tuple(series), tuple(_kept(one.layer, one.open) for one in releases), aside)
+        series = [without(seen, lost) for seen in series]
+
+
+def unnarrowed(series: Sequence[Observation], model: Model) -> Narrowed:
+    """The same without looking for anything impossible."""
+    return Narrowed(tuple(series), tuple(layer_of(seen, model.values) for seen in series), np.empty(0, np.int64))
+
+
+def without(seen: Observation, people: Ints) -> Observation:
+    """The same release with some people as strangers: of those who fit one group that group's, else anywhere."""
+    mine = np.isin(seen.person, people)
+    person, number = np.unique(seen.person[mine], return_counts=True)
+    surely = np.isin(person, seen.absent, invert=True)
+    single = np.isin(seen.person, person[(number == 1) & surely])
+    free = seen.free + np.bincount(seen.group[single], minlength=seen.groups)
+    return replace(
+        seen,
+        person=seen.person[~mine],
+        group=seen.group[~mine],
+        free=free,
+        strangers=seen.strangers + int(((number > 1) & surely).sum()),
+        absent=np.setdiff1d(seen.absent, people),
+    )
+
+
+def _eliminate(releases: Sequence[OpenWays], model: Model, times: Sequence[int] | None) -> Ints:
+    """Close ways until nothing changes; who has none left in some release, if anybody."""
+    steps = steps_of([one.layer for one in releases], model, times)
+    people = np.ones(steps.people, np.bool_)
+    for _ in range(_ROUNDS):
+        lost = steps.reach(releases, people)
+        if len(lost):
+            return lost
+        people[:] = False
+        for one in releases:
+            people[one.counted()] = True
+        if not people.any():
+            return lost
+    return steps.reach(releases, people)
+
+
+def _kept(layer: Layer, ways: Bools) -> Layer:
+    """The layer with its open ways, and without entries that have none."""
+    alive = layer.away > 0
+    alive[layer.triple_entry[ways]] = True
+    number = np.cumsum(alive) - 1
+    widths = np.add.reduceat(np.append(alive.astype(np.int64), 0), layer.starts[:-1])
+    return replace(
+        layer,
+        starts=np.append(0, np.cumsum(widths)),
+        value=layer.value[alive],
+        triple_entry=number[layer.triple_entry[ways]],
+        triple_slot=layer.triple_slot[ways],
+    )
