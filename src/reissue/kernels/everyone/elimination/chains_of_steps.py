@@ -102,7 +102,7 @@ class _Bits:
     def _moved(self, sets: Words, gaps: Ints, *, backward: bool) -> Words:
         """What sets of values can become over gaps, or can have been; everything over a gap of 0: nothing is known."""
         made = np.full_like(sets, ~np.uint64(0))
-        for gap in different(gaps[gaps > 0], len(self.times)).tolist():
+        for gap in different(gaps[gaps > 0]).tolist():
             some = np.flatnonzero(gaps == gap)
             if self.model.steps is None:
                 made[some] = sets[some]
