@@ -1,9 +1,13 @@
-"""Tables as stewards have them: office exports, timestamps, names, remarks, codes, copies, gaps; in any format."""
+"""Tables as stewards have them: office exports, timestamps, names, remarks, codes, copies, gaps; in any format.
 
+Invented ones, and real ones that are public, written out as offices and statistics packages do.
+"""
+
+import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +17,14 @@ from reissue.errors import InputError
 from reissue.files.dialect import Dialect
 from reissue.files.tables import csv_bytes, write_file
 
-__all__ = ["Messy", "messy"]
+__all__ = ["DATA", "FORMS", "REAL", "Messy", "messy", "real"]
 
 Cells = list[Any]
+DATA = Path(os.environ.get("REISSUE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+"""Where the public tables are."""
+REAL = {"adult": "adult/test.csv", "census": "census/census.csv.gz", "panel": "panel/1986.csv"}
+FORMS = (".xlsx", ".csv", ".sav", ".dta")
+_ROWS = 1200
 _FIRST = ["Jörg", "Zoë", "Anna", "Emre", "Łucja", "José", "Bob", "Ève"]
 _LAST = ["Müller", "O'Brien", "Öztürk", "van der Berg", "Weiß", "Smith-Jones", "García"]
 _TOWNS = ["Köln", "Ulm", "Bad Soden", "Lyon", "Gent", "Graz"]
@@ -73,6 +82,9 @@ def _laid(frame: pl.DataFrame, rng: random.Random, stem: Path) -> Path:
     plain = Dialect(rng.choice([",", "\t", "|"]), "utf-8", ".", "yyyy-mm-dd")
     kind = rng.choice([".csv", ".csv", ".csv.gz", ".csv", ".parquet", ".parquet", ".xlsx", ".feather"])
     path = stem.with_name(stem.name + kind)
+    if kind.startswith((".csv", ".xlsx")):  # formats in which people type what they like
+        mark = rng.choice(["NA", "k.A.", "-", "#NV", "."])
+        frame = frame.with_columns(pl.col(name).cast(pl.String).fill_null(mark) for name in _MARKED & {*frame.columns})
     if not kind.startswith(".csv"):
         write_file(frame, path)
         return path
@@ -83,6 +95,18 @@ def _laid(frame: pl.DataFrame, rng: random.Random, stem: Path) -> Path:
         content = csv_bytes(frame, plain, packed=kind.endswith(".gz"))
     path.write_bytes(content)
     return path
+
+
+def real(name: str, form: str, folder: Path) -> Messy:
+    """The first rows of a public table as an export: a workbook, a German office's CSV, a file of SPSS or Stata."""
+    frame = pl.read_csv(DATA / REAL[name], n_rows=_ROWS)
+    frame = frame.rename({column: column.replace("-", "_") for column in frame.columns})
+    path = folder / f"{name}{form}"
+    if form == ".csv":
+        path.write_bytes(csv_bytes(frame, Dialect(";", "cp1252", ",", "dd.mm.yyyy")))
+    else:
+        write_file(frame, path)
+    return Messy(path, frame, frozenset())
 
 
 def _some(values: list[Any], gaps: float = 0.0) -> Callable[[random.Random, int, Cells], Cells]:
@@ -101,6 +125,10 @@ def _times(rng: random.Random, rows: int, _: Cells) -> Cells:
 
 def _money(rng: random.Random, rows: int, _: Cells) -> Cells:
     return [round(rng.uniform(900, 9000), 2) for _ in range(rows)]
+
+
+def _clock(rng: random.Random, rows: int, _: Cells) -> Cells:
+    return [time(rng.randrange(7, 19), rng.choice([0, 15, 30, 45])) for _ in range(rows)]
 
 
 def _codes(rng: random.Random, rows: int, _: Cells) -> Cells:
@@ -152,4 +180,8 @@ _TROUBLE: list[tuple[list[str], Callable[[random.Random, int, Cells], Cells], bo
     (["Jahr", "year"], lambda _, rows, __: [2024] * rows, True),
     (["aktiv", "active"], _some([True, False]), False),
     (["Kosten", "costs"], _money, False),
+    (["Uhrzeit", "arrived"], _clock, False),
+    (["Punkte", "score"], _some(list(range(1, 40)), 0.1), False),
 ]
+_MARKED = {"Punkte", "score"}
+"""Columns whose missing cells have a mark, where a format has room for one."""

@@ -1,4 +1,7 @@
-"""What `init` writes runs as it is: fifty messy tables to a checked release, no value changed on the way."""
+"""What `init` writes runs as it is: messy tables, fifty invented and twelve real ones, to a checked release.
+
+No value is changed on the way.
+"""
 
 import re
 from pathlib import Path
@@ -9,7 +12,9 @@ import pytest
 from reissue.cli._app import run
 from reissue.files.tables import read_file
 from reissue.schema import Schema
-from tests.messy import Messy, messy
+from tests.messy import DATA, FORMS, REAL, Messy, messy, real
+
+pytestmark = pytest.mark.filterwarnings("ignore::reissue.errors.ReadingNote")
 
 
 def ran(*arguments: object) -> int:
@@ -65,3 +70,12 @@ def unchanged(table: Messy, schema: Schema, release: Path) -> None:
 @pytest.mark.parametrize("seed", range(50))
 def test_what_init_writes_runs(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     walk(messy(seed, tmp_path), tmp_path, capsys)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs the public tables: set REISSUE_DATA")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", REAL)
+def test_what_init_writes_runs_on_real_tables(
+    name: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walk(real(name, form, tmp_path), tmp_path, capsys)

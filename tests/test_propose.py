@@ -73,6 +73,24 @@ def test_timestamps_are_dates_and_a_phone_is_no_better_identifier_than_a_number(
     assert found["Aufnahme"].hierarchy == Hierarchy("dates")
 
 
+TIMES = [dt.time(7 + n % 12, n % 60) for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("values", "prefix"),
+    [
+        (TIMES, (3, 1)),
+        ([f"{one:%H:%M}" for one in TIMES], (3, 1)),
+        ([f"{one:%H:%M}:{n % 60:02}" for n, one in enumerate(TIMES)], (5, 3, 1)),
+        ([f"{one.hour}:{one:%M}" for one in TIMES], (2,)),
+    ],
+)
+def test_times_of_day_are_known_to_others_and_go_by_the_hour(values: list[object], prefix: tuple[int, ...]) -> None:
+    found = guess_of(pl.Series("arrived", values))
+    assert (found.role, found.hierarchy) == (Role.QUASI, Hierarchy("prefix", prefix=prefix))
+    assert "time of day" in found.why
+
+
 def test_categories_are_texts() -> None:
     codes = pl.Series("Vorgang", [f"{n:05d}" for n in range(40)] * 2, dtype=pl.Categorical())
     (found,) = propose(pl.DataFrame([codes, pl.Series("age", range(80))]))[:1]

@@ -6,7 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+import reissue as ri
 from reissue.errors import InputError
+from reissue.policy import Policy
 from reissue.proposing.propose import Guess, propose
 from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
 from reissue.publishing.plan.beginning import begin_series
@@ -64,6 +66,14 @@ def test_skew_is_told() -> None:
     assert "the most frequent has 80%: no simple-l can be met" in roles(guesses)["diagnosis"][1]
     even = frame.with_columns(diagnosis=pl.Series(["flu", "gout", "HIV"] * 100))
     assert "simple-l=3 is the most" in roles(frequent_values([even], propose(even)))["diagnosis"][1]
+
+
+def test_a_value_that_most_people_have_is_not_promised_to_stay_unknown() -> None:
+    for share, limit in ((100, 0.75), (180, 1.0)):
+        rare = ["gout", "HIV"] * ((300 - share) // 2)
+        proposed = ri.propose(people().with_columns(diagnosis=pl.Series(["flu"] * share + rare).shuffle(seed=1)))
+        assert Policy.of(proposed.schema).limit == limit
+        assert ("hides who is who" in proposed.text) == (limit == 1.0)
 
 
 def test_a_beginning_without_a_sensitive_column_says_what_is_missing(tmp_path: Path) -> None:

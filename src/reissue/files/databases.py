@@ -182,7 +182,7 @@ def _sql_type(sa: Any, dtype: pl.DataType) -> Any:
         return sa.BigInteger()
     if dtype.is_float():
         return sa.Double()
-    kinds = {pl.Date: sa.Date(), pl.Datetime: sa.DateTime(), pl.Boolean: sa.Boolean()}
+    kinds = {pl.Date: sa.Date(), pl.Datetime: sa.DateTime(), pl.Time: sa.Time(), pl.Boolean: sa.Boolean()}
     return kinds.get(dtype.base_type(), sa.Text())
 
 

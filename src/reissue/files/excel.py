@@ -7,6 +7,7 @@ in CSV.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ __all__ = ["read_excel", "settle_excel", "write_excel"]
 
 _FIRST = 40
 """Rows among which the header is looked for."""
+_NO_DAY = [date(1899, 12, 30), date(1899, 12, 31)]
+"""What a cell that holds a time of day has for its day."""
 _MOST_ROWS = 1_048_575
 """A sheet has no more rows below its header."""
 
@@ -100,11 +103,13 @@ def _header(first: pl.DataFrame) -> int:
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    """Whole numbers as such, as a sheet shows them; days without a time as days; blank texts as missing."""
+    """Whole numbers as such, as a sheet shows them; days and times of day as such; blank texts as missing."""
     if column.dtype.is_float():
         return whole_if_all_are(column)
     if column.dtype == pl.Datetime:
         days = column.dt.date()
+        if days.drop_nulls().is_in(_NO_DAY).all() and len(column) > column.null_count():
+            return column.dt.time()
         return days if (days.cast(column.dtype) == column).fill_null(value=True).all() else column
     if column.dtype == pl.String:
         return pl.select(pl.when(column.str.strip_chars() != "").then(column)).to_series().alias(column.name)

@@ -227,6 +227,7 @@ def csv_bytes(frame: pl.DataFrame, dialect: Dialect = PLAIN, *, tabs: bool = Fal
         decimal_comma=dialect.decimal == "," and mark != ",",
         date_format=way if local else None,
         datetime_format=f"{way} %H:%M:%S" if local else None,
+        time_format="%H:%M:%S%.f",
     )
     try:
         content = text.encode(dialect.encoding or "utf-8")

@@ -5,7 +5,7 @@ schema can be published with.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reissue import algorithms, attacks
 from reissue.algorithms import Algorithm, Suggestion
@@ -26,6 +26,12 @@ QUESTIONS: Mapping[str, str] = {
 """Short name to question; yes or no."""
 ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": False, "known": False}
 """The answers of somebody who does not know: people come and go, and their values change."""
+_LIMIT = ("limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",)
+_GUESSABLE = (
+    "# Most people have the same sensitive value, or there are only two: who guesses it is often right anyway. So this",
+    "# policy hides who is who, and does not promise that a value stays unknown. Finer values could be protected.",
+    "limit = 1.0",
+)
 _COUNTERFEITS = "counterfeits = {share}    # the most records of nobody, as a share of people: this method needs many"
 
 
@@ -37,6 +43,8 @@ class Proposal:
     suggestion: Suggestion
     added: tuple[str, ...] = ()
     """Attacks beside the method's own, for what was answered."""
+    guessable: bool = False
+    """Whether the sensitive value is nearly everybody's, so that only who is who can be protected."""
 
     @property
     def attacks(self) -> tuple[str, ...]:
@@ -60,7 +68,7 @@ class Proposal:
             f'method = "{self.method}"',
             *([f"options = {own.options}"] if own.options else []),
             *([_GENERALIZED] if "form" in own.options else []),
-            "limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",
+            *(_GUESSABLE if self.guessable else _LIMIT),
             *([f"limits = {{ {limits} }}    # the same, following one person at a time"] if limits else []),
             f"suppress = {own.suppress}    # the share of rows that may be left out for that",
             *([] if own.counterfeits is None else [_COUNTERFEITS.format(share=own.counterfeits)]),
@@ -91,7 +99,10 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
     if Role.QUASI not in roles or any(guess.several for guess in guesses):
         return ""
     answers = {**ASSUMED, "providers": Role.PROVIDER in roles, **given}
-    return propose_policy(answers, roles).as_toml(answers, assumed=QUESTIONS.keys() - given.keys())
+    guessable = any(guess.guessable and not guess.confirm for guess in guesses)
+    proposed = propose_policy(answers, roles - {Role.SENSITIVE} if guessable else roles)
+    proposed = replace(proposed, guessable=guessable)
+    return proposed.as_toml(answers, assumed=QUESTIONS.keys() - given.keys())
 
 
 def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(Role)) -> Proposal:

@@ -37,6 +37,7 @@ __all__ = ["Guess", "as_toml", "describe", "propose", "read_proposed"]
 
 _MANY = 20
 """Fewer rows than this say nothing about how unique a column is."""
+_CLOCK = r"^(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?$"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Guess:
     """Whether the line is only written as a comment, for the holder to confirm."""
     several: bool = False
     """Of an identifier: whether rows share it, so that people have several rows."""
+    guessable: bool = False
+    """Of a sensitive column: whether so many have the same value that no series of releases can hide who has it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +131,13 @@ class _Facts:
         return self.values.str.to_date(strict=False).null_count() == 0 if _dated(self.values) else False
 
     @cached_property
+    def clock(self) -> bool:
+        """Times of day, as in 08:30; the hour stands first."""
+        if self.column.dtype == pl.Time:
+            return True
+        return self.column.dtype == pl.String and bool(len(self.values)) and self.values.str.contains(_CLOCK).all()
+
+    @cached_property
     def code(self) -> bool:
         """Short texts of letters and digits that begin alike: what stands first says most."""
         if self.words & CODES:
@@ -193,13 +203,13 @@ def _one_identifier(guesses: Sequence[Guess]) -> list[Guess]:
 
 
 def _guess(facts: _Facts) -> Guess:
-    if nested(facts.column.dtype) or facts.column.dtype == pl.Time:
+    if nested(facts.column.dtype):
         return Guess(facts.name, Role.DROP, "its cells are lists, structures, durations or the like")
     if not len(facts.values):
         return Guess(facts.name, Role.DROP, "it is empty")
     if not facts.name:
         return Guess(facts.name, Role.DROP, "it has no name; give it one if it is needed")
-    if facts.words & NOTES and facts.text and not facts.date:
+    if facts.words & NOTES and facts.text and not facts.date and not facts.clock:
         return Guess(facts.name, Role.DROP, "the name says that it is free text, which may say anything about a person")
     by_name = _by_name(facts)
     return by_name or _by_content(facts)
@@ -222,7 +232,7 @@ def _by_name(facts: _Facts) -> Guess | None:
 
 def _known(facts: _Facts, why: str) -> Guess:
     """A quasi-identifier by its name; but an address of one's own is a name."""
-    if facts.nearly_unique and facts.text and not facts.date and not facts.code:
+    if facts.nearly_unique and facts.text and not facts.date and not facts.clock and not facts.code:
         return Guess(facts.name, Role.DROP, f"{why}, and nearly every row has its own value")
     return _quasi(facts, why)
 
@@ -246,6 +256,8 @@ def _person(facts: _Facts, why: str) -> Guess:
 
 
 def _by_content(facts: _Facts) -> Guess:
+    if facts.clock:
+        return _quasi(facts, "it is a time of day, which others may know; its first characters are the hour")
     if facts.prose or (facts.phrases and not facts.date):
         return Guess(facts.name, Role.DROP, "it is free text, which may say anything about a person")
     if facts.unique and (facts.text or facts.whole) and not facts.date:
@@ -264,6 +276,8 @@ def _quasi(facts: _Facts, why: str) -> Guess:
 def _hierarchy(facts: _Facts) -> Hierarchy:
     if facts.date:
         return Hierarchy("dates")
+    if facts.clock:
+        return _hours(facts)
     if facts.code:
         return _prefix(facts)
     if facts.column.dtype.is_numeric() and facts.distinct > 2 and "code" not in facts.words:
@@ -272,6 +286,15 @@ def _hierarchy(facts: _Facts) -> Hierarchy:
         )
         return Hierarchy("ranges", ranges=widths) if widths else Hierarchy("flat")
     return Hierarchy("flat")
+
+
+def _hours(facts: _Facts) -> Hierarchy:
+    """The minute, if seconds are told, then the hour, as far as it is written with two digits, and its first digit."""
+    texts = facts.texts
+    if not texts.str.contains(r"^\d\d:").all():
+        return Hierarchy("prefix", prefix=(2,))
+    seconds = texts.str.contains(r":\d\d:") & ~texts.str.contains(r":00(?:\.0+)?$")
+    return Hierarchy("prefix", prefix=(5, 3, 1) if seconds.any() else (3, 1))
 
 
 def _prefix(facts: _Facts) -> Hierarchy:

@@ -27,6 +27,10 @@ _OFTEN = 3
 """Rows of a value, on average, without which nothing can be said about what it tells."""
 _DULL = 0.9
 """Where one value is more of a column than this, telling it is no feat."""
+_HALF = 0.5
+"""Where one value is more of a sensitive column than this, or there are fewer values than"""
+_FEW = 3
+"""these, methods that protect values through a series need more records of nobody than anyone could use."""
 
 
 def without_copies(frame: pl.DataFrame, guesses: Sequence[Guess]) -> tuple[Guess, ...]:
@@ -111,7 +115,10 @@ def frequent_values(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) ->
             share = max(_largest(column) / len(column) for column in columns)
             most = int(1 / share + 1e-9)
             limit = f"simple-l={most} is the most that releases can meet" if most > 1 else "no simple-l can be met"
-            values = plural(min(column.n_unique() for column in columns), "value")
-            guess = replace(guess, why=f"{guess.why}; {values}, the most frequent has {share:.0%}: {limit}")  # noqa: PLW2901
+            values = min(column.n_unique() for column in columns)
+            guessable = share > _HALF or values < _FEW
+            limit += "; the policy hides who is who, not that value" if guessable else ""
+            why = f"{guess.why}; {plural(values, 'value')}, the most frequent has {share:.0%}: {limit}"
+            guess = replace(guess, why=why, guessable=guessable)  # noqa: PLW2901
         made.append(guess)
     return tuple(made)

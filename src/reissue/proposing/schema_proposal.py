@@ -10,7 +10,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.proposing.policy_questions import policy_for
 from reissue.proposing.propose import Guess, as_toml, describe, read_proposed
 from reissue.proposing.propose import propose as guess_columns
-from reissue.proposing.relations import without_copies
+from reissue.proposing.relations import frequent_values, without_copies
 from reissue.schema import Role, Schema
 
 __all__ = ["SchemaProposal", "propose"]
@@ -44,6 +44,7 @@ def propose(data: Any, *, sensitive: Sequence[str] = (), dialect: Dialect = FOUN
         tuple(_with_named(guess, sensitive) for guess in guess_columns(frame)) if sensitive else guess_columns(frame)
     )
     guesses = without_copies(frame, guesses)
+    guesses = guesses if any(guess.several for guess in guesses) else frequent_values([frame], guesses)
     text, policy = as_toml(guesses, "Proposed by reissue.propose."), policy_for(guesses, {})
     text += f"\n{policy}" if policy else ""
     return SchemaProposal(Schema.loads(text), guesses, text)
