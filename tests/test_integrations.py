@@ -169,7 +169,7 @@ import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from prefect.testing.utilities import prefect_test_harness
 from monthly_release import monthly_release
-with prefect_test_harness():
+with prefect_test_harness(server_startup_timeout=180):
     place = [Path(name) for name in ("hospital.ledger", "schema.toml", "release.csv")]
     assert monthly_release(Path("patients.csv"), *place)["rows"] >= 100
     try:

@@ -117,3 +117,14 @@ def test_the_commands_that_attacks_advise_are_commands_with_these_options() -> N
             name, *words = line.removeprefix("reissue ").split()
             known = {option for parameter in commands[name].params for option in parameter.opts}
             assert {word for word in words if word.startswith("--")} <= known, line
+
+
+def test_code_is_bold_on_a_terminal_and_between_backticks_elsewhere(reissue: Reissue) -> None:
+    from reissue.cli._render import _text
+
+    shown = _text("See `reissue explain`.", marked=True)
+    assert shown.plain == "See reissue explain."
+    assert [(span.start, span.end, span.style) for span in shown.spans] == [(4, 19, "bold")]
+    assert _text("See `reissue explain`.", marked=False).plain == "See `reissue explain`."
+    assert _text("one ` only", marked=True).plain == "one ` only"
+    assert "`reissue --help`" in reissue("nonsense").err

@@ -88,6 +88,13 @@ def test_an_attack_that_was_not_run_says_what_it_needs() -> None:
     assert str(_code(registered()["coalition"].needs)) in page
 
 
+def test_code_in_headlines_is_set_as_code() -> None:
+    own = Finding("mine", Status.EXPOSED, "Look at `reissue explain`.", (1,), people=1, population=2)
+    page = report_html(Findings((own,), TWO))
+    assert "Look at <code>reissue explain</code>." in page
+    assert "`" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
+
+
 def test_an_attack_of_ones_own_is_told_too() -> None:
     own = Finding("mine", Status.EXPOSED, "It works.", (1,), people=1, population=2)
     page = report_html(Findings((own,), TWO, {"mine": (Point(1, 0, 2, None), Point(2, 1, 2, None))}))

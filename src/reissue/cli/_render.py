@@ -17,6 +17,8 @@ import typer
 from reissue.words import visible
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from reissue.verify.check import Check
 
 __all__ = [
@@ -36,11 +38,20 @@ __all__ = [
 def say(*lines: str, error: bool = False, style: str = "") -> None:
     """Plain lines of text; a terminal folds them at words, a file gets them whole."""
     from rich.console import Console
-    from rich.text import Text
 
     console = Console(stderr=error, highlight=False)
     for line in lines:
-        console.print(Text(visible(line), style=style), soft_wrap=not console.is_terminal)
+        console.print(_text(line, style, marked=console.is_terminal), soft_wrap=not console.is_terminal)
+
+
+def _text(line: str, style: str = "", *, marked: bool) -> "Text":
+    """A line whose code is bold on a terminal, and between backticks in a file."""
+    from rich.text import Text
+
+    parts = visible(line).split("`")
+    if not marked or len(parts) % 2 == 0:
+        return Text(visible(line), style=style)
+    return Text.assemble(*((part, "bold") if place % 2 else part for place, part in enumerate(parts)), style=style)
 
 
 def warn(*lines: str) -> None:
@@ -53,7 +64,6 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: st
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -62,7 +72,7 @@ def show_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: st
     for heading in headings:
         table.add_column(heading)
     for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
+        table.add_row(*(_text(cell, marked=console.is_terminal) for cell in row))
     console.print(table)
 
 
