@@ -34,7 +34,8 @@ _STATUS = {
 @cache
 def _environment() -> Environment:
     shared = environment()
-    own = shared.overlay(loader=ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])]))
+    loader = ChoiceLoader([PackageLoader("reissue.web"), *filter(None, [shared.loader])])
+    own = shared.overlay(loader=loader, auto_reload=False)
     own.globals = {**shared.globals, "formats": ",".join((*FORMATS, ".gz")), "excel": bool(find_spec("xlsxwriter"))}
     return own
 
