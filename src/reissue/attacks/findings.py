@@ -346,13 +346,18 @@ HINT = (
 """What would make certain what is only bounded."""
 
 
+def _many(findings: Findings) -> int:
+    """How many releases were looked at together; 0 where nobody says."""
+    return len(findings.releases) or max((len(one.releases) for one in findings), default=0)
+
+
 def _held(findings: Findings) -> str:
-    many = len(findings.releases)
+    many = _many(findings)
     return "this release" if many == 1 else f"these {many:,} releases, put together," if many else "these releases"
 
 
 def _verb(findings: Findings, verb: str) -> str:
-    return f"{verb}s" if len(findings.releases) == 1 else verb
+    return f"{verb}s" if _many(findings) == 1 else verb
 
 
 def _has(count: int) -> str:
