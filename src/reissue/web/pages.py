@@ -41,9 +41,10 @@ def _environment() -> Environment:
 
 
 def prepare() -> None:
-    """Read all templates."""
-    for name in _environment().list_templates(extensions=["html"]):
-        _environment().get_template(name)
+    """Read all templates, the report's own too."""
+    for one in (_environment(), environment()):
+        for name in one.list_templates(extensions=["html"]):
+            one.get_template(name)
 
 
 def fragment(name: str, /, **context: Any) -> str:
