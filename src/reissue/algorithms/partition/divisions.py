@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,15 @@ from reissue.algorithms.registry import Job
 from reissue.counting.cells import Counts
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Better", "Division", "GroupPairs", "Losses", "batches", "divisions"]
+__all__ = ["Better", "Division", "GroupPairs", "Losses", "Weights", "batches", "divisions"]
+
+Weights = NDArray[np.float32]
+"""Losses that are only compared: half the memory."""
 
 _TABLED = 1_024
 """Taxonomies of at most this many leaves have the loss of every pair of leaves in a table."""
+_FEW = 100
+"""Those of at most this many have the loss of every leaf and every box in one."""
 _ELEMENTS = 20_000
 """Rows of so many pairs are worked on at once, so that they stay in the cache."""
 _CUTS = 6
@@ -30,11 +36,19 @@ class Losses:
     """Attributes x rows."""
     between: tuple[Callable[[Codes, Codes], Floats], ...]
     """Column to a function: two leaves, whichever is first, to the loss of what is published of them."""
+    taxonomies: tuple[Taxonomy, ...]
+
+    @cached_property
+    def around(self) -> "tuple[Weights | None, ...]":
+        """Column to a table for small domains: a box, as a number, by leaf, to the loss of both together."""
+        pairs = zip(self.between, self.taxonomies, strict=True)
+        return tuple(_around(between, one.size) if one.size <= _FEW else None for between, one in pairs)
 
     @classmethod
     def of(cls, taxonomies: tuple[Taxonomy, ...], codes: Codes) -> "Losses":
         """Of a table."""
-        return cls(codes, tuple(_tabled(one) if one.size <= _TABLED else _computed(one) for one in taxonomies))
+        between = tuple(_tabled(one) if one.size <= _TABLED else _computed(one) for one in taxonomies)
+        return cls(codes, between, taxonomies)
 
     def box(self, lo: Codes, hi: Codes) -> Floats:
         """Attributes x boxes to what each row of a box loses."""
@@ -42,6 +56,11 @@ class Losses:
         for place in range(1, len(lo)):
             total = total + self.between[place](lo[place], hi[place])
         return total
+
+
+def _around(between: Callable[[Codes, Codes], Floats], size: int) -> Weights:
+    lo, hi, leaf = np.indices((size, size, size), np.int32)
+    return between(np.minimum(leaf, lo), np.maximum(leaf, hi)).astype(np.float32).reshape(-1, size)
 
 
 def _tabled(taxonomy: Taxonomy) -> Callable[[Codes, Codes], Floats]:
@@ -117,12 +136,12 @@ def divisions(
     return list(best.values())
 
 
-def batches(width: Ints) -> Iterator[Ints]:
+def batches(width: Ints, elements: int = _ELEMENTS) -> Iterator[Ints]:
     """Pairs in pieces; those of a piece have about as many rows, since `width` never decreases."""
     first = 0
     while first < len(width):
-        last = min(first + max(_ELEMENTS // int(width[first]), 1), len(width))
-        while last > first + 1 and (last - first) * int(width[last - 1]) > 2 * _ELEMENTS:
+        last = min(first + max(elements // int(width[first]), 1), len(width))
+        while last > first + 1 and (last - first) * int(width[last - 1]) > 2 * elements:
             last = (first + last) // 2
         yield np.arange(first, last)
         first = last

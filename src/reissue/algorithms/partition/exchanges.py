@@ -15,6 +15,8 @@ from reissue.algorithms.registry import Job
 __all__ = ["exchanges"]
 
 _GAIN = 1e-6
+_ELEMENTS = 100_000
+"""Rows of so many pairs are worked on at once."""
 
 
 def exchanges(job: Job, division: Division, one: Ints, other: Ints, rng: np.random.Generator) -> list[Better]:
@@ -23,7 +25,7 @@ def exchanges(job: Job, division: Division, one: Ints, other: Ints, rng: np.rand
     Pairs come in the order of their rows, fewest first.
     """
     found: list[Better] = []
-    for some in batches(division.sizes[one] + division.sizes[other]):
+    for some in batches(division.sizes[one] + division.sizes[other], _ELEMENTS):
         turned = rng.random(len(some)) < 0.5
         first, second = np.where(turned, other[some], one[some]), np.where(turned, one[some], other[some])
         pairs = GroupPairs.of(division, first, second)
