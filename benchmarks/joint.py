@@ -52,6 +52,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--sources", nargs="+", choices=SOURCES, default=[*SOURCES], help="of calibration")
     parser.add_argument("--methods", nargs="+", choices=sorted({one.name for one in METHODS}), help="only some")
     parser.add_argument("--rows", type=int, default=100_000, help="people of a release, for `long`")
+    parser.add_argument("--people", nargs="+", type=int, default=[10_000, 100_000], help="sizes, for `speed`")
     parser.add_argument("--one", nargs=3, metavar=("PEOPLE", "RELEASES", "KNOWLEDGE"), help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.one:
@@ -235,7 +236,7 @@ def _bin(one: dict[str, Any]) -> str:
 
 def speed(bench: Bench) -> None:
     """Each size in a process of its own, so that peak memory is its own."""
-    sizes = ((1_000, 4), (10_000, 4)) if bench.chosen.quick else ((10_000, 12), (100_000, 12))
+    sizes = ((1_000, 4), (10_000, 4)) if bench.chosen.quick else [(people, 12) for people in bench.chosen.people]
     for knowledge in ("groups", "register"):
         taken = []
         for people, releases in sizes:

@@ -18,7 +18,7 @@ from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.small_worlds import MOST, ExactPosteriors, solve_small
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["Beliefs", "Claims", "Unsolved", "believe", "occupied", "solve"]
+__all__ = ["Beliefs", "Claims", "Unsolved", "believe", "fits_many", "occupied", "solve"]
 
 _ALL = 100_000
 """Components that `exact` solves at most."""
@@ -116,7 +116,7 @@ def believe(
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
     """Solve a series for everyone at once."""
-    thin = not exact and _thin(series)
+    thin = not exact and fits_many(series)
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     progress(0.1)
     part = unsettled(narrowed.layers, model, prior, times)
@@ -154,7 +154,7 @@ class Unsolved:
         arrivals: Sequence[Ints] | None,
     ) -> "Unsolved":
         """Of a series that was solved, to be solved with another prior: what is impossible is known."""
-        part, thin = unsettled(beliefs.layers, model, None, times, arrivals), _thin(series)
+        part, thin = unsettled(beliefs.layers, model, None, times, arrivals), fits_many(series)
         sharpen = _sharp(series) and arrivals is None and not thin
         return cls(beliefs.layers, part, beliefs.contradicted, sharpen, thin)
 
@@ -204,7 +204,7 @@ def _sharp(series: Sequence[Observation]) -> bool:
     return not any(len(seen.occupant) and len(seen.fakes) for seen in series)
 
 
-def _thin(series: Sequence[Observation]) -> bool:
+def fits_many(series: Sequence[Observation]) -> bool:
     """Whether people fit so many groups that certain facts are not worth looking for."""
     return sum(len(seen.group) for seen in series) > _MANY * sum(len(seen.people) for seen in series)
 

@@ -11,15 +11,15 @@ from itertools import product
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks.joint.beliefs import Beliefs, believe
+from reissue.attacks.joint.beliefs import Beliefs, believe, fits_many
 from reissue.kernels.everyone.iterative_scaling import Chains, carried_messages
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["WAYS", "Past", "believe_in_blocks", "first_times"]
+__all__ = ["Past", "believe_in_blocks", "first_times", "ways_at_once"]
 
-WAYS = 6_000_000
-"""How many ways of people to be in groups are solved at once, at most, if that leaves more than one release."""
+_WAYS, _OPEN_WAYS = 24_000_000, 6_000_000
+"""How many ways of people to be in groups are solved at once, at most; fewer where they fit very many of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,13 +125,21 @@ def believe_in_blocks(
     return _joined(found)
 
 
+def ways_at_once(series: Sequence[Observation]) -> int:
+    """How many ways of people to be in groups are solved at once, at most, if that leaves more than one release.
+
+    Where people fit very many groups, releases say little about each other, and solving more at once hardly pays.
+    """
+    return _OPEN_WAYS if fits_many(series) else _WAYS
+
+
 def _blocks(series: Sequence[Observation]) -> list[range]:
     """Releases that follow each other, few enough ways in each block; a block of one may have more."""
-    if sum(seen.ways for seen in series) <= 4 * WAYS:
+    starts, ways, most = [0], 0, ways_at_once(series)
+    if sum(seen.ways for seen in series) <= _WAYS:
         return [range(len(series))]
-    starts, ways = [0], 0
     for place, seen in enumerate(series):
-        if ways and ways + seen.ways > WAYS:
+        if ways and ways + seen.ways > most:
             starts.append(place)
             ways = 0
         ways += seen.ways

@@ -20,7 +20,7 @@ from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Claims, believe, occupied
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
 from reissue.attacks.joint.learning import learning
-from reissue.attacks.joint.past import WAYS, Past, first_times
+from reissue.attacks.joint.past import Past, first_times, ways_at_once
 from reissue.attacks.joint.sight import knows_totals, see
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import Learnable, check_fit, update_model
@@ -219,7 +219,8 @@ def _of(truth: Ints, people: Ints) -> Ints:
 def _fitting(window: Sequence[Recent]) -> int:
     """How many of the last releases can be kept whole: one at least."""
     ways = np.cumsum([one.seen.ways for one in reversed(window)])
-    return min(len(window), WINDOW, max(1, int(np.searchsorted(ways, WAYS, side="right"))))
+    most = ways_at_once([one.seen for one in window])
+    return min(len(window), WINDOW, max(1, int(np.searchsorted(ways, most, side="right"))))
 
 
 def _by_history(window: Sequence[Recent]) -> tuple[Recent, ...]:

@@ -20,7 +20,7 @@ from reissue.kernels.everyone.observations import TINY, Layer
 
 __all__ = ["SmallGroups", "exact_messages", "others", "small_groups"]
 
-LARGEST = 8_192
+LARGEST = 2_048
 """Groups of more states than this, numbers of 16 bits, are left to iterative scaling: close where groups are large."""
 _SEVERAL = 24
 """So many groups are computed beside each other, fewer one after the other."""
