@@ -37,6 +37,7 @@ class Frontier:
     codes: NarrowCodes
     """Attributes x rows, in the order of `rows`."""
     sensitive: Codes
+    """Of no row where values do not matter."""
     domain: Domain
     sizes: Ints
     """Rows of each group; none is empty."""
@@ -44,13 +45,14 @@ class Frontier:
     """Attributes x groups: which attributes a group leaves as they are."""
 
     @classmethod
-    def whole(cls, table: Table) -> "Frontier":
-        """All rows in one group."""
+    def whole(cls, table: Table, *, values: bool = True) -> "Frontier":
+        """All rows in one group; without their sensitive values where these do not matter."""
         rows = np.arange(table.rows, dtype=np.int32)
         closed = np.zeros((len(table.codes), 1), np.bool_)
         narrow = max(table.sizes, default=0) < _NARROW
         codes: NarrowCodes = table.codes.astype(np.int16) if narrow else table.codes
-        return cls(rows, codes, table.sensitive, table.domain, np.array([table.rows], np.int64), closed)
+        sensitive = table.sensitive if values else table.sensitive[:0]
+        return cls(rows, codes, sensitive, table.domain, np.array([table.rows], np.int64), closed)
 
     @cached_property
     def starts(self) -> Ints:
@@ -80,6 +82,8 @@ class Frontier:
 
     def counts(self, labels: Codes | Ints, total: int, rows: Ints | None = None) -> Counts:
         """Statistics of the rows by label, for a requirement to judge."""
+        if not len(self.sensitive):
+            return self.of_sizes(np.bincount(labels, minlength=total))
         return Counts(labels, self.sensitive if rows is None else self.sensitive[rows], self.domain, total)
 
     def of_sizes(self, sizes: Ints) -> Counts:
@@ -90,11 +94,12 @@ class Frontier:
     def arrange(self, layout: "Layout") -> "Frontier":
         """Some of the rows laid out anew."""
         rows, codes = self.rows.take(layout.order), self.codes.take(layout.order, axis=1)
-        return Frontier(rows, codes, self.sensitive.take(layout.order), self.domain, layout.sizes, layout.closed)
+        sensitive = self.sensitive.take(layout.order) if len(self.sensitive) else self.sensitive
+        return Frontier(rows, codes, sensitive, self.domain, layout.sizes, layout.closed)
 
     def rearrange(self, layout: "Layout") -> "Frontier":
         """The same in place, column by column: this frontier must not be used any more."""
-        for column in (self.rows, *self.codes, self.sensitive):
+        for column in (self.rows, *self.codes, *([self.sensitive] if len(self.sensitive) else [])):
             column[: len(layout.order)] = column.take(layout.order)
         kept = slice(len(layout.order))
         codes, sensitive = self.codes[:, kept], self.sensitive[kept]
@@ -160,7 +165,7 @@ def work_off(job: Job, advance: Advance) -> Draft:
     finished = placed = rounds = 0
     with ThreadPoolExecutor(threads()) as several:
         work = _Work(advance, max(part.least for part in job.requirement.parts()), several)
-        for part in work.parts(Frontier.whole(job.table), own=True):
+        for part in work.parts(Frontier.whole(job.table, values=job.requirement.sensitive), own=True):
             for rows, sizes in part.done:
                 groups[rows] = np.repeat(np.arange(finished, finished + len(sizes), dtype=np.int32), sizes)
                 finished, placed = finished + len(sizes), placed + len(rows)
