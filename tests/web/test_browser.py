@@ -162,7 +162,14 @@ Look = Callable[[Page], None]
 
 
 def plan_and_publish(
-    page: Page, waves: Sequence[Path], name: str, roles: Mapping[str, str], look: Look, *, script: bool
+    page: Page,
+    waves: Sequence[Path],
+    name: str,
+    roles: Mapping[str, str],
+    look: Look,
+    *,
+    script: bool,
+    minutes: str = "0.3",
 ) -> None:
     """From tables to a first release with the page alone, then the next one, its providers, and the ledger."""
     page.goto("/table")
@@ -176,7 +183,7 @@ def plan_and_publish(
     page.get_by_role("button", name="Save the schema").click()
     page.wait_for_url("**/schema", timeout=WAIT)
     look(page)
-    page.locator("#f-minutes").fill("1")
+    page.locator("#f-minutes").fill(minutes)
     page.get_by_role("button", name="Plan it").click()
     page.wait_for_url("**/jobs/*", timeout=WAIT)
     page.locator("svg.chart").wait_for(timeout=WAIT)
@@ -264,7 +271,7 @@ def test_the_whole_path_on_the_demos_months(
 ) -> None:
     (place / "ledgers").mkdir(exist_ok=True)
     months = []
-    for number, month in enumerate(Population(seed=1, people=400).months(2), start=1):
+    for number, month in enumerate(Population(seed=1, people=250).months(2), start=1):
         months.append(place / f"month-{number}.csv")
         month.write_csv(months[-1])
     look = looks_right if script else keep
@@ -279,7 +286,7 @@ def test_the_whole_path_on_the_panel(browser: Browser, client: Client, place: Pa
     (place / "ledgers").mkdir(exist_ok=True)
     waves = sorted(PANEL.glob("*.csv"))
     with inside(browser, client, size, scheme) as page:
-        plan_and_publish(page, waves, f"panel-{size}.ledger", PANEL_ROLES, looks_right, script=True)
+        plan_and_publish(page, waves, f"panel-{size}.ledger", PANEL_ROLES, looks_right, script=True, minutes="1")
 
 
 @pytest.mark.slow
