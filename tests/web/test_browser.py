@@ -83,7 +83,8 @@ def keep(page: Page) -> None:
         folder = Path(PICTURES) / walk
         folder.mkdir(parents=True, exist_ok=True)
         what = re.sub(r"\W+", "-", re.sub(r"[0-9a-f]{12,}", "x", page.url.split("/", 3)[3])).strip("-") or "home"
-        page.screenshot(path=folder / f"{len([*folder.glob('*.png')]):02}-{what}.png", full_page=True)
+        path = folder / f"{len([*folder.glob('*.png')]):02}-{what}.png"
+        page.screenshot(path=path, full_page=True, caret="initial")  # to hide it would be a style that we forbid
 
 
 def audit(page: Page, files: Path, look: Callable[[Page], None] = lambda _: None) -> None:
