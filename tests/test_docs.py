@@ -14,6 +14,9 @@ from tests.pages import ROOT, blocks, script, shell, words
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 HOW_TOS = [page for page in sorted((ROOT / "docs" / "how-to").glob("*.md")) if "```sh" in page.read_text()]
+LONG = {"recipients", "several-hospitals", "adopt-earlier-releases", "people-come-and-go", "table-that-only-grows"}
+LONG |= {"stop-a-pipeline", "values-change", "several-rows"}
+"""Pages of many commands: `make test-all` runs them too."""
 
 
 def anchors(page: Path) -> set[str]:
@@ -55,7 +58,9 @@ def test_the_readmes_commands_run(tmp_path: Path) -> None:
     assert (tmp_path / "from-python.csv").is_file()
 
 
-@pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else (), id=page.stem) for page in HOW_TOS]
+)
 def test_the_how_tos_commands_run_and_print_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     printed = words(shell(script(page), tmp_path))
     for line in "".join(blocks(page, "text")).splitlines():
