@@ -11,17 +11,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SHOWN = 8
+OWN = {"pip", "setuptools"}
+"""What a virtual environment may bring by itself."""
 
 
 def main(arguments: Sequence[str] = ()) -> None:
     """Megabytes by package, the largest first; EXTRAS such as excel,stats."""
+    print("installing, a minute or two ...", flush=True)
     wanted = f"{ROOT}[{arguments[0]}]" if arguments else str(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         pip = [f"{folder}/bin/python", "-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt")]
-        subprocess.run([*pip, wanted], check=True, stderr=subprocess.DEVNULL)  # noqa: S603
+        subprocess.run([*pip, wanted], check=True, stdin=subprocess.DEVNULL)  # noqa: S603
         (site,) = Path(folder).glob("lib/python*/site-packages")
-        sizes = {one.name: _bytes(one, site) for one in distributions(path=[str(site)]) if one.name != "pip"}
+        sizes = {one.name: _bytes(one, site) for one in distributions(path=[str(site)]) if one.name not in OWN}
     largest = sorted(sizes, key=lambda name: -sizes[name])
     for name in largest[:SHOWN]:
         print(f"{name:20} {sizes[name] / 1e6:6.0f} MB")
