@@ -41,7 +41,7 @@ def test_nearest_reads_its_names_once() -> None:
         (["Age", "zebra"], " Did you mean 'Age'?"),
         (["zebra", "yak"], " The data has 2 columns; is its first line a header with their names?"),
         (["zebra;yak"], " The header is one single column: is the delimiter ';'? Try dialect=Dialect(delimiter='X')."),
-        (["zebra"], " The data has 1 columns; is its first line a header with their names?"),
+        (["zebra"], " The data has 1 column; is its first line a header with their names?"),
     ],
 )
 def test_the_datas_own_names_are_not_listed(columns: list[str], expected: str) -> None:

@@ -67,3 +67,21 @@ def test_files_that_cannot_be_read(
     assert outcome.code == 2, outcome.err
     assert message in outcome.err
     assert files(tmp_path) == before
+
+
+def test_a_name_that_is_nearly_right_is_known_and_data_is_looked_for_first(reissue: Reissue, tmp_path: Path) -> None:
+    (tmp_path / "patients.csv").write_text("id,age\n1,2\n")
+    (tmp_path / "schema.toml").write_text("")
+    assert "There is no file 'patients'. Did you mean 'patients.csv'?" in reissue("init", "patients").err
+    assert "Did you mean 'patients.csv'?" in reissue("init", "patient.csv").err
+    assert "Did you mean" not in reissue("init", "other.csv").err
+    assert "Did you mean 'anonymize'? See" in reissue("anonimize").err
+
+
+def test_without_an_identifier_the_policy_says_what_that_means(reissue: Reissue, tmp_path: Path) -> None:
+    rows = "".join(f"{20 + n % 50},{'abc'[n % 3]}\n" for n in range(90))
+    (tmp_path / "t.csv").write_text(f"age,diagnosis\n{rows}")
+    said = reissue("init", "t.csv").out
+    assert "No column says who is who" in said
+    assert "--ledger t.ledger --out t.first.csv" in said
+    assert "# But no column is the identifier" in (tmp_path / "schema.toml").read_text()

@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 
 import duckdb
@@ -196,3 +196,19 @@ def test_an_extra_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Monk
     assert "pip install 'reissue[excel]'" in refused(InputError, lambda: read_file(path))
     (tmp_path / "in.sav").touch()
     assert "pip install 'reissue[stats]'" in refused(InputError, lambda: read_file(tmp_path / "in.sav"))
+
+
+def test_an_empty_sheet_is_named_with_those_beside_it(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(str(tmp_path / "book.xlsx")) as book:
+        book.add_worksheet("leer")
+        book.add_worksheet("Patienten").write_row(0, 0, ["a", "b"])
+    with pytest.raises(DataError, match=r"The sheet 'leer' is empty\. There is also 'Patienten'\."):
+        read_file(tmp_path / "book.xlsx#leer")
+
+
+def test_times_of_day_come_back_from_a_sheet_and_go_out_plainly(tmp_path: Path) -> None:
+    times = pl.DataFrame({"arrived": [time(8, 30), None, time(23, 59, 1)], "n": [1, 2, 3]})
+    write_file(times, tmp_path / "t.xlsx")
+    assert read_file(tmp_path / "t.xlsx").equals(times)
+    write_file(times, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "arrived,n\n08:30:00,1\n,2\n23:59:01,3\n"

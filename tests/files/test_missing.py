@@ -141,3 +141,11 @@ def test_python_says_it_too(office: Path) -> None:
     roles = {"Alter": "quasi", "Gehalt": "sensitive"}
     with pytest.warns(ReadingNote, match="Dialect"):
         ri.anonymize(office, roles, "k=2")
+
+
+def test_columns_that_are_not_used_are_not_spoken_of(tmp_path: Path) -> None:
+    cells = {"Alter": ["20", "30", "40"], "Gehalt": ["1,5", "k.A.", "2,5"]}
+    for kind in (".csv", ".xlsx"):
+        path = tmp_path / f"t{kind}"
+        write_file(pl.DataFrame(cells), path, dialect=Dialect(";"))
+        assert read_file(path, only=["Alter"]).columns == ["Alter"]

@@ -123,7 +123,9 @@ def show_usage_error(problem: typer.TyperException, *, as_json: bool) -> None:
     """A command line that cannot be read."""
     context = getattr(problem, "ctx", None)
     command = context.command_path if context is not None else "reissue"
-    _show_problem("UsageError", f"{problem.format_message().rstrip('.')}. See `{command} --help`.", as_json=as_json)
+    words = problem.format_message().rstrip(".")
+    words += "" if words.endswith("?") else "."
+    _show_problem("UsageError", f"{words} See `{command} --help`.", as_json=as_json)
 
 
 def show_bug(problem: BaseException, message: str, *, as_json: bool) -> None:

@@ -36,15 +36,20 @@ def settle_excel(path: Path, given: Dialect) -> Dialect:
     if given.sheet is not None and given.sheet not in book.sheet_names:
         raise DataError(f"'{path}' has no sheet '{given.sheet}'." + nearest(given.sheet, book.sheet_names))
     sheet = given.sheet or next((name for name in book.sheet_names if _is_table(book, name)), book.sheet_names[0])
-    header = given.header or _header(_first_rows(book, sheet))
+    header = given.header or _header(_first_rows(book, sheet), sheet, book.sheet_names)
     several = len(book.sheet_names) > 1 or given.sheet is not None
     return replace(given, sheet=sheet if several else None, header=header)
 
 
 def read_excel(
-    path: Path, dialect: Dialect, *, text: Sequence[str] = (), as_text: Sequence[str] | None = ()
+    path: Path,
+    dialect: Dialect,
+    *,
+    text: Sequence[str] = (),
+    as_text: Sequence[str] | None = (),
+    only: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """One sheet in a settled dialect; columns with cells of several kinds are text."""
+    """One sheet in a settled dialect; mixed columns are text. If all of `only` are there, these."""
     book = _book(path)
     sheet = dialect.sheet or book.sheet_names[0]
     row = (dialect.header or 1) - 1
@@ -53,6 +58,8 @@ def read_excel(
     if len(set(names)) < len(names):
         raise DataError(f"'{path}' has column names that occur more than once. Every column needs one of its own.")
     frame = _filled(frame.select(_plain(column) for column in frame.iter_columns()))
+    if only and set(only) <= set(frame.columns):
+        frame = frame.select(name for name in frame.columns if name in set(only))
     frame, marks = without_marks(rearm(frame), dialect, text=text, as_text=as_text)
     say_missing(path, marks)
     frame = with_standard_values(frame, dialect, text=text, as_text=as_text)
@@ -94,11 +101,12 @@ def _is_table(book: Any, name: str) -> bool:
     return first.width > 1 and first.height > 1
 
 
-def _header(first: pl.DataFrame) -> int:
+def _header(first: pl.DataFrame, sheet: str, sheets: Sequence[str]) -> int:
     """The first row with as many filled cells as the fullest of the first rows, counted from 1."""
     filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in first.rows()]
     if not filled:
-        raise DataError("The sheet is empty.")
+        others = ", ".join(f"'{name}'" for name in sheets if name != sheet)
+        raise DataError(f"The sheet '{sheet}' is empty." + (f" There is also {others}." if others else ""))
     return filled.index(max(filled)) + 1
 
 

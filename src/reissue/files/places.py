@@ -1,6 +1,7 @@
 """Where files may lie: endings that tables have, and what is never read or replaced."""
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 
 from reissue.errors import DataError, InputError
@@ -15,6 +16,7 @@ __all__ = [
     "in_folder",
     "part_of",
     "read_whole",
+    "refuse_absent",
     "refuse_existing",
     "refuse_folder",
     "second_path",
@@ -68,6 +70,17 @@ def part_of(path: Path) -> tuple[Path, str | None]:
     if not mark or path.exists() or not head.lower().endswith((*FORMATS, *DATABASES)):
         return path, None
     return path.with_name(head), part
+
+
+def refuse_absent(path: Path) -> None:
+    """Stop if there is no such file, with the name of one that may be meant."""
+    file, _ = part_of(path)
+    if file.exists():
+        return
+    beside = [one.name for one in sorted(file.parent.iterdir())] if file.parent.is_dir() else []
+    longer = [name for name in beside if name.lower().startswith(f"{file.name.lower()}.") and name.endswith(FORMATS)]
+    near = longer or get_close_matches(file.name, beside, n=1, cutoff=0.85)
+    raise DataError(f"There is no file '{file}'." + (f" Did you mean '{near[0]}'?" if near else ""))
 
 
 def in_folder(path: Path) -> bool:

@@ -21,7 +21,7 @@ from reissue.files.databases import DatabaseTable, writing
 from reissue.files.dialect import DATES, FOUND, PLAIN, Dialect, settle_csv
 from reissue.files.excel import read_excel, settle_excel, write_excel
 from reissue.files.missing import say_missing, without_codes
-from reissue.files.places import DATABASES, FORMATS, format_of, part_of, refuse_existing
+from reissue.files.places import DATABASES, FORMATS, format_of, part_of, refuse_absent, refuse_existing
 from reissue.files.staging import Staging, reason
 from reissue.files.statistics import read_statistics, write_statistics
 
@@ -60,8 +60,9 @@ def read_file(
     one. If all columns named in `only` are there, the others are left unread.
     """
     path, part = part_of(Path(path))
+    refuse_absent(path)
     if not path.is_file():
-        raise DataError(f"There is no file '{path}'.")
+        raise DataError(f"'{path}' is a folder, and a file is needed.")
     if path.suffix.lower() in DATABASES:
         return _of_a_database(path, part).frame
     dialect = dialect if part is None else replace(dialect, sheet=part)
@@ -93,7 +94,7 @@ def _read(
         wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
         return lazy.select(wanted).collect()
     if kind in _BOOKS:
-        return read_excel(path, dialect, text=text, as_text=as_text)
+        return read_excel(path, dialect, text=text, as_text=as_text, only=only)
     return read_statistics(path, kind, only, None if as_text is None else (*text, *as_text))
 
 

@@ -26,6 +26,9 @@ QUESTIONS: Mapping[str, str] = {
 """Short name to question; yes or no."""
 ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": False, "known": False}
 """The answers of somebody who does not know: people come and go, and their values change."""
+_UNFOLLOWED = (
+    "# But no column is the identifier, and methods for people who come and go, or whose values change, follow people.",
+)
 _LIMIT = ("limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",)
 _GUESSABLE = (
     "# Most people have the same sensitive value, or there are only two: who guesses it is often right anyway. So this",
@@ -43,6 +46,8 @@ class Proposal:
     suggestion: Suggestion
     added: tuple[str, ...] = ()
     """Attacks beside the method's own, for what was answered."""
+    unfollowed: bool = False
+    """Whether no column says who is who, so that nobody can be followed from release to release."""
     guessable: bool = False
     """Whether the sensitive value is nearly everybody's, so that only who is who can be protected."""
 
@@ -63,6 +68,7 @@ class Proposal:
         lines = [
             "[policy]",
             *said,
+            *(_UNFOLLOWED if self.unfollowed else ()),
             f"# So the method is {self.method}: {own.why}.",
             f'require = "{own.require}"    # what every release must meet',
             f'method = "{self.method}"',
@@ -101,7 +107,7 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
     answers = {**ASSUMED, "providers": Role.PROVIDER in roles, **given}
     guessable = any(guess.guessable and not guess.confirm for guess in guesses)
     proposed = propose_policy(answers, roles - {Role.SENSITIVE} if guessable else roles)
-    proposed = replace(proposed, guessable=guessable)
+    proposed = replace(proposed, guessable=guessable, unfollowed=Role.IDENTIFIER not in roles)
     return proposed.as_toml(answers, assumed=QUESTIONS.keys() - given.keys())
 
 

@@ -182,15 +182,16 @@ def anonymize(
     written = _write(release, target, private, force=force, dialect=dialect)
     _show(release, utility, written, as_json=as_json)
     if not as_json and isinstance(data, Path) and isinstance(target, Path):
-        _show_next(quote(str(data)), quote(str(target)), f"--schema {quote(str(schema))}")
+        _show_next(data, target, schema, str(release.requirement))
 
 
-def _show_next(data: str, release: str, schema: str) -> None:
+def _show_next(data: Path, target: Path, schema: Path, requirement: str) -> None:
     """What can be asked of the release."""
+    table, release, by = quote(str(data)), quote(str(target)), f"--schema {quote(str(schema))}"
     _render.say(
-        f"What it shows of people: reissue check {release} {schema}",
-        f"What was lost, as a page: reissue utility {data} {release} {schema} --report lost.html",
-        f"What other k and methods would lose: reissue compare {data} {schema}",
+        f"What it shows of people: reissue check {release} {by} --require {quote(requirement)}",
+        f"What was lost, as a page: reissue utility {table} {release} {by} --report lost.html",
+        f"What other k and methods would lose: reissue compare {table} {by}",
     )
 
 

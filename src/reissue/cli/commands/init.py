@@ -20,6 +20,10 @@ _ASSUMED = (
     "The policy at its end takes the harder case: people come and go, and their values change. For the easier one add "
     "--answer removed=no --answer changes=no --force to this command; with a second wave, `reissue plan` knows better."
 )
+_NOBODY = (
+    "No column says who is who, so the policy at its end is for a table to which records are only added. If a column "
+    "does, such as a patient's number, make it the identifier; it is never published."
+)
 WAVES = "The table, or the waves of a series in order of time."
 
 
@@ -55,10 +59,14 @@ def init(
     """Look at tables and write a commented schema for you to correct; with several waves plan their policy, too."""
     from reissue.cli.commands.plan import seconds_of, watching
     from reissue.data.outputs import Output, Outputs, table_inputs
+    from reissue.files.places import refuse_absent
     from reissue.files.tables import write_text
     from reissue.proposing.policy_questions import policy_for
     from reissue.publishing.plan.beginning import begin_series
 
+    for table in data:
+        if isinstance(table, Path):
+            refuse_absent(table)
     Outputs((Output("--out", out),), tuple(table_inputs("the data", data)), force=force)
     named = data[0].name if len(data) == 1 else f"{data[0].name} to {data[-1].name}"
     say_reading(data, dialect_of(reading), quiet=as_json)
@@ -95,6 +103,7 @@ def _show_json(made: "Beginning", out: Path) -> None:
 
 def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None) -> None:
     from reissue.cli.commands.plan import show_plan
+    from reissue.files.places import written_like
     from reissue.proposing.propose import describe
     from reissue.schema import Role
 
@@ -114,8 +123,10 @@ def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None
         _render.say(*(line for line in made.advice if line not in shown))
         return
     ledger = quote(f"{data[0].name.partition('.')[0]}.ledger") if isinstance(data[0], Path) else "NAME.ledger"
-    _render.say(f"The first release of a series: reissue publish {place} --schema {schema} --ledger {ledger}")
-    _render.say(_ANSWERED if answered else _ASSUMED)
+    first = f" --out {quote(str(written_like(data[0], 'first')))}" if isinstance(data[0], Path) else ""
+    _render.say(f"The first release of a series: reissue publish {place} --schema {schema} --ledger {ledger}{first}")
+    followed = any(guess.role == Role.IDENTIFIER for guess in made.guesses)
+    _render.say((_ANSWERED if answered else _ASSUMED) if followed else _NOBODY)
 
 
 def _answers(given: list[str], *, ask: bool) -> dict[str, bool]:
