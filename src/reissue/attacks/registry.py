@@ -66,6 +66,8 @@ class Attack:
     """Whether it is right where a person may have several rows; else it is not run there."""
     follows: bool = False
     """Whether it needs nothing of an earlier release but who was in which group, and each group's values."""
+    by_cells: bool = False
+    """Whether it decides on the different rows and their numbers (`Tables.times`), so that an engine may count them."""
     files_alone: bool = False
     """Whether it is for those who have nothing but the files: a gate, which knows more, asks for it only by name."""
     asked_if: str = ""
@@ -117,6 +119,7 @@ def attack(
     any_columns: bool = False,
     several_rows: bool = False,
     follows: bool = False,
+    by_cells: bool = False,
     files_alone: bool = False,
     asked_if: str = "",
     heading: Heading = Heading.INFERENCE,
@@ -146,6 +149,7 @@ def attack(
             any_columns=any_columns,
             several_rows=several_rows,
             follows=follows,
+            by_cells=by_cells,
             files_alone=files_alone,
             asked_if=asked_if,
             heading=heading,

@@ -65,6 +65,7 @@ def run(attack: Attack, series: Series, knowledge: Knowledge, places: Collection
     states: dict[int, Any] = {}
     try:
         _one_row_each(attack, series)
+        _every_row(attack, series)
         _same_columns(attack, series)
         series, knowledge = _seen(attack, series, knowledge, held)
         last = len(series) - 1
@@ -84,6 +85,12 @@ def _one_row_each(attack: Attack, series: Series) -> None:
             "it needs one row per person, and the schema says that people have several: it would take every row for a "
             "person."
         )
+
+
+def _every_row(attack: Attack, series: Series) -> None:
+    """Stop where equal rows were counted together, and the attack would take each kind of row for one record."""
+    if not attack.by_cells and any(one.tables.times is not None for one in series.releases):
+        raise CannotRunError("it needs every row, and an engine counted equal ones together: use engine memory.")
 
 
 def _same_columns(attack: Attack, series: Series) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Codes
+from reissue._arrays import Codes, Ints
 from reissue.counting.histogram import Histogram, counted
 from reissue.counting.keys import pack, rank
 from reissue.errors import DataError, TaxonomyError
@@ -78,8 +78,8 @@ class SeriesCounts:
         return {column.name: column.texts[node] for column, node in zip(self.quasi, nodes, strict=True)}
 
 
-def read_counts(frames: Sequence[pl.DataFrame], schema: Schema) -> SeriesCounts:
-    """Read published tables; an empty one is refused."""
+def read_counts(frames: Sequence[pl.DataFrame], schema: Schema, times: Sequence[Ints] | None = None) -> SeriesCounts:
+    """Read published tables, whose rows may stand for several records each; an empty one is refused."""
     for number, frame in enumerate(frames, start=1):
         if not frame.height:
             raise DataError(f"Release {number} has no rows.")
@@ -87,7 +87,9 @@ def read_counts(frames: Sequence[pl.DataFrame], schema: Schema) -> SeriesCounts:
     values, sensitive = read_values(frames, schema.sensitive)
     quasi = tuple(column for column, _ in read)
     counts = [
-        count_release([codes[table] for _, codes in read], quasi, own, len(values))
+        count_release(
+            [codes[table] for _, codes in read], quasi, own, len(values), None if times is None else times[table]
+        )
         for table, own in enumerate(sensitive)
     ]
     return SeriesCounts(quasi, tuple(counts), values)
@@ -168,17 +170,21 @@ def read_values(
 
 
 def count_release(
-    codes: Sequence[Codes], columns: Sequence[PublishedValues], sensitive: Codes, values: int
+    codes: Sequence[Codes],
+    columns: Sequence[PublishedValues],
+    sensitive: Codes,
+    values: int,
+    times: Ints | None = None,
 ) -> ReleaseCounts:
-    """Count a release's distinct combinations."""
+    """Count a release's distinct combinations; `times` says how many records a row stands for."""
     sizes = [len(column.lo) for column in columns]
     space = values
     for size in sizes:
         space *= size
     if space >= _LIMIT:
-        return _count_wide(codes, sizes, sensitive, values)
+        return _count_wide(codes, sizes, sensitive, values, times)
     keys, _ = pack([*codes, sensitive], [*sizes, values])
-    distinct, count = np.unique(keys, return_counts=True)
+    distinct, count = _distinct(keys, times)
     box, value = np.divmod(distinct, values)
     fresh = np.diff(box, prepend=-1) != 0
     rest = box[fresh]
@@ -188,8 +194,17 @@ def count_release(
     return ReleaseCounts(np.append(np.flatnonzero(fresh), len(box)), value, count, values, nodes)
 
 
-def _count_wide(codes: Sequence[Codes], sizes: Sequence[int], sensitive: Codes, values: int) -> ReleaseCounts:
+def _distinct(keys: Ints, times: Ints | None) -> tuple[Ints, Ints]:
+    if times is None:
+        return np.unique(keys, return_counts=True)
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(place, times).astype(np.int64)
+
+
+def _count_wide(
+    codes: Sequence[Codes], sizes: Sequence[int], sensitive: Codes, values: int, times: Ints | None
+) -> ReleaseCounts:
     """The same where one integer cannot hold a combination: groups are ranked first."""
     boxes, groups = rank(pack(codes, sizes)[0])
     _, first = np.unique(boxes, return_index=True)
-    return ReleaseCounts.of(counted(boxes, sensitive, groups, values), np.stack([code[first] for code in codes]))
+    return ReleaseCounts.of(counted(boxes, sensitive, groups, values, times), np.stack([code[first] for code in codes]))

@@ -6,10 +6,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from reissue.engines.registry import MEMORY, choose
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, read_published
+from reissue.published.counted import read_counted
 from reissue.published.groups import SeriesCounts, read_counts
+from reissue.release.release import Release
 from reissue.requirements import parse
 from reissue.schema import Schema
 
@@ -42,11 +45,12 @@ class Series:
         exact: bool = False,
         limits: Mapping[str, float] | None = None,
         dialect: Dialect = FOUND,
+        engine: str = MEMORY,
     ) -> "Series":
-        """Read whatever was published."""
+        """Read whatever was published; an engine counts its different rows, and no others come into memory."""
         if isinstance(releases, str | Path | Mapping) or not isinstance(releases, Sequence):
             raise InputError("The releases must be a list of paths, dataframes or releases, in the order published.")
-        read = tuple(read_published(data, schema, dialect=dialect) for data in releases)
+        read = tuple(_read(data, schema, dialect, engine) for data in releases)
         return cls(read, schema, exact, dict(limits or {}))
 
     def __len__(self) -> int:
@@ -73,7 +77,9 @@ class Series:
         frames = [release.generalized for release in self.releases]
         if any(frame is None for frame in frames):
             return None
-        return read_counts([frame for frame in frames if frame is not None], self.schema)
+        times = [release.weights for release in self.releases]
+        counted = any(release.tables.times is not None for release in self.releases)
+        return read_counts([one for one in frames if one is not None], self.schema, times if counted else None)
 
     @property
     def k(self) -> int | None:
@@ -84,3 +90,10 @@ class Series:
         known = [release.source or release.roster for release in self.releases]
         own = [one.requirement.least for one in known if one is not None]
         return min(own) if own and len(own) == len(known) else None
+
+
+def _read(data: Any, schema: Schema, dialect: Dialect, engine: str) -> PublishedRelease:
+    chosen = choose(engine, data)
+    if chosen.name == MEMORY or isinstance(data, PublishedRelease | Release):
+        return read_published(data, schema, dialect=dialect)
+    return read_counted(chosen.open(data), schema, providers=True)

@@ -8,6 +8,7 @@ from typing import Any
 from reissue.attacks import find, registered
 from reissue.attacks.findings import Findings, Point
 from reissue.attacks.run import run
+from reissue.engines.registry import MEMORY
 from reissue.errors import SchemaError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.people.knowledge import Knowledge
@@ -30,6 +31,7 @@ def attack(
     limits: Mapping[str, float] | None = None,
     dialect: Dialect = FOUND,
     timeline: bool = False,
+    engine: str = MEMORY,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Findings:
     """Attack releases the way someone who holds them would.
@@ -40,18 +42,24 @@ def attack(
     `limits` sets an attack's limit, by its name, where the schema's policy does not. With `timeline` it is
     judged for the first releases too, to show how the risk grew. `progress` is called with the share of the work
     that is done.
+
+    `engine` says who reads: "memory", or "stream" and "spark" for releases larger than that, of which the different
+    rows are counted. Attacks that decide on counts run so (`correspondence`, `coalition`); the others are not run.
     """
     names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
     chosen = [find(name) for name in names]
     for name in limits or {}:
         find(name)
     known = knowledge or Knowledge()
+    if engine != MEMORY and schema is None:
+        raise SchemaError("A schema is guessed from tables in memory: releases that an engine counts need one.")
     guessed = Guessed(Schema.read(schema)) if schema is not None else _guess(releases, known, dialect)
     if not guessed.schema.quasi:
         raise SchemaError(
             "An attack needs a quasi-identifier: a column that others may know, and the schema names none."
         )
-    series = Series.read(guessed.tables or releases, guessed.schema, exact=exact, limits=limits, dialect=dialect)
+    read: dict[str, Any] = {"exact": exact, "limits": limits, "dialect": dialect, "engine": engine}
+    series = Series.read(guessed.tables or releases, guessed.schema, **read)
     check_registers(known, series)
     findings, grown = [], {}
     for number, one in enumerate(chosen):

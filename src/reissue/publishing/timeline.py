@@ -67,9 +67,9 @@ def attacked(series: Series) -> tuple[AttackedRelease, ...]:
             AttackedRelease(
                 number,
                 name or f"release {number}",
-                release.main.height,
+                int(sizes.sum()),
                 seen.groups,
-                int(sizes.min(initial=release.main.height)),
+                int(sizes.min(initial=int(sizes.sum()))),
                 int((sizes == 1).sum()),
                 _largest_share(seen),
             )

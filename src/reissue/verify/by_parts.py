@@ -15,12 +15,12 @@ from reissue._arrays import Bools, Ints
 from reissue.counting.cells import Domain
 from reissue.engines.base import Source
 from reissue.published import Form, PublishedRelease, read_published
+from reissue.published.counted import read_counted
 from reissue.published.tables import WHOLE, Tables
 from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding, prepare
 from reissue.verify.check import meets
-from reissue.verify.counted import read_counted
 from reissue.verify.groups import CheckedGroups, read_groups
 from reissue.verify.measures import judge
 

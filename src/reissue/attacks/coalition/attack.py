@@ -65,6 +65,7 @@ class Weakness:
     "Providers who collude take their own records out and look at what is left.",
     insiders=True,
     per_release=True,
+    by_cells=True,
     asked_if="providers",
     needs=(
         "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "

@@ -52,12 +52,13 @@ def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords
     codings = [code_column(_typed(frame[name]), schema) for name in schema.sensitive]
     columns = [c.encode(_typed(frame[n]))[0] for c, n in zip(codings, schema.sensitive, strict=True)]
     if len(columns) == 1:
-        domain = Domain(np.bincount(columns[0], minlength=codings[0].taxonomy.size), codings[0].taxonomy)
+        totals = np.bincount(columns[0], published.weights, codings[0].taxonomy.size).astype(np.int64)
+        domain = Domain(totals, codings[0].taxonomy)
         values = columns[0].astype(np.int64)
     else:
         packed = pack(columns, [c.taxonomy.size for c in codings])[0] if columns else np.zeros(frame.height, np.int64)
         values, _ = rank(packed)
-        domain = Domain(np.bincount(values))
+        domain = Domain(np.bincount(values, published.weights).astype(np.int64))
 
     def look(group: int) -> tuple[Shown, dict[int, str]]:
         mine = np.flatnonzero(groups == group)
@@ -65,7 +66,7 @@ def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords
         texts = {name: rows[name][0] for name in schema.quasi}
         return shown(texts), dict(zip(values[mine].tolist(), row_texts(rows.select(schema.sensitive)), strict=True))
 
-    return ProviderRecords(Contributions.of_rows(groups, providers, values, domain), names, look)
+    return ProviderRecords(Contributions.of_rows(groups, providers, values, domain, published.weights), names, look)
 
 
 def _of_release(release: Release) -> ProviderRecords:
@@ -138,8 +139,10 @@ def _rest(published: PublishedRelease, schema: Schema, coalition: Collection[str
     if published.source is None:
         frame = _frame(published, schema)
         names = frame[_column(schema)].cast(pl.String)
-        left = frame.filter(~names.is_in(list(coalition))).drop(_column(schema))
-        return PublishedRelease(read_tables(_some(left)), schema, published.form), set(names.unique())
+        others, times = ~names.is_in(list(coalition)), published.tables.times
+        left = read_tables(_some(frame.filter(others).drop(_column(schema))))
+        left = left if times is None else replace(left, times=times.filter(others))
+        return PublishedRelease(left, schema, published.form), set(names.unique())
     release = published.source
     if release.table.providers is None:
         raise CannotRunError(

@@ -32,6 +32,7 @@ attack(
     NAME,
     "Rules out records that have no partner in another release of a growing table.",
     fewest=2,
+    by_cells=True,
     needs="at least two releases of a table that only grows, with quasi-identifiers and sensitive values in one table",
     story=(
         "Someone has collected several releases of a growing table and knows one person's quasi-identifiers. A "

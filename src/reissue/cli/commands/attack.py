@@ -8,7 +8,16 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, UNTESTED, app
-from reissue.cli._options import ForceOption, JsonOption, ReadOption, dialect_of, options_of, say_reading, source_of
+from reissue.cli._options import (
+    EngineOption,
+    ForceOption,
+    JsonOption,
+    ReadOption,
+    dialect_of,
+    options_of,
+    say_reading,
+    source_of,
+)
 from reissue.cli._record import RecordOption, record_outputs
 from reissue.errors import InputError
 
@@ -110,6 +119,7 @@ def attack(
     strict: Annotated[
         bool, typer.Option("--strict", metavar="", help="End with code 1 also if an attack could not be run.")
     ] = False,
+    engine: EngineOption = "memory",
     reading: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -147,6 +157,7 @@ def attack(
             limits=limits,
             dialect=dialect,
             timeline=report is not None,
+            engine=engine,
             progress=progress,
         )
     findings = replace(findings, assumptions=tuple(hints))

@@ -44,14 +44,21 @@ class Contributions:
 
     @classmethod
     def of_rows(
-        cls, groups: Codes | Ints, providers: Codes | Ints, sensitive: Codes | Ints, domain: Domain
+        cls,
+        groups: Codes | Ints,
+        providers: Codes | Ints,
+        sensitive: Codes | Ints,
+        domain: Domain,
+        times: Ints | None = None,
     ) -> "Contributions":
-        """Counted from records; those of no group (-1) are left out."""
+        """Counted from records, or from rows that stand for several; those of no group (-1) are left out."""
         inside = groups >= 0
         columns = [column[inside] for column in (groups, providers, sensitive)]
         total = int(groups.max(initial=-1)) + 1
         keys, _ = pack(columns, [total, int(providers.max(initial=0)) + 1, domain.size])
-        _, first, number = np.unique(keys, return_index=True, return_counts=True)
+        _, first, place, number = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+        if times is not None:
+            number = np.bincount(place, times[inside], len(first)).astype(np.int64)
         group, provider, value = (column[first].astype(np.int64) for column in columns)
         return cls(group, provider, value, number, total, domain)
 

@@ -1,0 +1,87 @@
+"""Attacks that decide on counts: an engine that counts equal rows together finds what all rows tell; others are not run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reissue as ri
+from reissue.attacks import Knowledge, registered
+from reissue.attacks.findings import Status
+from reissue.publishing.attack import attack
+from reissue.synth import Population, schema
+from tests.effort import examples
+
+PLAN = ri.Schema.of_columns(quasi=["age", "place"], sensitive=["ill"], provider="hospital")
+
+
+def growing(seed: int, releases: int = 3) -> list[pl.DataFrame]:
+    """A table that grows, each time recoded otherwise, with who gave each record: the holder's copies."""
+    rng = np.random.default_rng(seed)
+    rows = 40 * releases
+    table = pl.DataFrame(
+        {
+            "age": rng.integers(0, 8, rows),
+            "place": rng.choice(["a", "b"], rows),
+            "ill": rng.choice(["x", "y", "z"], rows),
+            "hospital": rng.choice(["north", "south", "east"], rows),
+        }
+    )
+    widths = rng.choice([1, 2, 4, 8], releases)
+    shown = []
+    for number, width in enumerate(widths.tolist(), start=1):
+        low = pl.col("age") // width * width
+        ages = low.cast(pl.String) if width == 1 else pl.format("[{}, {}]", low, low + width - 1)
+        shown.append(table[: 40 * number].with_columns(age=ages))
+    return shown
+
+
+def told(finding: Any) -> Any:
+    return json.loads(json.dumps(finding.as_dict(), default=str), parse_float=lambda text: round(float(text), 9))
+
+
+@examples(40)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([(), ("north",)]))
+def test_counts_tell_what_rows_tell(seed: int, exact: bool, coalition: tuple[str, ...]) -> None:
+    tables = growing(seed)
+    known = Knowledge(requirement="k=3 & l=2", coalition=coalition)
+    asked: dict[str, Any] = {"only": ["correspondence", "coalition"], "exact": exact, "knowledge": known}
+    one = attack(tables, PLAN, **asked)
+    other = attack([table.lazy() for table in tables], PLAN, engine="stream", **asked)
+    for name in asked["only"]:
+        assert told(other[name]) == told(one[name])
+    assert other.releases == one.releases
+
+
+def test_a_release_larger_than_memory_from_parquet(tmp_path: Path) -> None:
+    months = list(Population(seed=6, people=400).months(2))
+    plan = ri.Schema.of_columns(
+        quasi=["age", "zip"], sensitive=["disease"], taxonomies={n: schema().hierarchies[n] for n in ("age", "zip")}
+    )
+    grown = [
+        months[0],
+        pl.concat([months[0], months[1].filter(~pl.col("patient").is_in(months[0]["patient"].implode()))]),
+    ]
+    for number, table in enumerate(grown):
+        ri.anonymize_folder(table.lazy(), plan, "k=4", tmp_path / str(number), method="topdown", seed=1)
+    paths = [tmp_path / "0", tmp_path / "1"]
+    whole = [pl.concat(pl.read_parquet(one) for one in path.iterdir()) for path in paths]
+    found = attack(paths, plan, only="correspondence", engine="stream")["correspondence"]
+    assert told(found) == told(attack(whole, plan, only="correspondence")["correspondence"])
+    assert found.status != Status.NOT_RUN
+
+
+def test_others_are_not_run_and_say_why() -> None:
+    tables = [table.lazy() for table in growing(1)]
+    found = attack(tables, PLAN, engine="stream", knowledge=Knowledge(requirement="k=3"))
+    for name, one in registered().items():
+        if not one.by_cells:
+            assert found[name].status == Status.NOT_RUN
+            assert "use engine memory" in str(found[name].reason), name
+    with pytest.raises(ri.InputError, match="need one"):
+        attack(tables, engine="stream")
