@@ -64,17 +64,20 @@ class SparkSource:
 
     @contextmanager
     def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:
-        """The columns that are published, kept by Spark until all is done: no row may change in the meantime."""
+        """The columns that are published, packed and kept by Spark until all is done: no row may change meanwhile."""
         from pyspark import StorageLevel
 
+        from reissue.engines.spark.passes import PACKED, Coder, Pack
         from reissue.engines.spark.rows import SparkRows
 
         whose = () if plan.person is None else (plan.person.name,)
-        rows = numbered(self.frame, (*plan.names, *whose)).persist(StorageLevel.MEMORY_AND_DISK)
+        rows = numbered(self.frame, (*plan.names, *whose))
+        kinds = tuple(field.dataType for field in rows.schema.fields[: len(plan.names)])
+        packed = rows.mapInArrow(Pack(Coder.of(plan)), PACKED).persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            yield SparkRows(rows, plan, SparkSource)
+            yield SparkRows(packed, plan, kinds, SparkSource)
         finally:
-            rows.unpersist(blocking=True)
+            packed.unpersist(blocking=True)
 
 
 def numbered(frame: Any, names: Sequence[str]) -> Any:

@@ -1,5 +1,9 @@
 """What runs on Spark's workers: a pass over Arrow batches of rows, each counted or rewritten with Polars and NumPy.
 
+Rows are packed once: half a million of them are two values to Spark, their codes and themselves as bytes. Spark takes
+rows apart value by value wherever it hands them over, which costs more than all that is computed here; packed ones it
+keeps, moves and hands over as they are.
+
 Columns are numbered (`0`, `1`, ...), since Spark takes names apart at dots and ignores their case. Whatever fails in
 here ends in logs of Spark, so errors are raised anew without a library's words, which may quote the data.
 """
@@ -18,19 +22,39 @@ from reissue.engines.coded import laid_out
 from reissue.engines.regions import RegionCounts, Split, region_of
 from reissue.engines.spark.errors import told
 
-__all__ = ["DRAW", "GROUPS", "LOST", "PARTIAL", "AddRegion", "CountColumns", "CountRegions", "Finish", "read_partial"]
+__all__ = [
+    "MADE",
+    "PACKED",
+    "PARTIAL",
+    "PLACED",
+    "Coder",
+    "CountColumns",
+    "CountPacked",
+    "CountRegions",
+    "Finish",
+    "Pack",
+    "Place",
+    "Unpack",
+    "merged",
+    "read_partial",
+]
 
 PARTIAL = "place int, first binary, second binary"
 """What counting passes give back, as Spark writes a schema: numbers or tables as bytes."""
-GROUPS, LOST = "groups", "lost"
-"""Columns that say how many groups a region has and what it loses, once for each."""
-DRAW = "draw"
-"""The column of the numbers drawn for people; what says who they are goes no further."""
+PACKED = "codes binary, rows binary"
+PLACED = "region int, rows binary"
+MADE = "groups long, number long, lost double, rows binary"
+"""Some rows of a region, how many they are, and, told once for each, its groups and what it loses."""
 _CHUNK = 1 << 19
 """Rows that are worked on at a time."""
 _OUT = 1 << 16
 """Rows of a batch that goes back."""
+_DRAW = "draw"
+"""The column of the numbers drawn for people; what says who they are goes no further."""
 _PARTIAL = pa.schema([("place", pa.int32()), ("first", pa.binary()), ("second", pa.binary())])
+_PACKED = pa.schema([("codes", pa.binary()), ("rows", pa.binary())])
+_PLACED = pa.schema([("region", pa.int32()), ("rows", pa.binary())])
+_MADE = pa.schema([("groups", pa.int64()), ("number", pa.int64()), ("lost", pa.float64()), ("rows", pa.binary())])
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -54,7 +78,23 @@ def _frame(batches: list[pa.RecordBatch]) -> pl.DataFrame:
 
 
 def _partial(place: int, first: bytes, second: bytes) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([{"place": place, "first": first, "second": second}], _PARTIAL)
+    return _one(_PARTIAL, place, first, second)
+
+
+def _one(schema: pa.Schema, *values: object) -> pa.RecordBatch:
+    """A batch of one row."""
+    columns = [pa.array([one], kind) for one, kind in zip(values, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _bytes(rows: pl.DataFrame) -> bytes:
+    return rows.write_ipc(None, compression="lz4").getvalue()
+
+
+def _each(batches: Batches, *names: str) -> Iterator[tuple[Any, ...]]:
+    """The values of some columns, row by row; a batch is given up before the next."""
+    for batch in batches:
+        yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
 
 def read_partial(found: pa.Table) -> Iterator[tuple[int, bytes, bytes]]:
@@ -76,12 +116,14 @@ class CountColumns:
                     counted = rows.group_by(pl.col(name).alias("value")).agg(pl.len().cast(pl.Int64).alias("times"))
                     found.setdefault(name, []).append(counted)
             for name, parts in found.items():
-                yield _partial(int(name), merged(parts).write_ipc(None, compression="lz4").getvalue(), b"")
+                yield _partial(int(name), _bytes(merged(parts)), b"")
 
 
 def merged(parts: list[pl.DataFrame]) -> pl.DataFrame:
-    """Values with their numbers, each value once, in order."""
-    return pl.concat(parts).group_by("value").agg(pl.col("times").sum()).sort("value")
+    """Values with their numbers (`times`), each combination once, in order."""
+    whole = pl.concat(parts)
+    by = [name for name in whole.columns if name != "times"]
+    return whole.group_by(by).agg(pl.col("times").sum()).sort(by)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +156,33 @@ class Coder:
         """Rows with a number drawn for each person instead of who they are."""
         if self.person is None:
             return rows
-        return rows.with_columns(self.person.draw().alias(DRAW)).drop(self.person.name)
+        return rows.with_columns(self.person.draw().alias(_DRAW)).drop(self.person.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Pack:
+    """Rows in chunks: the codes of each attribute and of the value, and the rows with people's numbers, as bytes."""
+
+    coder: Coder
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Pack a partition."""
+        with told():
+            for rows in chunks(batches):
+                codes, value = self.coder.codes(rows)
+                whole = np.concatenate([codes, value[np.newaxis]])
+                yield _one(_PACKED, whole.tobytes(), _bytes(self.coder.drawn(rows)))
+
+
+def _codes(packed: bytes, attributes: int) -> tuple[Codes, Codes]:
+    whole = np.frombuffer(packed, np.int32).reshape(attributes + 1, -1)
+    return whole[:-1], whole[-1]
 
 
 @dataclass(frozen=True, eq=False)
 class CountRegions:
     """Bounds and spreads of regions."""
 
-    coder: Coder
     splits: Mapping[int, Split]
     empty: RegionCounts
     """What is to be counted, with nothing in it."""
@@ -130,30 +191,31 @@ class CountRegions:
         """Count a partition."""
         with told():
             counts = RegionCounts(self.empty.sizes, self.empty.values, self.empty.regions, self.empty.wanted)
-            for rows in chunks(batches):
-                counts.add(*self.coder.codes(rows), self.splits)
+            for (packed,) in _each(batches, "codes"):
+                counts.add(*_codes(packed, len(counts.sizes)), self.splits)
             yield _partial(-1, counts.lo.tobytes(), counts.hi.tobytes())
             for place, (keys, count) in counts.counts.items():
                 yield _partial(place, keys.astype(np.int64).tobytes(), count.astype(np.int64).tobytes())
 
 
 @dataclass(frozen=True, eq=False)
-class AddRegion:
-    """Rows with the number of their region, in the order of regions, as one more column."""
+class Place:
+    """Rows by region: the number of the region in the order of regions, and its rows of one chunk."""
 
-    coder: Coder
+    attributes: int
     splits: Mapping[int, Split]
     number: Mapping[int, int]
-    schema: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
         """Place a partition's rows."""
         with told():
-            for rows in chunks(batches):
-                place = np.full(max(self.number) + 1, -1, np.int32)
-                place[list(self.number)] = list(self.number.values())
-                region = place[region_of(self.coder.codes(rows)[0], self.splits)]
-                yield from _out(self.coder.drawn(rows).with_columns(pl.Series("region", region)), self.schema)
+            place = np.full(max(self.number) + 1, -1, np.int32)
+            place[list(self.number)] = list(self.number.values())
+            for packed, rows in _each(batches, "codes", "rows"):
+                region = place[region_of(_codes(packed, self.attributes)[0], self.splits)]
+                whole = pl.read_ipc(rows).with_columns(pl.Series("region", region))
+                for (number,), part in whole.partition_by("region", as_dict=True, include_key=False).items():
+                    yield _one(_PLACED, number, _bytes(part))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,25 +226,53 @@ class Finish:
     regions: tuple[int, ...]
     """A region's number among those that are finished to its own."""
     make: MakeRegion
-    schema: pa.Schema
 
     def __call__(self, batches: Batches) -> Batches:
         """Finish the regions of a partition."""
         with told():
-            found = list(chunks(batches, 1 << 62))
-            parts = found[0].partition_by("region", as_dict=True, include_key=False) if found else {}
-            found.clear()
-            for (number,) in sorted(parts):
-                made = self.make(self.regions[int(number)], *laid_out(parts.pop((number,)), self.names))
-                once = pl.int_range(pl.len()) == 0
-                numbered = made.rows.rename({name: str(place) for place, name in enumerate(made.rows.columns)})
-                told_once = [pl.when(once).then(made.groups).otherwise(0).alias(GROUPS)]
-                told_once += [pl.when(once).then(made.lost).otherwise(0.0).alias(LOST)]
-                yield from _out(numbered.with_columns(told_once), self.schema)
+            parts: dict[int, list[bytes]] = {}
+            for number, packed in _each(batches, "region", "rows"):
+                parts.setdefault(number, []).append(packed)
+            for number in sorted(parts):
+                part = pl.concat(pl.read_ipc(packed) for packed in parts.pop(number))
+                made = self.make(self.regions[number], *laid_out(part, self.names))
+                del part
+                for first in range(0, made.rows.height, _CHUNK):
+                    rows = made.rows.slice(first, _CHUNK)
+                    once = (0, 0.0) if first else (made.groups, made.lost)
+                    yield _one(_MADE, once[0], rows.height, once[1], _bytes(rows))
 
 
-def _out(rows: pl.DataFrame, schema: pa.Schema) -> Batches:
-    """Rows as batches of the types that Spark expects."""
-    for first in range(0, rows.height, _OUT):
-        table: Any = rows.slice(first, _OUT).to_arrow(compat_level=pl.CompatLevel.oldest())
-        yield from table.cast(schema).combine_chunks().to_batches()
+@dataclass(frozen=True, eq=False)
+class Unpack:
+    """Packed rows as rows of the types that Spark expects."""
+
+    schema: pa.Schema
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Unpack a partition."""
+        with told():
+            for (packed,) in _each(batches, "rows"):
+                rows = pl.read_ipc(packed)
+                rows = rows.rename({name: str(place) for place, name in enumerate(rows.columns)})
+                for first in range(0, rows.height, _OUT):
+                    table: Any = rows.slice(first, _OUT).to_arrow(compat_level=pl.CompatLevel.oldest())
+                    yield from table.cast(self.schema).combine_chunks().to_batches()
+
+
+@dataclass(frozen=True, eq=False)
+class CountPacked:
+    """The different combinations of some columns of packed rows, and their numbers."""
+
+    by: tuple[str, ...]
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Count a partition."""
+        with told():
+            columns = [pl.col(name).alias(str(place)) for place, name in enumerate(self.by)]
+            parts = [
+                pl.read_ipc(packed).group_by(columns).agg(pl.len().cast(pl.Int64).alias("times"))
+                for (packed,) in _each(batches, "rows")
+            ]
+            if parts:
+                yield _partial(0, _bytes(merged(parts)), b"")

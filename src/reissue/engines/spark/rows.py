@@ -1,8 +1,8 @@
 """Coded rows on Spark: counted by region in one pass a round, and finished a region a task.
 
-Every pass codes the rows again on the workers, which is cheaper than to send codes to and fro. A pass counts all
+Rows were coded and packed when they were read (`passes`), so that a pass reads codes alone. A pass counts all
 attributes of all new regions, so that a region that cannot be split on one attribute is tried on the next without
-another pass.
+another pass. The release is kept packed too, and unpacked where somebody reads it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,20 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Codes
-from reissue.engines.base import FinishedRows, RegionWork, RewritePlan, Source
+from reissue.engines.base import Counted, FinishedRows, RegionWork, RewritePlan, Source
 from reissue.engines.regions import RegionCounts, Split, Spread
 from reissue.engines.spark.errors import explained
 from reissue.engines.spark.passes import (
-    DRAW,
-    GROUPS,
-    LOST,
+    MADE,
     PARTIAL,
-    AddRegion,
-    Coder,
+    PLACED,
+    CountPacked,
     CountRegions,
     Finish,
+    Place,
+    Unpack,
+    merged,
     read_partial,
 )
 
@@ -38,10 +40,11 @@ _FREE = 1 << 22
 
 @dataclass(eq=False)
 class SparkRows:
-    """A DataFrame of the columns to publish, numbered, and how they are coded."""
+    """A DataFrame of packed rows, how they are coded, and the types of the columns to publish."""
 
-    frame: Any
+    packed: Any
     plan: RewritePlan
+    kinds: tuple[Any, ...]
     opens: Callable[[Any], Source]
     """Makes a source of a DataFrame."""
     _bounds: dict[int, tuple[Codes, Codes]] = field(default_factory=dict)
@@ -74,9 +77,8 @@ class SparkRows:
     def _count(self, splits: Mapping[int, Split], regions: Sequence[int], wanted: Sequence[int]) -> None:
         """One pass over all rows."""
         counts = RegionCounts(self._sizes, self._values, tuple(regions), tuple(wanted))
-        run = CountRegions(Coder.of(self.plan), dict(splits), counts)
         with explained("counting regions"):
-            found = self.frame.mapInArrow(run, PARTIAL).toArrow()
+            found = self.packed.select("codes").mapInArrow(CountRegions(dict(splits), counts), PARTIAL).toArrow()
         shape = counts.lo.shape
         for place, first, second in read_partial(found):
             if place < 0:
@@ -97,35 +99,55 @@ class SparkRows:
         with ExitStack() as stack:
             drop = stack.callback(partial(made.unpersist, blocking=True))
             with explained("making the release"):
-                told = made.agg(functions.sum(GROUPS), functions.count(GROUPS), functions.sum(LOST)).first()
-                known = int(told[0] or 0), int(told[1]), float(told[2] or 0)
+                told = made.agg(*(functions.sum(name) for name in ("groups", "number", "lost"))).first()
+                known = int(told[0] or 0), int(told[1] or 0), float(told[2] or 0)
                 work.progress(1.0)
-                shown = made.drop(GROUPS, LOST).toDF(*self.plan.names)
+                release = _Release(self._shown(made), made.select("rows"), self.opens)
                 if work.place is not None:
-                    return FinishedRows(self.opens(_written(shown, work.place)), *known)
+                    return FinishedRows(self.opens(_written(release.frame, work.place)), *known)
                 stack.pop_all()
-                return FinishedRows(self.opens(shown), *known, drop)
+                return FinishedRows(release, *known, drop)
 
     def _made(self, work: RegionWork) -> Any:
-        """The published rows, numbered, with the number of groups."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-        from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
-
-        order, columns = tuple(sorted(work.regions.sizes)), self.frame.schema.fields[: len(self.plan.names)]
-        kinds = dict(zip(self.plan.names, (one.dataType for one in columns), strict=True))
-        kinds = {name: StringType() if name in self.plan.texts else kind for name, kind in kinds.items()}
-        shown = [StructField(str(at), kind) for at, kind in enumerate(kinds.values())]
-        out = StructType([*shown, StructField(GROUPS, LongType()), StructField(LOST, DoubleType())])
-        drawn = [] if self.plan.person is None else [StructField(DRAW, LongType())]
-        within = StructType([*columns, *drawn, StructField("region", IntegerType())])
+        """The published rows, packed, with the number of groups."""
+        order = tuple(sorted(work.regions.sizes))
         number = {region: at for at, region in enumerate(order)}
-        coder = Coder.of(self.plan)
         with explained("making the release"):
-            placed = self.frame.mapInArrow(
-                AddRegion(coder, dict(work.regions.splits), number, to_arrow_schema(within)), within
-            )
-            apart = _apart(placed, len(order))
-            return apart.mapInArrow(Finish(self.plan.names, order, work.make, to_arrow_schema(out)), out)
+            place = Place(len(self.plan.quasi), dict(work.regions.splits), number)
+            placed = _apart(self.packed.mapInArrow(place, PLACED), len(order))
+            return placed.mapInArrow(Finish(self.plan.names, order, work.make), MADE)
+
+    def _shown(self, made: Any) -> Any:
+        """The published rows, under their names."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+        from pyspark.sql.types import StringType, StructField, StructType
+
+        kinds = zip(self.plan.names, self.kinds, strict=True)
+        out = [StringType() if name in self.plan.texts else kind for name, kind in kinds]
+        shown = StructType([StructField(str(at), kind) for at, kind in enumerate(out)])
+        return made.select("rows").mapInArrow(Unpack(to_arrow_schema(shown)), shown).toDF(*self.plan.names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Release:
+    """A release that is kept packed."""
+
+    frame: Any
+    """Its rows, unpacked when they are read."""
+    packed: Any
+    opens: Callable[[Any], Source]
+
+    @property
+    def columns(self) -> Mapping[str, pl.DataType]:
+        """As Polars calls them."""
+        return self.opens(self.frame).columns
+
+    def counts(self, by: Sequence[str]) -> Counted:
+        """Counted packed, a region by itself, and put together on the driver."""
+        with explained("counting"):
+            found = self.packed.mapInArrow(CountPacked(tuple(by)), PARTIAL).toArrow()
+        whole = merged([pl.read_ipc(part) for _, part, _ in read_partial(found)])
+        return Counted(whole.select(pl.col(str(at)).alias(name) for at, name in enumerate(by)), whole["times"])
 
 
 def _apart(rows: Any, regions: int) -> Any:
