@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue import algorithms
+from reissue import algorithms, attacks
 from reissue.engines.registry import registered
 from reissue.synth import Population, schema
 
@@ -27,6 +27,15 @@ def documented() -> dict[str, dict[str, bool]]:
         for method in re.findall(r"`(\w+)`", first):
             said[method] = {engine: not cell.startswith("refused") for engine, cell in zip(engines, cells, strict=True)}
     return said
+
+
+def test_attacks_run_where_the_page_says() -> None:
+    section = PAGE.read_text(encoding="utf-8").partition("| attack on files |")[2].partition("\n\n")[0]
+    said = {}
+    for line in section.splitlines()[2:]:
+        first, _, engines = line.strip("| ").split(" | ")
+        said |= dict.fromkeys(re.findall(r"`(\w+)`", first), engines != "not run")
+    assert said == {name: one.by_cells for name, one in attacks.registered().items()}
 
 
 def test_every_engine_and_method_is_in_the_table() -> None:

@@ -71,9 +71,10 @@ class SparkSource:
         from reissue.engines.spark.rows import SparkRows
 
         whose = () if plan.person is None else (plan.person.name,)
-        rows = numbered(self.frame, (*plan.names, *whose))
-        kinds = tuple(field.dataType for field in rows.schema.fields[: len(plan.names)])
-        packed = rows.mapInArrow(Pack(Coder.of(plan)), PACKED).persist(StorageLevel.MEMORY_AND_DISK)
+        with explained("coding the table"):
+            rows = numbered(self.frame, (*plan.names, *whose))
+            kinds = tuple(field.dataType for field in rows.schema.fields[: len(plan.names)])
+            packed = rows.mapInArrow(Pack(Coder.of(plan)), PACKED).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             yield SparkRows(packed, plan, kinds, SparkSource)
         finally:
