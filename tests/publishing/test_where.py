@@ -18,7 +18,7 @@ ASKED = {"invariance": "m-unique=2", "distinct": "m-unique=2", "anatomy": "simpl
 
 def documented() -> dict[str, dict[str, bool]]:
     """Method to engine to whether it runs there, as the page says."""
-    section = PAGE.read_text(encoding="utf-8").partition("## What runs where")[2].partition("\n## ")[0]
+    section = PAGE.read_text(encoding="utf-8").partition("## What runs where")[2].partition("| attack on files |")[0]
     lines = [line.strip("| \n") for line in section.splitlines() if line.startswith("|")]
     table = [re.split(r"\s*\|\s*", line) for line in lines]
     engines = [name.removeprefix("in ") for name in table[0][-3:]]
