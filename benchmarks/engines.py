@@ -1,8 +1,9 @@
 """Spark against memory: CPU seconds of the driver, Java and the workers together, peak memory, and stage by stage.
 
 `python -m benchmarks engines [--rows N] [--cores N]`. The table has eight quasi-identifiers and nearly all rows are
-distinct; k = 10. Spark is warm: a small table went through before. What is serial is what the driver does alone, while
-no worker has anything to do: with more cores only the rest gets faster.
+distinct; k = 10. Spark is warm: a small table went through before. What is serial is the CPU that is used while no
+stage runs on a worker: with more cores only the rest gets faster, and a stage of n tasks by n cores at most. So a
+simulation says how much faster twice the cores would be.
 """
 
 import argparse
@@ -50,7 +51,11 @@ def main(arguments: list[str]) -> None:
 class Meter:
     """CPU seconds of this process and all that it started, wall seconds, and the peak of their memory."""
 
+    busy: Callable[[], bool] = lambda: True
+    """Whether workers have something to do."""
     top: float = 0.0
+    serial: float = 0.0
+    """CPU seconds while they had nothing to do."""
     ended: threading.Event = field(default_factory=threading.Event)
     began: tuple[float, float] = (0.0, 0.0)
 
@@ -63,8 +68,11 @@ class Meter:
         self.ended.set()
 
     def _watch(self) -> None:
-        while not self.ended.wait(0.2):
+        last = self.now()[0]
+        while not self.ended.wait(0.1):
             self.top = max(self.top, sum(_of(one, lambda p: float(p.memory_info().rss)) for one in _tree()) / 2**30)
+            last, before = self.now()[0], last
+            self.serial += 0.0 if self.busy() else last - before
 
     def now(self) -> tuple[float, float]:
         """CPU and wall seconds so far; those of processes that ended are their parents' now."""
@@ -116,7 +124,8 @@ def _spark(spark: Any, table: Path, out: Path, method: str, inside: float) -> No
     stages: dict[str, tuple[float, float]] = {}
     frame = spark.read.parquet(str(table))
     size: dict[str, Any] = {"fits": 1_000_000} if method == "mondrian" else {}
-    with Meter() as meter:
+    tracker = spark.sparkContext.statusTracker()
+    with Meter(lambda: bool(tracker.getActiveStageIds())) as meter:
 
         def progress(share: float) -> None:
             if round(share, 6) in STAGES:
@@ -133,11 +142,24 @@ def _spark(spark: Any, table: Path, out: Path, method: str, inside: float) -> No
     for name, (cpu, then) in stages.items():
         print(f"  {name:<10}{cpu - before[0]:>8.1f} CPU s{then - before[1]:>8.1f} s", flush=True)
         before = cpu, then
+    _simulate(meter.serial, seconds, release.regions)
     with Meter() as meter:
         release.frame.write.parquet(str(out))
         seconds, wall = meter.since()
     print(f"  {'written':<10}{seconds:>8.1f} CPU s{wall:>8.1f} s, which is not in the sum", flush=True)
     release.close()
+
+
+def _simulate(serial: float, seconds: float, regions: int) -> None:
+    """How much faster twice the cores are where they are there: what is serial stays, the rest is shared by tasks."""
+    took = {cores: _time(serial, seconds, regions, cores) for cores in (1, 2, 4, 8, 16)}
+    parts = [f"{cores} to {2 * cores}: {took[cores] / took[2 * cores]:.2f}" for cores in (1, 2, 4, 8)]
+    print(f"  serial    {serial:>8.1f} CPU s; simulated, times as fast with cores from {', '.join(parts)}", flush=True)
+
+
+def _time(serial: float, seconds: float, regions: int, cores: int) -> float:
+    """Rounds of tasks, a region each, all of the same length."""
+    return serial + (seconds - serial) / regions * -(-regions // cores)
 
 
 def _check(spark: Any, release: Path) -> None:
