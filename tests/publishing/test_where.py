@@ -31,7 +31,7 @@ def documented() -> dict[str, dict[str, bool]]:
 
 def test_attacks_run_where_the_page_says() -> None:
     section = PAGE.read_text(encoding="utf-8").partition("| attack on files |")[2].partition("\n\n")[0]
-    said = {}
+    said: dict[str, bool] = {}
     for line in section.splitlines()[2:]:
         first, _, engines = line.strip("| ").split(" | ")
         said |= dict.fromkeys(re.findall(r"`(\w+)`", first), engines != "not run")
