@@ -33,7 +33,7 @@ __all__ = [
     "CountRegions",
     "Finish",
     "Pack",
-    "Place",
+    "PlaceRows",
     "Unpack",
     "merged",
     "read_partial",
@@ -199,7 +199,7 @@ class CountRegions:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class PlaceRows:
     """Rows by region: the number of the region in the order of regions, and its rows of one chunk."""
 
     attributes: int

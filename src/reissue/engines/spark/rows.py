@@ -26,7 +26,7 @@ from reissue.engines.spark.passes import (
     CountPacked,
     CountRegions,
     Finish,
-    Place,
+    PlaceRows,
     Unpack,
     merged,
     read_partial,
@@ -113,7 +113,7 @@ class SparkRows:
         order = tuple(sorted(work.regions.sizes))
         number = {region: at for at, region in enumerate(order)}
         with explained("making the release"):
-            place = Place(len(self.plan.quasi), dict(work.regions.splits), number)
+            place = PlaceRows(len(self.plan.quasi), dict(work.regions.splits), number)
             placed = _apart(self.packed.mapInArrow(place, PLACED), len(order))
             return placed.mapInArrow(Finish(self.plan.names, order, work.make), MADE)
 
