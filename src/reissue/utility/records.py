@@ -40,8 +40,8 @@ class Scale:
     line: bool
     """Whether leaves lie on a line, so that a range stands for its middle."""
 
-    def over(self, lo: Codes, hi: Codes, weights: Floats) -> Floats:
-        """Rows x labels: what is expected of published intervals."""
+    def over(self, lo: Codes, hi: Codes, weights: Floats | None) -> Floats:
+        """Rows x labels: what is expected of published intervals; without weights also of those that say nothing."""
         known = ~np.isnan(self.leaves[:, 0])
         last = int(np.flatnonzero(known).max(initial=-1))
         high = np.minimum(hi, last)
@@ -51,7 +51,7 @@ class Scale:
             below = np.vstack([np.zeros(len(self.labels)), np.cumsum(np.where(known[:, None], self.leaves, 0), axis=0)])
             found = (below[high + 1] - below[lo]) / np.maximum(high - lo + 1, 1)[:, None]
         found[lo > high] = np.nan
-        return _filled(found, (lo == 0) & (hi >= last) & (last > 0), weights)
+        return found if weights is None else _filled(found, (lo == 0) & (hi >= last) & (last > 0), weights)
 
 
 def _filled(found: Floats, nothing: Bools, weights: Floats) -> Floats:
@@ -151,7 +151,7 @@ class Records:
         """Every row is one person."""
         return np.ones(self.table.rows)
 
-    def expect(self, column: str, scale: Scale) -> Floats:
+    def expect(self, column: str, scale: Scale, *, evenly: bool = False) -> Floats:  # noqa: ARG002
         """Rows x labels; numbers that the taxonomy's ends hide are known here."""
         coding = _coding(self.table, column)
         if scale.line and any(coding.taxonomy.open_ends):
@@ -188,14 +188,14 @@ class PublishedRecords:
         share = 1 - np.maximum(release.counterfeits - strange, 0) / np.maximum(release.sizes - strange, 1)
         return np.asarray(np.where(nobody, 0.0, share[group]))
 
-    def expect(self, column: str, scale: Scale) -> Floats:
-        """Rows x labels: what a reader expects."""
+    def expect(self, column: str, scale: Scale, *, evenly: bool = False) -> Floats:
+        """Rows x labels: what a reader expects; `evenly`: of `*`, too, all values alike, not the mean of other rows."""
         schema = self.table.schema
         self.published.require(column)
         if column in schema.quasi:
             lo, hi = (ends[schema.quasi.index(column)] for ends in self._intervals)
             empty = lo > hi
-            return scale.over(np.where(empty, 0, lo), np.where(empty, 0, hi), self.weights)
+            return scale.over(np.where(empty, 0, lo), np.where(empty, 0, hi), None if evenly else self.weights)
         if column in schema.sensitive and not self.published.form.boxes:
             return self._by_group(column, scale)
         coding = _coding(self.table, column)

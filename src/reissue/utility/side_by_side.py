@@ -86,7 +86,7 @@ def distributions(table: Table, published: PublishedRelease) -> tuple[Distributi
     found = []
     for name in names:
         scale = _scale(table, name)
-        true, seen = (_known(side.expect(name, scale), side.weights).sum(axis=0) for side in sides)
+        true, seen = (_known(side.expect(name, scale, evenly=True), side.weights).sum(axis=0) for side in sides)
         some = true + seen > 0
         labels = tuple(np.array(_names(name, scale))[some].tolist())
         found.append(Distribution(name, labels, tuple(true[some].tolist()), tuple(seen[some].tolist())))
@@ -115,7 +115,9 @@ def cross_table(table: Table, published: PublishedRelease, down: str, across: st
 
 def _crossed(side: Records | PublishedRecords, columns: tuple[str, str], scales: tuple[Scale, Scale]) -> Floats:
     ones = np.ones(len(side.weights))
-    one, other = (_known(side.expect(name, scale), ones) for name, scale in zip(columns, scales, strict=True))
+    one, other = (
+        _known(side.expect(name, scale, evenly=True), ones) for name, scale in zip(columns, scales, strict=True)
+    )
     return np.asarray((one * side.weights[:, None]).T @ other)
 
 
