@@ -18,8 +18,9 @@ That is the paper's attack, on a release by itself. Where people can be followed
 holds counterfeits, it is the joint attack with a learnt prior instead (`series`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,13 @@ NAME = "definetti"
 _FOLDS = 3
 _ROUNDS = 15
 _SCALINGS = 8
+_NOTHING = 1e-3
+"""Where less than this share of the people would move on, it has converged."""
 _BINS = 40
 """Attributes with more values are taken on a coarser level."""
 _PAIRS = 60_000_000
+_KEPT = 4_000_000
+"""Pairs for which it is kept where they are in each attribute's table."""
 _TINY = 1e-300
 
 
@@ -285,14 +290,45 @@ class _Pairs:
         inside = chosen[self.person]
         return _Pairs(self.person[inside], self.value[inside], self.cell[inside], self.stock)
 
-    def fit(self, chances: Floats, people: int) -> Floats:
-        """Scale chances until everyone has one value and every group the values that it publishes."""
+    @cached_property
+    def starts(self) -> Ints:
+        """The first pair of everyone; pairs lie person by person."""
+        return np.flatnonzero(np.diff(self.person, prepend=-1))
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """How many pairs everyone has."""
+        return np.diff(np.append(self.starts, len(self.person)))
+
+    def fit(self, chances: Floats, off: float = _NOTHING) -> Floats:
+        """Scale chances until everyone has one value and groups the values that they publish, but for that share."""
+        chances = self._one_each(chances)
         for _ in range(_SCALINGS):
             of_cell = np.bincount(self.cell, chances, len(self.stock))
-            chances = chances * (self.stock / np.maximum(of_cell, _TINY))[self.cell]
-            of_person = np.bincount(self.person, chances, people)
-            chances = chances / np.maximum(of_person, _TINY)[self.person]
+            if np.abs(of_cell - self.stock)[of_cell > 0].sum() < off * len(self.starts):
+                break
+            chances = self._one_each(chances * (self.stock / np.maximum(of_cell, _TINY)).take(self.cell))
         return chances
+
+    def _one_each(self, chances: Floats) -> Floats:
+        """Scaled so that everyone has one value."""
+        total = np.maximum(np.add.reduceat(chances, self.starts), _TINY)
+        return np.asarray(chances / np.repeat(total, self.lengths))
+
+    def places(self, people: ReleasePeople) -> Iterator[Ints]:
+        """Attribute by attribute, a number for the feature and the value of each pair; kept where that is little."""
+        if self._places:
+            yield from self._places
+            return
+        for features in people.features:
+            place = features.take(self.person) * people.values + self.value
+            if len(self.person) <= _KEPT:
+                self._places.append(place)
+            yield place
+
+    @cached_property
+    def _places(self) -> list[Ints]:
+        return []
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,8 +340,7 @@ class _Link:
     @classmethod
     def learn(cls, people: ReleasePeople, pairs: _Pairs, chances: Floats) -> "_Link":
         tables = []
-        for features, width in zip(people.features, people.widths, strict=True):
-            place = features[pairs.person] * people.values + pairs.value
+        for place, width in zip(pairs.places(people), people.widths, strict=True):
             seen = np.bincount(place, chances, width * people.values).reshape(width, people.values)
             # What a value's own records do not tell is taken from everybody: one record's worth.
             everyone = (seen.sum(axis=1) + 1) / (seen.sum() + width)
@@ -316,11 +351,10 @@ class _Link:
     def chances(self, people: ReleasePeople, pairs: _Pairs) -> Floats:
         """How likely each pair is by the link alone, up to a factor for each person."""
         logs = np.zeros(len(pairs.person))
-        for features, table in zip(people.features, self.tables, strict=True):
-            logs += table[features[pairs.person], pairs.value]
-        highest = np.full(people.features.shape[1], -np.inf)
-        np.maximum.at(highest, pairs.person, logs)
-        return np.asarray(np.exp(logs - highest[pairs.person]), np.float64)
+        for place, table in zip(pairs.places(people), self.tables, strict=True):
+            logs += table.reshape(-1).take(place)
+        logs -= np.repeat(np.maximum.reduceat(logs, pairs.starts), pairs.lengths)
+        return np.asarray(np.exp(logs), np.float64)
 
 
 def sharpen(people: ReleasePeople, *, folds: int = _FOLDS, seed: int = 0) -> GuessAccuracy:
@@ -335,7 +369,7 @@ def sharpen(people: ReleasePeople, *, folds: int = _FOLDS, seed: int = 0) -> Gue
         learnt = pairs.pick(~judged) if (~judged).any() else pairs
         link_learnt = _expectation_maximization(people, learnt)
         test = pairs.pick(judged)
-        _best(test, test.fit(link_learnt.chances(people, test), number), posterior, guess)
+        _best(test, test.fit(link_learnt.chances(people, test)), posterior, guess)
     return GuessAccuracy(float((guess == people.truth).mean()), _baseline(people, pairs), posterior, guess, number)
 
 
@@ -354,11 +388,13 @@ def _baseline(people: ReleasePeople, pairs: _Pairs) -> float:
 
 
 def _expectation_maximization(people: ReleasePeople, pairs: _Pairs) -> _Link:
-    chances = pairs.fit(np.ones(len(pairs.person)), people.features.shape[1])
+    chances = pairs.fit(np.ones(len(pairs.person)))
     learnt = _Link.learn(people, pairs, chances)
     for _ in range(_ROUNDS):
-        chances = pairs.fit(learnt.chances(people, pairs), people.features.shape[1])
+        before, chances = chances, pairs.fit(learnt.chances(people, pairs))
         learnt = _Link.learn(people, pairs, chances)
+        if np.abs(chances - before).sum() / 2 < _NOTHING * len(pairs.starts):
+            break
     return learnt
 
 
