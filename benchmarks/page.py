@@ -129,9 +129,9 @@ def settled(visitor: Visitor, waves: Sequence[Path]) -> str:
 def whole_path(visitor: Visitor, folder: Path, ledger: str) -> dict[str, str]:
     """Take every step once; the pages that stay then, none of them asked for."""
     published = [("published", folder / "act-one" / one.name) for one in waves_of(folder)]
-    schema = ("schema", folder / "schema.toml")
+    schema = [("schema", one) for one in (folder / "schema.toml", folder / "updates.csv") if one.is_file()]
     read = visitor.done(visitor.send("/audit/upload", {}, published))
-    audited = visitor.done(visitor.send("/audit/upload", {}, [*published, schema]))
+    audited = visitor.done(visitor.send("/audit/upload", {}, [*published, *schema]))
     pages = {
         "what was read": read,
         "an audit": audited,

@@ -57,6 +57,7 @@ def _walk(view: Page, folder: Path) -> None:
     view.locator("#c5into").fill("Care")
     view.locator("section", has=view.locator("#c5")).get_by_role("button", name="Move").click()
     view.wait_for_url("**#c5")
+    view.locator("section", has=view.locator("#c5")).get_by_label("Group of nurse").scroll_into_view_if_needed()
     _keep(view, "page-columns", "#c5")
     view.get_by_role("button", name="Save the schema").click()
     view.wait_for_url("**/schema", timeout=WAIT)
@@ -85,7 +86,7 @@ def _walk(view: Page, folder: Path) -> None:
 
 def _keep(view: Page, name: str, top: str) -> None:
     """A picture that begins at some part of the page."""
-    view.evaluate("selector => document.querySelector(selector).scrollIntoView()", top)
+    view.evaluate("top => { document.querySelector(top).scrollIntoView(); scrollBy(0, -24); }", top)
     view.screenshot(path=TARGET / f"{name}.png")
 
 

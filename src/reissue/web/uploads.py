@@ -56,11 +56,11 @@ class Desk:
 
     @property
     def schema(self) -> str:
-        """The path of the schema file, beside which hierarchy files may lie; empty where there is none."""
+        """The path of the schema file, beside which other files may lie; empty where there is none."""
         files = self.files.get("schema", [])
         found = [path for path in files if path.suffix.lower() == ".toml"]
         if files and len(found) != 1:
-            raise InputError("Give one schema, a .toml file, and with it the hierarchy files that it names.")
+            raise InputError("Give one schema, a .toml file, and with it the other files that it names.")
         return str(found[0]) if found else ""
 
     def clear(self) -> None:

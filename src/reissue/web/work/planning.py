@@ -107,7 +107,8 @@ def plan_series(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[s
     except InputError as mistake:
         return {"problem": for_page(str(mistake), folder.parent)}
     (folder / "plan.html").write_text(plan_html(made), encoding="utf-8")
-    return {"plan": made.as_dict(), "sentences": [*made.situation, *made.sentences], "problem": ""}
+    sentences = [for_page(one, folder.parent) for one in (*made.situation, *made.sentences)]
+    return {"plan": made.as_dict(), "sentences": sentences, "problem": ""}
 
 
 def _planned(given: Mapping[str, Any], folder: Path, tell: Tell) -> Plan:

@@ -9,6 +9,7 @@ _FIELDS = {
     r"(Say what it is, for example|Say which it is:|If it is UTF-16, say so:) "
     r"dialect=Dialect\(encoding='[^']*'\)(, or save it as UTF-8)?": "Save it as UTF-8, or as a workbook",
     r"Try dialect=Dialect\(delimiter='X'\)": "Choose what separates the cells",
+    r" \(`budget`\)": "",
     r"newcomers=True": "tick that hardly anybody returns",
 }
 """Advice for Python to advice for the page."""
