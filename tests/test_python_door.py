@@ -66,6 +66,8 @@ def test_every_public_object_is_one_sentence(tmp_path: Path) -> None:
         things: list[Any] = [ledger, ledger.policy, schema, schema.hierarchy("age"), release, findings, *findings]
         things += [ri.check(release, schema, "k=3"), ri.check(release, schema), ri.measure(release)]
         things += [ri.Table.read(PATIENTS, schema), ri.Knowledge(), ri.Knowledge(m=2), ri.propose(PATIENTS)]
+        things += [ri.KAnonymity(5), ri.KAnonymity(5) & ri.LDiversity(3), ri.Dialect(), ri.Dialect(";"), ri.doctor()]
+        things += [*ledger.releases]
         for thing in things:
             text = repr(thing)
             assert "\n" not in text, text
@@ -96,3 +98,12 @@ def test_errors_advise_python_and_the_command_line_its_own_words(tmp_path: Path)
 def test_python_m_reissue() -> None:
     done = subprocess.run([sys.executable, "-m", "reissue", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"reissue {ri.__version__}"
+
+
+def test_what_python_is_told_names_no_options(tmp_path: Path) -> None:
+    with pytest.raises(ri.InputError) as none:
+        ri.publish(PATIENTS, tmp_path / "none.ledger")
+    release = ri.anonymize(PATIENTS, synth.schema(), "k=3")
+    release.write(tmp_path / "release.csv")
+    said = [str(none.value), str(ri.attack([tmp_path / "release.csv"], ROLES)), repr(ri.attack([release], ROLES))]
+    assert not [text for text in said if "--" in text]

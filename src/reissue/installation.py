@@ -73,6 +73,11 @@ class Doctor:
             f"{self.free:.0f} GB free for temporary files."
         )
 
+    def __repr__(self) -> str:
+        """How much is there, in a sentence."""
+        there = sum(part.there for part in self.parts)
+        return f"Doctor: {there} of {len(self.parts)} parts are there. {self.first}"
+
     def __getitem__(self, name: str) -> MachinePart:
         """The part of this name."""
         return {part.name: part for part in self.parts}[name]

@@ -339,10 +339,7 @@ def verdict(findings: Findings, refused: int | None) -> VerdictText:
     )
 
 
-HINT = (
-    "Files alone do not say who is in them; a register (`--people`) or lists of members (`--members`) would say who it "
-    "is."
-)
+HINT = "Files alone do not say who is in them; a register or lists of members would say who it is."
 """What would make certain what is only bounded."""
 
 

@@ -75,10 +75,10 @@ def _show_releases(findings: "Findings") -> None:
 
 def _verdict(findings: "Findings") -> str:
     """One sentence for everything: the report's own."""
-    from reissue.attacks.findings import verdict
+    from reissue.attacks.findings import HINT, verdict
 
     text = verdict(findings, None)
-    return f"{text.word}: {text.sentence}"
+    return f"{text.word}: {text.sentence}".replace(HINT, f"{HINT} Give it with `--people` or `--members`.")
 
 
 def show_ran(findings: "Findings") -> None:

@@ -115,6 +115,7 @@ def show_error(problem: Exception, *, as_json: bool) -> None:
 
 def as_options(text: str) -> str:
     """Advice for Python as advice for a command line: force=True is --force."""
+    text = text.replace("publish(data, ledger, schema)", "`reissue publish --schema FILE.toml`")
     text = re.sub(r"dialect=Dialect\((\w+)='([^']*)'\)", r"--read \1=\2", text)
     return re.sub(r"\b(force|newcomers)=True\b", r"--\1", text)
 

@@ -89,6 +89,12 @@ class Dialect:
         if self.header is not None and (not isinstance(self.header, int) or self.header < 1):
             raise DataError("The header's row is a number from 1.")
 
+    def __repr__(self) -> str:
+        """What is given, in a sentence."""
+        all_of = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = [f"{name} {value!r}" for name, value in all_of.items() if value not in {None, False}]
+        return f"Dialect: {', '.join(given)}; all else as it is found." if given else "Dialect: all as it is found."
+
     @property
     def marks(self) -> tuple[str, ...]:
         """What stands for a missing number or date."""

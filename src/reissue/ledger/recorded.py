@@ -6,6 +6,7 @@ from typing import Any
 
 from reissue.attacks.findings import Finding, Findings, Status
 from reissue.ledger.chain import LedgerEntry
+from reissue.words import plural
 
 __all__ = [
     "Recorded",
@@ -95,6 +96,11 @@ class Recorded:
     """Why it never left the house, if it was withdrawn."""
     without: tuple[int, ...] = ()
     """The numbers of earlier releases that are withdrawn by now."""
+
+    def __repr__(self) -> str:
+        """What was published when, in a sentence."""
+        gone = ", withdrawn" if self.withdrawn is not None else ""
+        return f"Release {self.number}, recorded {self.record.time}: {plural(self.record.rows, 'row')}{gone}."
 
     @property
     def files(self) -> Mapping[str, str]:

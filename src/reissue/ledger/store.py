@@ -32,7 +32,7 @@ class NoLedgerError(InputError):
 
     def __init__(self, place: str) -> None:
         """With what begins one."""
-        super().__init__(f"There is no ledger at '{place}'. A schema begins one: `reissue publish --schema FILE.toml`.")
+        super().__init__(f"There is no ledger at '{place}'. A schema begins one: publish(data, ledger, schema).")
 
 
 class MissingFileError(DataError):

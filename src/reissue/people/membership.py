@@ -227,7 +227,7 @@ def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, p
     if identifier is None or identifier not in release.main.columns:
         raise CannotRunError(
             "it starts from who is in which group: give our own releases, files that kept the identifier column, "
-            "or a table of people for each release (`Knowledge(members=...)`).",
+            "or a table of people for each release.",
             needs=["members"],
         )
     ids = identifier_texts(release.main[identifier]).alias(_PERSON)

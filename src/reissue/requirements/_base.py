@@ -258,6 +258,9 @@ class All(Requirement):
     name: ClassVar[str] = "&"
     requirements: tuple[Requirement, ...]
 
+    def __repr__(self) -> str:
+        return sentence(self)
+
     @property
     def sensitive(self) -> bool:  # type: ignore[override]
         """Whether any part looks at sensitive values."""
@@ -348,12 +351,18 @@ _MOST = 10**15
 _Kind = TypeVar("_Kind", bound=type[Requirement])
 
 
+def sentence(requirement: Requirement) -> str:
+    """A requirement in words, for whoever prints one."""
+    return f"Requirement {requirement}."
+
+
 def register(kind: _Kind) -> _Kind:
     """Make a requirement known to `parse`, and so to the command line. Nobody replaces a built-in one."""
     there = _REGISTRY.get(kind.name)
     if there is not None and there.__module__.startswith(__package__) and there.__module__ != kind.__module__:
         raise RequirementError(f"There is a built-in requirement '{kind.name}'. Choose another name.")
     _REGISTRY[kind.name] = kind
+    kind.__repr__ = sentence  # type: ignore[method-assign, assignment]
     return kind
 
 

@@ -26,7 +26,7 @@ _LARGEST = 150_000_000
 """Ways of people to be in groups, at most: beyond it memory and time run out."""
 _NOBODY = (
     "it starts from people: give our own releases, files that kept the identifier column, a table of people for each "
-    "release (`--members`), or one for all of them (`--people`)."
+    "release, or one for all of them."
 )
 
 

@@ -192,8 +192,7 @@ def _without_pseudonym(series: Series, shown: Sequence[PublishedRelease], limit:
     columns = lasting_columns([one.schema.quasi for one in shown])
     if not columns:
         raise CannotRunError(
-            "nothing links rows of different releases: no pseudonym (`--identifier`), no date of birth or the like, "
-            "which never changes."
+            "nothing links rows of different releases: no pseudonym, no date of birth or the like, which never changes."
         )
     texts, rows = [one.looks.texts for one in shown], [one.looks.rows for one in shown]
     crowds = crowds_of(texts, rows, columns, limit)
