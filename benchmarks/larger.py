@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks._measure import peak
 from reissue.publishing.anonymize import anonymize
@@ -17,6 +18,7 @@ from reissue.publishing.larger.anonymize import anonymize_folder
 from reissue.synth import bench_schema, bench_table
 
 SIZES = (1_000_000, 10_000_000)
+STAGES = {0.2: "coding", 0.4: "regions", 0.9: "making", 1.0: "recheck"}
 PART = 1_000_000
 
 
@@ -33,7 +35,7 @@ def main(arguments: list[str]) -> None:
         engine, table = chosen.run
         measure(engine, table, chosen.method, chosen.require)
         return
-    print(f"{'engine':<10}{'rows':>13}{'CPU s':>9}{'wall s':>9}{'peak MB':>9}", flush=True)
+    print(f"{'engine':<10}{'rows':>13}{'CPU s':>9}{'wall s':>9}{'peak MB':>9}  CPU s by stage", flush=True)
     for rows in chosen.sizes:
         with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
             table = write_table(Path(folder), rows)
@@ -54,6 +56,12 @@ def write_table(folder: Path, rows: int) -> Path:
 def measure(engine: str, table: str, method: str, requirement: str) -> None:
     """One release."""
     start, began = time.process_time(), time.perf_counter()
+    stages: dict[str, float] = {}
+
+    def progress(share: float) -> None:
+        if round(share, 6) in STAGES:
+            stages[STAGES[round(share, 6)]] = time.process_time() - start - sum(stages.values())
+
     out = Path(table).with_name(f"release-{engine}")
     if engine == "memory":
         import polars as pl
@@ -62,6 +70,8 @@ def measure(engine: str, table: str, method: str, requirement: str) -> None:
         release.frame.write_parquet(out)
         rows = release.table.rows
     else:
-        rows = anonymize_folder(table, bench_schema(), requirement, out, method=method, engine=engine, seed=0).rows
+        asked: dict[str, Any] = {"method": method, "engine": engine, "seed": 0, "progress": progress}
+        rows = anonymize_folder(table, bench_schema(), requirement, out, **asked).rows
     used, took = time.process_time() - start, time.perf_counter() - began
-    print(f"{engine:<10}{rows:>13,}{used:>9.1f}{took:>9.1f}{peak() / 1e6:>9,.0f}", flush=True)
+    told = ", ".join(f"{name} {seconds:.1f}" for name, seconds in stages.items())
+    print(f"{engine:<10}{rows:>13,}{used:>9.1f}{took:>9.1f}{peak() / 1e6:>9,.0f}  {told}", flush=True)

@@ -23,6 +23,7 @@ from reissue.publishing.larger import anonymize as larger
 from reissue.synth import Population, schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.testing import check_engine
+from tests.attacks import test_by_cells as by_cells
 from tests.publishing import test_equal_people as equal_people
 from tests.publishing.test_where import documented, runs
 
@@ -205,6 +206,18 @@ def test_what_it_cannot_do_is_refused_and_nothing_is_collected(spark: Any) -> No
             call()
 
 
+def test_attacks_by_counts_find_what_rows_tell(spark: Any) -> None:
+    tables = by_cells.growing(3)
+    known: dict[str, Any] = {
+        "only": ["correspondence", "coalition"],
+        "knowledge": ri.Knowledge(requirement="k=3 & l=2"),
+    }
+    right = ri.attack(tables, by_cells.PLAN, **known)
+    found = ri.attack([given(spark, table) for table in tables], by_cells.PLAN, engine="spark", **known)
+    assert [by_cells.told(one) for one in found] == [by_cells.told(one) for one in right]
+    assert "use engine memory" in str(ri.attack([given(spark, tables[0])], by_cells.PLAN, only="joint", engine="spark"))
+
+
 @pytest.mark.parametrize("method", sorted(algorithms.registry.BUILT_IN))
 def test_what_runs_is_what_the_table_says(spark: Any, method: str, tmp_path: Path) -> None:
     table = next(Population(seed=6, people=120).months(1))
@@ -254,3 +267,12 @@ def test_the_command_line_brings_its_own_session(java: str, tmp_path: Path) -> N
     assert out.returncode == 0, out.stderr
     assert json.loads(out.stdout)["rows"] == 300
     assert not list(scratch.iterdir())
+
+
+def test_the_doctor_starts_spark() -> None:
+    if not os.environ.get("REISSUE_TEST_SPARK"):
+        pytest.skip("Spark is tested by  make test-spark,  which installs it")
+    command = [sys.executable, "-m", "reissue", "doctor", "--start-spark"]
+    out = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603
+    assert out.returncode == 0, out.stderr
+    assert "it starts, and its workers run Reissue" in out.stdout

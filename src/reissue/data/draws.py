@@ -7,7 +7,7 @@ apart by what is published of them, and each of several that are equal gets a nu
 values is as likely as any other. The same numbers come out wherever the rows lie.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from reissue.counting.digests import row_words
 from reissue.counting.hashing import mix
 from reissue.data.table import Table
 
-__all__ = ["draw_key", "drawn", "person_draws"]
+__all__ = ["Drawn", "draw_key", "drawn", "person_draws"]
 
 _STREAM = 2**32 - 1
 """Tells the key's random numbers from those of regions, which are numbered from 1."""
@@ -35,14 +35,50 @@ def person_draws(ids: pl.Series, key: bytes) -> Ints:
     return _signed(mix(row_words(ids.alias("person").to_frame(), key[:16]) ^ _last(key)))
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Numbers that are there, one for each row."""
+
+    numbers: Ints
+
+    def of(self, rows: Ints) -> Ints:
+        """Those of some rows."""
+        return self.numbers[rows]
+
+    def some(self, rows: Ints) -> "Drawn":
+        """Those of a table that has these rows only."""
+        return Drawn(self.numbers[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class _ToDraw:
+    """Numbers that are drawn when they are asked for: most rows of a large table have no equal."""
+
+    key: bytes = field(repr=False)
+    codes: Codes
+    shown: pl.DataFrame
+    """The identifiers alone, or what is published beside the codes."""
+    people: bool
+
+    def of(self, rows: Ints) -> Ints:
+        """Those of some rows, among them all that are equal to one of them."""
+        shown = self.shown[rows]
+        if self.people:
+            return person_draws(shown.to_series(), self.key)
+        return _row_draws(self.codes[:, rows], shown, self.key)
+
+    def some(self, rows: Ints) -> "_ToDraw":
+        """Those of a table that has these rows only."""
+        return replace(self, codes=self.codes[:, rows], shown=self.shown[rows])
+
+
 def drawn(table: Table, key: bytes) -> Table:
-    """The same table with a number for each row; as it is where people have several."""
+    """The same table with numbers for its rows; as it is where people have several."""
     if table.people is not None:
         return table
-    if table.ids is not None:
-        return replace(table, draw=person_draws(table.ids, key))
-    shown = table.frame.select([*table.schema.sensitive, *table.schema.kept])
-    return replace(table, draw=_row_draws(table.codes, shown, key))
+    known = table.schema.identifier
+    names = [*table.schema.sensitive, *table.schema.kept] if known is None else [known]
+    return replace(table, draw=_ToDraw(key, table.codes, table.frame.select(names), known is not None))
 
 
 def _row_draws(codes: Codes, shown: pl.DataFrame, key: bytes) -> Ints:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,17 @@ from reissue.taxonomy.codings import Coding, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
 from reissue.words import plural
 
-__all__ = ["Table", "to_polars", "unlisted_values"]
+__all__ = ["RowDraws", "Table", "to_polars", "unlisted_values"]
+
+
+class RowDraws(Protocol):
+    """Numbers that are drawn for a table's rows."""
+
+    def of(self, rows: Ints) -> Ints:
+        """Those of some rows, among them all that are equal to one of them."""
+
+    def some(self, rows: Ints) -> "RowDraws":
+        """Those of a table that has these rows only."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,9 +60,8 @@ class Table:
     """Row to its person's number 0, 1, ..., where the schema says that people have several rows."""
     times: Ints | None = None
     """Row to how many records it stands for, where an engine counted equal ones; None: one each."""
-    draw: Ints | None = None
-    """Row to a number that was drawn for it (`data.draws`): of equal rows it says which is taken first; None: the order
-    of the table."""
+    draw: "RowDraws | None" = None
+    """Numbers drawn for rows (`data.draws`): of equal ones they say which is taken first; None: the table's order."""
     dialect: Dialect = PLAIN
     """How the file was written that it was read from: releases go out the same way."""
 
@@ -107,7 +116,7 @@ class Table:
         totals = np.bincount(sensitive, minlength=self.domain.size)
         domain = replace(self.domain, totals=totals)
         people = None if self.people is None else self.people[rows]
-        draw = None if self.draw is None else self.draw[rows]
+        draw = None if self.draw is None else self.draw.some(rows)
         codes, frame = self.codes.take(rows, axis=1), self.frame[rows]
         return replace(self, codes=codes, sensitive=sensitive, domain=domain, frame=frame, people=people, draw=draw)
 

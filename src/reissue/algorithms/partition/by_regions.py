@@ -89,7 +89,7 @@ def _canonical(table: Table, *, values: bool) -> Ints:
     alike = laid[1:] == laid[:-1]
     tied = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
     rows = order[tied]
-    order[tied] = rows[np.lexsort((table.draw[rows], laid[tied]))]
+    order[tied] = rows[np.lexsort((table.draw.of(rows), laid[tied]))]
     return order
 
 

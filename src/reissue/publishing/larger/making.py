@@ -14,7 +14,7 @@ from reissue.algorithms import Job, find
 from reissue.algorithms.partition.by_regions import region_generator
 from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
-from reissue.data.draws import draw_key, drawn
+from reissue.data.draws import Drawn, draw_key, drawn
 from reissue.data.table import Table
 from reissue.engines.base import MadeRegion, Source
 from reissue.publishing.larger.asked import Asked
@@ -39,9 +39,9 @@ class ByMethod:
         """The published rows of a region."""
         whole = np.random.default_rng(self.seed)
         rng, asked, method = region_generator(whole, region), self.asked, find(self.asked.method)
-        table = replace(_read(self.coding, part), draw=draw)
-        if method.draws and draw is None:
-            table = drawn(table, draw_key(whole))
+        table = _read(self.coding, part)
+        if method.draws:
+            table = drawn(table, draw_key(whole)) if draw is None else replace(table, draw=Drawn(draw))
         draft = method.run(Job(table, asked.requirement, rng, asked.suppress, asked.options))
         return _made(table, draft, rng)
 
