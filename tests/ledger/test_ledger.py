@@ -38,6 +38,9 @@ def test_a_series_is_recorded_and_recalled(begin: Begin, place: str, tmp_path: P
         again.export(2, tmp_path / "again.parquet")
         assert (tmp_path / "two.parquet").read_bytes() == (tmp_path / "again.parquet").read_bytes()
         again.export(2, tmp_path / "two.csv.gz")
+        for name in ("two.csv", "two.csv.gz", "two.parquet"):
+            assert again.contents(2, name)[0] == (tmp_path / name).read_bytes()
+        assert again.contents(2, "two.xlsx") == []
         assert pl.read_csv(tmp_path / "two.csv.gz").height == made[1].frame.height
         with pytest.raises(InputError, match="releases 1 to 3"):
             again.release(4)

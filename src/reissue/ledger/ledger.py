@@ -279,12 +279,7 @@ class Ledger:
         self, number: int, path: str | Path, staging: Staging, *, force: bool = False, dialect: Dialect = PLAIN
     ) -> list[str]:
         """The same beside their places, to be placed with other files. Returns their paths."""
-        release = self.release(number)
-        if release.withdrawn is not None:
-            raise InputError(
-                f"Release {number} was withdrawn: later ones are made as if nobody had it. It is not handed out any "
-                "more."
-            )
+        release = self._handed_out(number)
         places = [str(path), *(second_path(path, name) for name in release.tables[1:])]
         for name, place in zip(release.tables, places, strict=True):
             parts = FolderInLedger.of(release, name, self.store.read) is not None
@@ -299,6 +294,27 @@ class Ledger:
                 frame = pl.concat(self.parts(release, name))
                 stage_tables(staging, [(frame, place)], force=force, dialect=dialect)
         return places
+
+    def contents(self, number: int, name: str) -> list[bytes]:
+        """What `export` would write to files of a name, nothing written; empty where they are not kept as they go out.
+
+        Those are releases in parts, and formats that libraries write anew.
+        """
+        release = self._handed_out(number)
+        parts = any(FolderInLedger.of(release, table, self.store.read) is not None for table in release.tables)
+        if parts or not name.lower().endswith(_KEPT):
+            return []
+        return [self._bytes(release, table, name) for table in release.tables]
+
+    def _handed_out(self, number: int) -> Recorded:
+        """A release that still is."""
+        release = self.release(number)
+        if release.withdrawn is not None:
+            raise InputError(
+                f"Release {number} was withdrawn: later ones are made as if nobody had it. It is not handed out any "
+                "more."
+            )
+        return release
 
     def _bytes(self, release: Recorded, table: str, path: str) -> bytes:
         """A table in the format that a path asks for."""

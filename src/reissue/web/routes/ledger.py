@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
+from reissue.files.places import second_path
 from reissue.ledger import Ledger
 from reissue.ledger.recorded import holders, releases_of, versions_of
 from reissue.policy import Policy
@@ -118,8 +119,13 @@ async def export(request: Request) -> Response:
 
 
 def _exported(place: str, number: int, name: str) -> list[tuple[str, bytes]]:
-    with Ledger.open(place) as book, TemporaryDirectory(prefix="reissue.") as folder:
-        return [(Path(one).name, Path(one).read_bytes()) for one in book.export(number, Path(folder) / name)]
+    with Ledger.open(place) as book:
+        kept = book.contents(number, name)
+        if kept:
+            names = [name, *(second_path(name, table) for table in book.release(number).tables[1:])]
+            return list(zip(names, kept, strict=True))
+        with TemporaryDirectory(prefix="reissue.") as folder:
+            return [(Path(one).name, Path(one).read_bytes()) for one in book.export(number, Path(folder) / name)]
 
 
 async def withdraw(request: Request) -> Response:

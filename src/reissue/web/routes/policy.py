@@ -40,7 +40,7 @@ def _policy(place: str) -> dict[str, Any]:
             before: dict[str, Any] = versions[-1] if versions else {"words": said, "text": text}
             changed = [what for what in said if said[what] != before["words"][what]]
             versions.append({"since": since, "words": said, "changed": changed, "text": text, "was": before["text"]})
-        return {"versions": versions, "text": book.schema.dumps()}
+        return {"versions": versions, "text": versions[-1]["text"]}
 
 
 async def amend(request: Request) -> Response:
