@@ -1,6 +1,5 @@
 """Options that several commands share, and how their texts become values."""
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -157,6 +156,8 @@ def options_of(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
+    import tomllib
+
     text = text.lower() if text in {"True", "False"} else text
     try:
         return tomllib.loads(f"value = {text}")["value"]

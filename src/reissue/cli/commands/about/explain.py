@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection
-from importlib.resources import files
 from typing import Annotated
 
 import typer
@@ -51,6 +50,8 @@ def _near(asked: str, known: Collection[str]) -> str:
 
 def glossary() -> dict[str, str]:
     """The words of the glossary, and what each means."""
+    from importlib.resources import files
+
     text = files("reissue").joinpath("glossary.md").read_text(encoding="utf-8")
     found: dict[str, str] = {}
     for entry in re.findall(r"^- ((?:.+\n?)(?:  .+\n?)*)", text, re.MULTILINE):
