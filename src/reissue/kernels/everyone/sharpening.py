@@ -136,7 +136,8 @@ def sharpened(
         groups = exact_groups(said, others)
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
             exact = list(pool.map(Said.exactly, said, others, groups))
-        made = [one.layer.normalized(other * one.entries) for one, other in zip(exact, others, strict=True)]
+        if turn + 1 == rounds:
+            made = [one.layer.normalized(other * one.entries) for one, other in zip(exact, others, strict=True)]
         said = [one.averaged(before) for one, before in zip(exact, said, strict=True)]
         progress((turn + 1) / rounds)
     return made, [one.entries for one in said]

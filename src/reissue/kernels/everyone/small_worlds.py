@@ -127,14 +127,14 @@ def _labels(layers: Sequence[Layer], opened: Sequence[Bools]) -> Ints:
     for layer, loose in zip(layers, opened, strict=True):
         row = layer.triple_row
         mine = loose[row]
-        links.append(np.stack([layer.person[row[mine]], first + layer.slot_group[layer.triple_slot[mine]]]))
+        links.append((layer.person[row[mine]], first + layer.slot_group[layer.triple_slot[mine]]))
         if len(layer.fakes):
             # How many records of a value are nobody's is an equation of all groups that hold some.
             holding = first + np.flatnonzero(layer.free)
-            links.append(np.stack([holding, np.full(len(holding), first + len(layer.free))]))
+            links.append((holding, np.full(len(holding), first + len(layer.free))))
         first += len(layer.free) + 1
-    pairs = np.concatenate(links, axis=1)
-    graph = sparse.coo_array((np.ones(pairs.shape[1]), pairs), shape=(first, first))
+    one, other = (np.concatenate([pair[side] for pair in links], dtype=np.int32) for side in (0, 1))
+    graph = sparse.coo_array((np.ones(len(one), np.int8), (one, other)), shape=(first, first))
     return np.asarray(connected_components(graph, directed=False)[1][:people])
 
 

@@ -85,7 +85,7 @@ class _Bits:
         entry = ranges(layer.starts[rows], widths)
         value = layer.value[entry]
         bit = np.uint64(1) << (value % _WORD).astype(np.uint64)
-        bit[(one.left[entry] == 0) & (layer.away[entry] == 0)] = 0
+        bit[(one.left[entry] == 0) & ~layer.absent[layer.row[entry]]] = 0
         starts, made = np.append(0, np.cumsum(widths))[:-1], np.zeros((len(rows), self.words), np.uint64)
         for word in range(self.words):
             mine = np.append(bit if self.words == 1 else np.where(value // _WORD == word, bit, 0), np.uint64(0))
@@ -95,7 +95,7 @@ class _Bits:
     def _close(self, one: OpenWays, rows: Ints, left: Words) -> None:
         """Close the ways of rows to values that they cannot have."""
         layer, ways = one.layer, one.of_rows(rows)
-        value, place = layer.value[layer.triple_entry[ways]], np.searchsorted(rows, layer.triple_row[ways])
+        value, place = layer.value[layer.triple_entry[ways]], np.searchsorted(rows, one.rows_of(ways))
         possible = left[place, value // _WORD] >> (value % _WORD).astype(np.uint64) & np.uint64(1)
         one.close(ways[possible == 0])
 

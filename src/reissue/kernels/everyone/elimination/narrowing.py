@@ -90,7 +90,7 @@ def _eliminate(releases: Sequence[OpenWays], model: Model, times: Sequence[int] 
 
 def _kept(layer: Layer, ways: Bools) -> Layer:
     """The layer with its open ways, and without entries that have none."""
-    alive = layer.away > 0
+    alive = layer.absent[layer.row]
     alive[layer.triple_entry[ways]] = True
     number = np.cumsum(alive) - 1
     widths = np.add.reduceat(np.append(alive.astype(np.int64), 0), layer.starts[:-1])

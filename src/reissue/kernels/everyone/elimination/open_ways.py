@@ -54,6 +54,10 @@ class OpenWays:
             np.ones(slots, np.bool_),
         )
 
+    def rows_of(self, ways: Ints) -> Ints:
+        """The rows of some ways; those of all of them are not kept."""
+        return np.asarray(self.layer.row[self.layer.triple_entry[ways]])
+
     def of_rows(self, rows: Ints) -> Ints:
         """The open ways of some rows."""
         ways = ranges(self.first[rows], self.first[rows + 1] - self.first[rows])
@@ -79,16 +83,16 @@ class OpenWays:
         slots = np.flatnonzero(self.changed)
         self.changed[:] = False
         ways = self._to(slots[self.must[slots] == room[slots]])
-        row = layer.triple_row[ways]
+        row = self.rows_of(ways)
         full = ways[(self.number[row] > 1) | layer.absent[row]]
         self.close(full)
         free = layer.free[layer.slot_group] * (layer.chance > 0)
         needed = self.fillers + free + layer.strangers == room
-        rows = layer.triple_row[self._to(slots[needed[slots]])]
+        rows = self.rows_of(self._to(slots[needed[slots]]))
         bound = self.of_rows(different(rows, len(self.number)))
         elsewhere = bound[~needed[layer.triple_slot[bound]]]
         self.close(elsewhere)
-        return np.asarray(layer.person[layer.triple_row[np.append(full, elsewhere)]])
+        return np.asarray(layer.person[self.rows_of(np.append(full, elsewhere))])
 
     def _to(self, slots: Ints) -> Ints:
         """The open ways to some slots."""
