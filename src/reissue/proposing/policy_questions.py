@@ -32,9 +32,16 @@ _UNFOLLOWED = (
 _LIMIT = ("limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",)
 _GUESSABLE = (
     "# Most people have the same sensitive value, or there are only two: who guesses it is often right anyway. So this",
-    "# policy hides who is who, and does not promise that a value stays unknown. Finer values could be protected.",
+    "# policy hides who is who, and keeps a value from becoming certain. Finer values could be protected better.",
+    "limit = 0.95    # nobody may be linked to a value more surely, all releases solved for everyone at once",
+)
+_NOTHING_TO_HIDE = (
+    "# Nearly all people have the same sensitive value: who guesses it is right. So this policy hides who is who only,",
+    "# and does NOT keep who has another value from becoming known. Finer values could be protected.",
     "limit = 1.0",
 )
+_NEARLY_ALL = 0.9
+_TWO_VALUES = "l=2"
 _COUNTERFEITS = "counterfeits = {share}    # the most records of nobody, as a share of people: this method needs many"
 
 
@@ -48,8 +55,8 @@ class Proposal:
     """Attacks beside the method's own, for what was answered."""
     unfollowed: bool = False
     """Whether no column says who is who, so that nobody can be followed from release to release."""
-    guessable: bool = False
-    """Whether the sensitive value is nearly everybody's, so that only who is who can be protected."""
+    common: float = 0.0
+    """The share of the most frequent sensitive value, where that is most people's or there are only two."""
 
     @property
     def attacks(self) -> tuple[str, ...]:
@@ -74,7 +81,7 @@ class Proposal:
             f'method = "{self.method}"',
             *([f"options = {own.options}"] if own.options else []),
             *([_GENERALIZED] if "form" in own.options else []),
-            *(_GUESSABLE if self.guessable else _LIMIT),
+            *self._limit(),
             *([f"limits = {{ {limits} }}    # the same, following one person at a time"] if limits else []),
             f"suppress = {own.suppress}    # the share of rows that may be left out for that",
             *([] if own.counterfeits is None else [_COUNTERFEITS.format(share=own.counterfeits)]),
@@ -84,6 +91,12 @@ class Proposal:
             '# limits, not_run, counterfeits, collude, alone: see "Policy" in the reference.',
         ]
         return "\n".join(lines) + "\n"
+
+    def _limit(self) -> tuple[str, ...]:
+        """How surely anybody may be linked to a value, and why no less."""
+        if not self.common:
+            return _LIMIT
+        return _NOTHING_TO_HIDE if self.common > _NEARLY_ALL else _GUESSABLE
 
     def _comparing(self) -> str:
         """The attacks that compare releases, as the beginning of a sentence."""
@@ -105,9 +118,12 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
     if Role.QUASI not in roles or any(guess.several for guess in guesses):
         return ""
     answers = {**ASSUMED, "providers": Role.PROVIDER in roles, **given}
-    guessable = any(guess.guessable and not guess.confirm for guess in guesses)
-    proposed = propose_policy(answers, roles - {Role.SENSITIVE} if guessable else roles)
-    proposed = replace(proposed, guessable=guessable, unfollowed=Role.IDENTIFIER not in roles)
+    common = max((guess.common for guess in guesses if not guess.confirm), default=0.0)
+    proposed = propose_policy(answers, roles - {Role.SENSITIVE} if common else roles)
+    if 0 < common <= _NEARLY_ALL:
+        asked = f"{proposed.suggestion.require} & {_TWO_VALUES}"
+        proposed = replace(proposed, suggestion=replace(proposed.suggestion, require=asked))
+    proposed = replace(proposed, common=common, unfollowed=Role.IDENTIFIER not in roles)
     return proposed.as_toml(answers, assumed=QUESTIONS.keys() - given.keys())
 
 

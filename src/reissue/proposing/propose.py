@@ -52,8 +52,8 @@ class Guess:
     """Whether the line is only written as a comment, for the holder to confirm."""
     several: bool = False
     """Of an identifier: whether rows share it, so that people have several rows."""
-    guessable: bool = False
-    """Of a sensitive column: whether so many have the same value that no series of releases can hide who has it."""
+    common: float = 0.0
+    """Of a sensitive column: the share of the most frequent value, where most people have it or there are only two."""
 
 
 @dataclass(frozen=True, eq=False)

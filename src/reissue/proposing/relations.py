@@ -116,9 +116,9 @@ def frequent_values(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) ->
             most = int(1 / share + 1e-9)
             limit = f"simple-l={most} is the most that releases can meet" if most > 1 else "no simple-l can be met"
             values = min(column.n_unique() for column in columns)
-            guessable = share > _HALF or values < _FEW
-            limit += "; the policy hides who is who, not that value" if guessable else ""
+            common = share if share > _HALF or values < _FEW else 0.0
+            limit += "; the policy hides who is who, hardly that value" if common else ""
             why = f"{guess.why}; {plural(values, 'value')}, the most frequent has {share:.0%}: {limit}"
-            guess = replace(guess, why=why, guessable=guessable)  # noqa: PLW2901
+            guess = replace(guess, why=why, common=common)  # noqa: PLW2901
         made.append(guess)
     return tuple(made)
