@@ -135,6 +135,7 @@ def test_the_readme_s_command_finds_the_same_with_the_files_alone(
     assert 100 < max(found["details"]["certains"]) <= story.one.findings["updates"].details["certain"]
 
 
+@pytest.mark.slow
 def test_the_tutorials_commands_run_and_print_what_the_pages_show(story: demo.Story, tmp_path: Path) -> None:
     """Every tutorial with commands begins with the demo, which was played."""
     pages = sorted((ROOT / "docs" / "tutorial").glob("*.md"))

@@ -62,20 +62,22 @@ class _ToDraw:
 
     def of(self, rows: Ints) -> Ints:
         """Those of some rows, among them all that are equal to one of them."""
-        shown = self.shown[rows]
+        shown = self._shown(rows)
         if self.people:
             return person_draws(shown.to_series(), self.key)
         return _row_draws(self.codes[:, rows], shown, self.key)
 
     def some(self, rows: Ints) -> "_ToDraw":
         """Those of a table that has these rows only."""
-        return replace(self, codes=self.codes[:, rows], shown=self.shown[rows])
+        return replace(self, codes=self.codes[:, rows], shown=self._shown(rows))
+
+    def _shown(self, rows: Ints) -> pl.DataFrame:
+        """Some rows of what is shown; where that is nothing, a frame has no rows either."""
+        return self.shown[rows] if self.shown.width else self.shown
 
 
 def drawn(table: Table, key: bytes) -> Table:
-    """The same table with numbers for its rows; as it is where people have several."""
-    if table.people is not None:
-        return table
+    """The same table with numbers for its rows."""
     known = table.schema.identifier
     names = [*table.schema.sensitive, *table.schema.kept] if known is None else [known]
     return replace(table, draw=_ToDraw(key, table.codes, table.frame.select(names), known is not None))
