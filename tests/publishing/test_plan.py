@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -145,6 +146,12 @@ def test_when_the_time_is_up_it_says_what_was_not_tried() -> None:
     assert made.recommended is None
     assert [setting.name for setting in made.untried] == [setting.name for setting in POOLS]
     assert POOLS[2].name in made.stopped
+
+
+@pytest.mark.parametrize("budget", [0, -1, "x"])
+def test_a_budget_is_a_number_of_seconds(budget: Any) -> None:
+    with pytest.raises(InputError, match="number of seconds"):
+        plan(months(100, 2), SCHEMA, budget=budget)
 
 
 def test_with_one_wave_everything_is_marked_as_a_guess() -> None:

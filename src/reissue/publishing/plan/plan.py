@@ -242,7 +242,7 @@ def plan(
     none beyond those that are simulated anyway.
     """
     limits = limits or Limits()
-    if budget is not None and budget <= 0:
+    if budget is not None and not (isinstance(budget, int | float) and budget > 0):
         raise InputError("The budget must be a number of seconds above 0.")
     schema = Schema.read(schema)
     given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
