@@ -100,7 +100,7 @@ def test_a_page_shows_what_an_analyst_computes(reissue: Reissue, tmp_path: Path)
     numbers = reissue(*command, *asked, "--json").json
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script" not in page
-    assert page.count('<svg class="chart"') == 3
+    assert page.count('<svg class="chart broad"') == 3
     for line in (line for one in (*numbers["models"], *numbers["means"]) for line in one["lines"]):
         true, published = line["true"], line["published"]
         assert f"{true['value']:.4g}</td>" in page

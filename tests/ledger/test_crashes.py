@@ -64,7 +64,7 @@ def check_crashes(outcome: Any, attempts: int) -> None:
 
 
 def test_a_killed_publisher_leaves_a_release_whole_or_not_at_all(base: Path) -> None:
-    check_crashes(crash(base, 40), 40)
+    check_crashes(crash(base, 80), 80)
 
 
 @pytest.mark.slow

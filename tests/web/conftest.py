@@ -23,7 +23,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where temporary folders go."""
     before, folder = tempfile.tempdir, tmp_path_factory.mktemp("temporary")
@@ -32,7 +32,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     tempfile.tempdir = before
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client(place: Path) -> Iterator[Client]:
     """Somebody inside."""
     with served(place / "ledgers") as one:

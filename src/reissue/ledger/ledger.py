@@ -4,8 +4,6 @@ Entries are of three kinds: "begin" (the schema, the policy in it, and the check
 policy or taxonomy) and "release" (one release with its findings). Reading needs no key; publishing and adopting do.
 """
 
-import gzip
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -25,9 +23,10 @@ from reissue.files.tables import stage_tables
 from reissue.ledger.chain import LedgerEntry, broken, content_name
 from reissue.ledger.entry import FORMAT, later_format
 from reissue.ledger.folders import FolderInLedger
+from reissue.ledger.handing_out import KEPT, original_ending, table_bytes
 from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
 from reissue.ledger.key import Key, find_key
-from reissue.ledger.pack import csv_bytes, pack_schema, unpack_frame, unpack_roster
+from reissue.ledger.pack import pack_schema, unpack_frame, unpack_roster
 from reissue.ledger.recorded import Recorded, releases_of, replaced_files
 from reissue.policy import Policy
 from reissue.release.memory import Memory, fingerprint, read_memory
@@ -41,9 +40,6 @@ if TYPE_CHECKING:
     from reissue.published import PublishedRelease
 
 __all__ = ["Ledger", "Recorded"]
-
-_KEPT = (".csv", ".csv.gz", ".parquet")
-"""Endings of files that are the same bytes whenever they are written."""
 
 
 class Ledger:
@@ -288,8 +284,8 @@ class Ledger:
             folder = FolderInLedger.of(release, name, self.store.read)
             if folder is not None and dialect == PLAIN and folder.stage(Path(place), staging, force=force):
                 continue
-            if folder is None and dialect == PLAIN and place.lower().endswith((*_KEPT, *_original(release, name))):
-                staging.add_bytes(Path(place), self._bytes(release, name, place), replaces=force)
+            if folder is None and dialect == PLAIN and place.lower().endswith((*KEPT, *original_ending(release, name))):
+                staging.add_bytes(Path(place), table_bytes(release, name, place, self.store.read), replaces=force)
             else:
                 frame = pl.concat(self.parts(release, name))
                 stage_tables(staging, [(frame, place)], force=force, dialect=dialect)
@@ -302,9 +298,9 @@ class Ledger:
         """
         release = self._handed_out(number)
         parts = any(FolderInLedger.of(release, table, self.store.read) is not None for table in release.tables)
-        if parts or not name.lower().endswith(_KEPT):
+        if parts or not name.lower().endswith(KEPT):
             return []
-        return [self._bytes(release, table, name) for table in release.tables]
+        return [table_bytes(release, table, name, self.store.read) for table in release.tables]
 
     def _handed_out(self, number: int) -> Recorded:
         """A release that still is."""
@@ -315,21 +311,6 @@ class Ledger:
                 "more."
             )
         return release
-
-    def _bytes(self, release: Recorded, table: str, path: str) -> bytes:
-        """A table in the format that a path asks for."""
-        if path.lower().endswith(_original(release, table)):
-            return self.store.read(release.files[f"original.{table}"])
-        stored = self.store.read(release.files[f"table.{table}"])
-        if path.lower().endswith(".parquet"):
-            return stored
-        text = csv_bytes(unpack_frame(stored))
-        if hashlib.sha256(text).hexdigest() != release.record.csv[table]:
-            raise DataError(
-                f"Release {release.number} was written as CSV by other versions of the libraries, and the bytes differ "
-                "now. Export it as .parquet: these bytes are kept as they are."
-            )
-        return gzip.compress(text, mtime=0) if path.lower().endswith(".gz") else text
 
     def amend(self, schema: Schema) -> bool:
         """Record a changed policy or taxonomy for the releases to come; False if nothing has changed."""
@@ -452,9 +433,3 @@ def _key_file(place: str | Path, key: str | Path | None) -> Path | None:
     if key is not None:
         return Path(key)
     return None if is_url(place) else Path(place).with_name(f"{Path(place).name}.key")
-
-
-def _original(release: Recorded, table: str) -> tuple[str, ...]:
-    """The ending of the file that a table was adopted from, if it is kept."""
-    name = release.files.get(f"original.{table}", "")
-    return (name[name.index(".") :],) if name else ()
