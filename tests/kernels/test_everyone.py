@@ -9,7 +9,7 @@ import pytest
 
 from reissue.attacks.joint.beliefs import Beliefs, believe
 from reissue.kernels.everyone import iterative_scaling, sharpening
-from reissue.kernels.everyone.elimination import chains_of_steps, narrow
+from reissue.kernels.everyone.elimination import Narrowed, chains_of_steps, narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.transitions import Model
@@ -165,11 +165,46 @@ def test_elimination_by_links_of_some_people_at_a_time_is_that_by_bits_of_all(
                 few.setattr(chains_of_steps, "WIDEST", 0)
                 few.setattr(chains_of_steps, "ENTRIES", most)
                 some = narrow(case.series, model)
-            assert np.array_equal(some.contradicted, whole.contradicted)
-            for one, other in zip(some.layers, whole.layers, strict=True):
-                for name in ("person", "starts", "value", "triple_entry", "triple_slot"):
-                    assert np.array_equal(getattr(one, name), getattr(other, name))
+            assert same(some, whole)
     assert contradicted or kind != "groups known"
+
+
+def same(one: Narrowed, other: Narrowed) -> bool:
+    names = ("person", "starts", "value", "triple_entry", "triple_slot")
+    layers = zip(one.layers, other.layers, strict=True)
+    pairs = [(getattr(few, name), getattr(many, name)) for few, many in layers for name in names]
+    return all(np.array_equal(few, many) for few, many in [(one.contradicted, other.contradicted), *pairs])
+
+
+def spread(case: Tiny, apart: int) -> Tiny:
+    """The same with values so far apart that their bits lie in several words."""
+    at, values = np.arange(case.values) * apart, case.values * apart
+    series = []
+    for seen in case.series:
+        moved: dict[str, Any] = {
+            name: getattr(seen, name) * apart for name in ("slot_value", "known_value", "label_value")
+        }
+        for name in ("shares", "fakes"):
+            own = getattr(seen, name)
+            moved[name] = np.zeros(values if len(own) else 0, own.dtype)
+            moved[name][at[: len(own)]] = own
+        series.append(replace(seen, **moved))
+    steps = None if case.steps is None else np.eye(values)
+    if steps is not None:
+        steps[np.ix_(at, at)] = case.steps
+    return Tiny(series, values, steps)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_elimination_by_bits_of_several_words_is_that_by_links(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for case, apart, changes in product(cases(kind, 6), (30, 85), (True, False)):
+        wide = spread(case, apart)
+        assert 64 < wide.values <= chains_of_steps.WIDEST
+        model = Model(wide.values, wide.steps if changes else None)
+        by_bits = narrow(wide.series, model)
+        with monkeypatch.context() as never:
+            never.setattr(chains_of_steps, "WIDEST", 0)
+            assert same(by_bits, narrow(wide.series, model))
 
 
 @pytest.mark.parametrize("kind", KINDS)

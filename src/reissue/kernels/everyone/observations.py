@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.counting.keys import stable_order
 from reissue.counting.segments import different, ranges
 
 __all__ = ["Layer", "Observation", "layer_of", "of_people", "pair_order", "people_in"]
@@ -206,12 +207,6 @@ class Layer:
     def filling(self) -> sparse.csr_array:
         """Slots x entries: which entries may fill a slot."""
         return self.incidence.T.tocsr()
-
-
-def stable_order(keys: Ints, size: int) -> Ints:
-    """The order that sorts keys below `size`, equal ones as they stand: by counting, which beats sorting by far."""
-    one_each = sparse.csr_array((np.ones(len(keys), np.int8), keys, np.arange(len(keys) + 1)), shape=(len(keys), size))
-    return np.asarray(one_each.tocsc().indices, np.int64)
 
 
 def pair_order(first: Ints, second: Ints) -> Ints:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Ints
+from reissue.counting.keys import stable_order
 from reissue.counting.segments import different, ranges
-from reissue.kernels.everyone.observations import Layer, stable_order
+from reissue.kernels.everyone.observations import Layer
 
 __all__ = ["OpenWays"]
 
