@@ -2,9 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
+import reissue as ri
+from reissue.cli._app import run
 from reissue.ledger import Ledger
+from reissue.policy import Policy
 from reissue.publishing.plan import plan
 from reissue.publishing.plan.beginning import begin_series
 from reissue.publishing.plan.policy_text import policy_toml, with_policy
@@ -49,3 +54,41 @@ def test_a_policy_from_one_wave_publishes_a_second(tmp_path: Path, name: str) ->
     assert made.plan.guess
     assert any("When the second is" in line for line in made.advice)
     assert published(tmp_path, Schema.loads(made.text), name, 150, 2, 0) == 2
+
+
+SKEWED = {
+    "most have the same": [0.6, 0.2, 0.1, 0.1],
+    "two values": [0.72, 0.28],
+    "nearly all have the same": [0.95, 0.03, 0.02],
+    "no sensitive column": [],
+}
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("name", SKEWED)
+def test_what_init_writes_goes_on_though_nearly_nothing_can_be_hidden(tmp_path: Path, name: str, named: bool) -> None:
+    """With and without the sensitive column named: three waves of people who come and go."""
+    rng, shares, waves = np.random.default_rng(0), SKEWED[name], []
+    for frame in POPULATIONS["both, a little"].waves(150, 3, 0):
+        drawn = pl.Series(rng.choice(len(shares), frame.height, p=shares)) if shares else None
+        waves.append(frame.drop("ill") if drawn is None else frame.with_columns(diagnosis="v" + drawn.cast(pl.String)))
+        waves[-1] = waves[-1].drop("ill", strict=False).rename({"p": "person_id"})
+    if named and shares:
+        schema = Schema.loads(begin_series(waves[:1], title="A schema", sensitive=["diagnosis"]).text)
+    else:
+        schema = ri.propose(waves[0]).schema
+    with Ledger.create(tmp_path / "x.ledger", schema) as ledger:
+        for frame in waves:
+            publish_next(frame, ledger)
+        assert len(ledger.releases) == 3
+
+
+def test_answers_are_for_one_table_and_are_not_passed_over(tmp_path: Path) -> None:
+    """A plan on simulated waves gives way to answers; of several waves nobody is asked."""
+    for number, frame in enumerate(POPULATIONS["both, a little"].waves(150, 2, 0)):
+        frame.write_csv(tmp_path / f"{number}.csv")
+    files, out = [str(tmp_path / f"{number}.csv") for number in (0, 1)], str(tmp_path / "schema.toml")
+    easy = ["--sensitive", "ill", "--answer", "removed=no", "--answer", "changes=no", "--out", out]
+    assert run(["init", files[0], *easy]) == 0
+    assert Policy.of(Schema.read(out)).method == "correspondence"
+    assert run(["init", *files, *easy, "--force"]) == 2

@@ -14,7 +14,16 @@ from reissue.proposing.propose import Guess
 from reissue.requirements import parse
 from reissue.schema import Role
 
-__all__ = ["ASSUMED", "QUESTIONS", "Proposal", "policy_for", "propose_policy", "read_answers"]
+__all__ = [
+    "ASSUMED",
+    "GUESSABLE",
+    "NEARLY_ALL",
+    "QUESTIONS",
+    "Proposal",
+    "policy_for",
+    "propose_policy",
+    "read_answers",
+]
 
 _GENERALIZED = '# form = "permuted" would publish exact quasi-identifiers: that shows who is in the table.'
 QUESTIONS: Mapping[str, str] = {
@@ -30,17 +39,22 @@ _UNFOLLOWED = (
     "# But no column is the identifier, and methods for people who come and go, or whose values change, follow people.",
 )
 _LIMIT = ("limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",)
+GUESSABLE = 0.95
+"""The limit where most people have the same sensitive value, or there are only two."""
+NEARLY_ALL = 0.9
+"""Where more people than this share have the same sensitive value, it cannot be hidden that somebody has it."""
 _GUESSABLE = (
     "# Most people have the same sensitive value, or there are only two: who guesses it is often right anyway. So this",
     "# policy hides who is who, and keeps a value from becoming certain. Finer values could be protected better.",
-    "limit = 0.95    # nobody may be linked to a value more surely, all releases solved for everyone at once",
+    f"limit = {GUESSABLE}    # nobody may be linked to a value more surely, all releases solved for everyone at once",
 )
 _NOTHING_TO_HIDE = (
     "# Nearly all people have the same sensitive value: who guesses it is right. So this policy hides who is who only,",
     "# and does NOT keep who has another value from becoming known. Finer values could be protected.",
     "limit = 1.0",
 )
-_NEARLY_ALL = 0.9
+_COMPARED = "with all earlier ones. A release that was not compared is refused."
+_VALUELESS = "no column is sensitive: there is nothing to link people to, so these may be unable to run"
 _TWO_VALUES = "l=2"
 _COUNTERFEITS = "counterfeits = {share}    # the most records of nobody, as a share of people: this method needs many"
 
@@ -57,6 +71,8 @@ class Proposal:
     """Whether no column says who is who, so that nobody can be followed from release to release."""
     common: float = 0.0
     """The share of the most frequent sensitive value, where that is most people's or there are only two."""
+    valueless: bool = False
+    """Whether no column is sensitive, so that there is nothing to link people to."""
 
     @property
     def attacks(self) -> tuple[str, ...]:
@@ -87,7 +103,8 @@ class Proposal:
             *([] if own.counterfeits is None else [_COUNTERFEITS.format(share=own.counterfeits)]),
             *self._expected(),
             f"attacks = [{listed}]    # what every release must withstand",
-            f"# Of these {self._comparing()} with all earlier ones. A release that was not compared is refused.",
+            *([f"not_run = [{listed}]    # {_VALUELESS}"] if self.valueless else []),
+            *([] if self.valueless else [f"# Of these {self._comparing()} {_COMPARED}"]),
             '# limits, not_run, counterfeits, collude, alone: see "Policy" in the reference.',
         ]
         return "\n".join(lines) + "\n"
@@ -96,7 +113,7 @@ class Proposal:
         """How surely anybody may be linked to a value, and why no less."""
         if not self.common:
             return _LIMIT
-        return _NOTHING_TO_HIDE if self.common > _NEARLY_ALL else _GUESSABLE
+        return _NOTHING_TO_HIDE if self.common > NEARLY_ALL else _GUESSABLE
 
     def _comparing(self) -> str:
         """The attacks that compare releases, as the beginning of a sentence."""
@@ -120,10 +137,15 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
     answers = {**ASSUMED, "providers": Role.PROVIDER in roles, **given}
     common = max((guess.common for guess in guesses if not guess.confirm), default=0.0)
     proposed = propose_policy(answers, roles - {Role.SENSITIVE} if common else roles)
-    if 0 < common <= _NEARLY_ALL:
+    if 0 < common <= NEARLY_ALL:
         asked = f"{proposed.suggestion.require} & {_TWO_VALUES}"
         proposed = replace(proposed, suggestion=replace(proposed.suggestion, require=asked))
-    proposed = replace(proposed, common=common, unfollowed=Role.IDENTIFIER not in roles)
+    proposed = replace(
+        proposed,
+        common=common,
+        unfollowed=Role.IDENTIFIER not in roles,
+        valueless=Role.SENSITIVE not in roles,
+    )
     return proposed.as_toml(answers, assumed=QUESTIONS.keys() - given.keys())
 
 
@@ -147,7 +169,8 @@ def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(
 
 def _has_all(method: Algorithm, its: Suggestion, roles: Collection[Role]) -> bool:
     """Whether there is somebody to be followed and something to be protected, where the method asks for it."""
-    followed = Role.IDENTIFIER in roles or not method.stateful
+    follows = method.stateful or any(attacks.find(name).follows for name in its.attacks)
+    followed = Role.IDENTIFIER in roles or not follows
     protected = Role.SENSITIVE in roles or not any(part.sensitive for part in parse(its.require).parts())
     return followed and protected
 

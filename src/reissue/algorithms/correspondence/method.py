@@ -43,7 +43,7 @@ __all__ = ["correspondence"]
     remedies={"correspondence": "it makes each release safe together with the earlier ones"},
     suggestion=Suggestion(
         suits=lambda _: True,
-        rank=4,
+        rank=5,
         why="where records only arrive, it keeps enough records for everyone whoever compares releases",
         require="k=5",
         attacks=("correspondence",),

@@ -31,7 +31,7 @@ from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.by_regions import REGION, in_regions
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact, work_off
 from reissue.algorithms.partition.local_search import EFFORT, improved
-from reissue.algorithms.registry import Job, algorithm
+from reissue.algorithms.registry import Job, Suggestion, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
 from reissue.taxonomy.tree import Taxonomy
@@ -53,6 +53,13 @@ _ROWS_A_LEAF = 2
     blind=True,
     joinable=True,
     several_rows="together",
+    suggestion=Suggestion(
+        suits=lambda answers: answers["removed"] or answers["changes"],
+        rank=4,
+        why="every release is grouped anew, and people whom the releases together give away are hidden among others",
+        require="k=5",
+        attacks=("joint",),
+    ),
 )
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""

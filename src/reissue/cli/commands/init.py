@@ -1,6 +1,7 @@
 """`reissue init`: look at files and propose their schema; plan their series, or ask about it, and propose a policy."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import app
 from reissue.cli._options import TABLES, ForceOption, JsonOption, ReadOption, dialect_of, say_reading, source_of
+from reissue.errors import InputError
 
 if TYPE_CHECKING:
     from reissue.publishing.plan.beginning import Beginning
@@ -64,6 +66,8 @@ def init(
     from reissue.proposing.policy_questions import policy_for
     from reissue.publishing.plan.beginning import begin_series
 
+    if answer and len(data) > 1:
+        raise InputError("--answer is for one table. Several waves show who comes and goes, and what changes.")
     for table in data:
         if isinstance(table, Path):
             refuse_absent(table)
@@ -75,19 +79,21 @@ def init(
             data,
             title=f"Schema for {named}, proposed by `reissue init`.",
             sensitive=sensitive or (),
+            planned=not answer,
             folder=out.parent,
             dialect=dialect_of(reading),
             budget=seconds_of(budget),
             progress=progress,
         )
-    asked = len(data) == 1 and made.plan is None
+    asked = len(data) == 1 and not made.policy and made.plan is None
     answers = _answers(answer or [], ask=asked and not as_json)
-    policy = policy_for(made.guesses, answers) if asked else ""
-    write_text(made.text + ("\n" if policy else "") + policy, out, force=force)
+    if asked:
+        made = replace(made, policy=policy_for(made.guesses, answers))
+    write_text(made.text, out, force=force)
     if as_json:
         _show_json(made, out)
     else:
-        _show(made, data, out, answered=len(answers) if policy else None)
+        _show(made, data, out, answered=len(answers) if asked and made.policy else None)
 
 
 def _show_json(made: "Beginning", out: Path) -> None:
@@ -115,16 +121,19 @@ def _show(made: "Beginning", data: list[Any], out: Path, *, answered: int | None
     if any(guess.confirm for guess in made.guesses):
         _render.say("What has a question mark stands there as a comment: confirm it, or it is left out.")
     place, schema = quote(str(data[0])) if isinstance(data[0], Path) else "DATA", quote(str(out))
+    ledger = quote(f"{data[0].name.partition('.')[0]}.ledger") if isinstance(data[0], Path) else "NAME.ledger"
     _render.say("What a word means: reissue explain quasi, or any other.")
     if len(data) == 1 and any(guess.role == Role.QUASI for guess in made.guesses):
         _render.say(f"One release of it: reissue anonymize {place} --schema {schema} --require k=5")
+    if made.policy:
+        first = f" --out {quote(str(written_like(data[0], 'first')))}" if isinstance(data[0], Path) else ""
+        _render.say(
+            f"The first release of a series: reissue publish {place} --schema {schema} --ledger {ledger}{first}"
+        )
     if answered is None:
         shown = () if made.plan is None else made.plan.sentences
         _render.say(*(line for line in made.advice if line not in shown))
         return
-    ledger = quote(f"{data[0].name.partition('.')[0]}.ledger") if isinstance(data[0], Path) else "NAME.ledger"
-    first = f" --out {quote(str(written_like(data[0], 'first')))}" if isinstance(data[0], Path) else ""
-    _render.say(f"The first release of a series: reissue publish {place} --schema {schema} --ledger {ledger}{first}")
     followed = any(guess.role == Role.IDENTIFIER for guess in made.guesses)
     _render.say((_ANSWERED if answered else _ASSUMED) if followed else _NOBODY)
 

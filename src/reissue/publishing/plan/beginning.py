@@ -9,11 +9,13 @@ import polars as pl
 
 from reissue.errors import InputError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
+from reissue.proposing.policy_questions import GUESSABLE, NEARLY_ALL, policy_for
 from reissue.proposing.propose import Guess, as_toml, propose, read_proposed
 from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
 from reissue.publishing.plan.outcome import Plan
 from reissue.publishing.plan.plan import Progress, plan
 from reissue.publishing.plan.policy_text import policy_toml
+from reissue.publishing.plan.settings import Limits
 from reissue.schema import Role, Schema
 
 __all__ = ["Beginning", "begin_series", "propose_series"]
@@ -22,7 +24,10 @@ _NO_SENSITIVE = (
     "No policy was proposed: say which column nobody should learn about a person (`--sensitive COLUMN`), and the waves "
     "there are will be planned with."
 )
-_NO_PERSON = "No policy was proposed: a plan follows people, and no column tells them apart in every wave."
+_NO_PERSON = (
+    "No column tells people apart in every wave, so nothing was planned. The policy at the end is for a table to which "
+    "records are only added."
+)
 _ONE_WAVE = (
     "The policy is a guess: only one wave was there. When the second is, plan again on what is real: "
     "`reissue plan WAVE1 WAVE2 --schema SCHEMA --write --force`, before the second release."
@@ -34,6 +39,18 @@ _SEVERAL = (
 _FIRST = (
     "For a policy: `reissue plan WAVE... --schema SCHEMA --write`; with one wave it is a guess, with two it is not."
 )
+_HIGHER = (
+    "Most people have the same sensitive value, or there are only two: nothing that was tried stays below {limit}. So "
+    "it was planned with a limit of {higher}."
+)
+_NOT_PLANNED = (
+    "Nearly all people have the same sensitive value, so nothing was planned: whoever guesses it is right. The policy "
+    "at the end hides who is who, and does NOT keep who has another value from becoming known."
+)
+_COMMON = (
+    "Nothing that was tried stays below a limit of {limit}, for most people have the same sensitive value, or there "
+    "are only two. The policy at the end hides who is who, and hardly that value."
+)
 
 
 @dataclass(frozen=True)
@@ -42,11 +59,18 @@ class Beginning:
 
     rows: int
     guesses: tuple[Guess, ...]
-    text: str
-    """The schema file, with the policy at its end if there is one."""
+    schema: str
+    """The schema file without a policy."""
+    policy: str
+    """The policy for its end; empty where none was proposed."""
     plan: Plan | None
     advice: tuple[str, ...]
     """What is to be done next, in sentences."""
+
+    @property
+    def text(self) -> str:
+        """The schema file, with the policy at its end if there is one."""
+        return self.schema + ("\n" + self.policy if self.policy else "")
 
 
 def begin_series(
@@ -54,6 +78,7 @@ def begin_series(
     *,
     title: str,
     sensitive: Sequence[str] = (),
+    planned: bool = True,
     folder: Path = Path(),
     dialect: Dialect = FOUND,
     budget: float | None = None,
@@ -61,22 +86,48 @@ def begin_series(
 ) -> Beginning:
     """Guess the schema from all waves; where it is known who is who and what is sensitive, plan the policy.
 
-    With several waves the plan is made on them; with a single one only if `sensitive` is named, and as a guess.
+    With several waves the plan is made on them; with a single one only if `sensitive` is named, as a guess, and not
+    where the policy will follow from answers instead (`planned=False`).
     """
     frames, guesses = propose_series(waves, sensitive, dialect=dialect)
-    several = any(guess.several for guess in guesses)
     text = as_toml(guesses, title)
-    unready = _unready(guesses)
-    if several:
-        return Beginning(frames[0].height, guesses, text, None, (_SEVERAL,))
-    if len(waves) == 1 and not sensitive:
-        return Beginning(frames[0].height, guesses, text, None, (_FIRST,))
-    if unready:
-        return Beginning(frames[0].height, guesses, text, None, (unready,))
-    made = plan(list(waves), Schema.loads(text, folder), budget=budget, dialect=dialect, progress=progress)
-    policy = policy_toml(made)
-    advice = (*made.sentences, *([_ONE_WAVE] if made.guess and policy else []))
-    return Beginning(frames[0].height, guesses, text + ("\n" + policy if policy else ""), made, advice)
+
+    def try_all(limits: Limits) -> Plan:
+        schema = Schema.loads(text, folder)
+        return plan(list(waves), schema, limits=limits, budget=budget, dialect=dialect, progress=progress)
+
+    begun = Beginning(frames[0].height, guesses, text, "", None, ())
+    if any(guess.several for guess in guesses):
+        return replace(begun, advice=(_SEVERAL,))
+    if len(waves) == 1 and not (sensitive and planned):
+        return replace(begun, advice=(_FIRST,))
+    if not any(guess.role == Role.SENSITIVE and not guess.confirm for guess in guesses):
+        return replace(begun, advice=(_NO_SENSITIVE,))
+    if not any(guess.role == Role.IDENTIFIER for guess in guesses):
+        return replace(begun, policy=policy_for(guesses, {}), advice=(_NO_PERSON,))
+    if _most_common(guesses) > NEARLY_ALL:
+        return replace(begun, policy=policy_for(guesses, {}), advice=(_NOT_PLANNED,))
+    return _with_plan(begun, try_all)
+
+
+def _with_plan(begun: Beginning, try_all: Callable[[Limits], Plan]) -> Beginning:
+    """With the plan and its policy; a value that most people have is planned for at a higher limit if need be."""
+    made, told = try_all(Limits()), []
+    common = _most_common(begun.guesses)
+    if common and made.recommended is None and not made.stopped:
+        told.append(_HIGHER.format(limit=made.limits.limit, higher=GUESSABLE))
+        made = try_all(replace(made.limits, limit=GUESSABLE))
+    policy = policy_toml(made) or ""
+    if common and not policy:
+        told.append(_COMMON.format(limit=made.limits.limit))
+        policy = policy_for(begun.guesses, {})
+    guess = [_ONE_WAVE] if made.guess and policy else []
+    return replace(begun, policy=policy, plan=made, advice=(*made.sentences, *told, *guess))
+
+
+def _most_common(guesses: Sequence[Guess]) -> float:
+    """The share of the most frequent sensitive value, where that is most people's or there are only two."""
+    return max((guess.common for guess in guesses if not guess.confirm), default=0.0)
 
 
 def propose_series(
@@ -110,10 +161,3 @@ def _confirmed(guesses: Sequence[Guess], sensitive: Sequence[str], *, several: b
         else guess
         for guess in guesses
     )
-
-
-def _unready(guesses: Sequence[Guess]) -> str:
-    """Why a plan cannot be made; nothing if it can."""
-    if not any(guess.role == Role.SENSITIVE and not guess.confirm for guess in guesses):
-        return _NO_SENSITIVE
-    return "" if any(guess.role == Role.IDENTIFIER for guess in guesses) else _NO_PERSON
