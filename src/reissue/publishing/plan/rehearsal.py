@@ -42,7 +42,7 @@ _FEWER = 0.6
 """Of the counterfeits that are allowed, for a method that does not watch them: later releases may need more."""
 _WIDEST = 0.4
 """Where mending would widen more rows than this share, larger groups for everyone cost less."""
-_TURNS = 6
+_TURNS = 9
 """How often a release is attacked at most: what needs more mending than that has no room to go on."""
 _UNMENDED = " It was not mended: it loses more than another one that withstands costs in all."
 _QUERIES = 200

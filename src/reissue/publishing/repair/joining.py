@@ -38,8 +38,10 @@ def joinable(release: Release) -> bool:
     return plain and find(release.method).joinable
 
 
-def join_groups(release: Release, broken: Bools, rng: np.random.Generator, keep: Bools | None = None) -> Joined | None:
-    """Join the groups that hold the broken rows; rows that are not to `keep` are left out first.
+def join_groups(
+    release: Release, broken: Bools, rng: np.random.Generator, keep: Bools | None = None, others: int = 1
+) -> Joined | None:
+    """Join each group that holds broken rows with so many `others`; rows that are not to `keep` are left out first.
 
     None where there is no other group, or where a joined group would not meet the requirement.
     """
@@ -53,7 +55,8 @@ def join_groups(release: Release, broken: Bools, rng: np.random.Generator, keep:
     wanted = wanted[wanted >= 0]
     if len(sizes) < 2:
         return None
-    component = _components(wanted, _nearest(wanted, lo, hi, sizes, table.taxonomies), len(sizes))
+    nearest = _nearest(wanted, lo, hi, sizes, table.taxonomies, min(others, len(sizes) - 1))
+    component = _components(wanted, nearest, len(sizes))
     touched = (np.bincount(component) > 1)[component]
     changed = touched[unit] & (unit >= 0)
     label = np.where(changed, release.groups + component[unit], np.arange(release.groups))
@@ -79,15 +82,15 @@ def _units(table: Table, draft: Draft, groups: Codes, total: int) -> tuple[Ints,
     return unit, lo, hi, np.bincount(number, boxes.sizes, distinct.shape[1]).astype(np.int64)
 
 
-def _nearest(wanted: Ints, lo: Codes, hi: Codes, sizes: Ints, taxonomies: Sequence[Taxonomy]) -> Ints:
-    """For each of some boxes the other one with which all rows of both lose least."""
+def _nearest(wanted: Ints, lo: Codes, hi: Codes, sizes: Ints, taxonomies: Sequence[Taxonomy], others: int) -> Ints:
+    """For each of some boxes so many other ones: those with which all rows of both lose least."""
     own = _lost(lo, hi, taxonomies) * sizes
-    found = np.empty(len(wanted), np.int64)
+    found = np.empty((len(wanted), others), np.int64)
     for place, one in enumerate(wanted.tolist()):
         low, high = np.minimum(lo, lo[:, [one]]), np.maximum(hi, hi[:, [one]])
         growth = _lost(low, high, taxonomies) * (sizes + sizes[one]) - own
         growth[one] = np.inf
-        found[place] = growth.argmin()
+        found[place] = np.argsort(growth, kind="stable")[:others]
     return found
 
 
@@ -102,7 +105,8 @@ def _components(wanted: Ints, nearest: Ints, total: int) -> Ints:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    links = coo_array((np.ones(len(wanted)), (wanted, nearest)), shape=(total, total))
+    ends = np.repeat(wanted, nearest.shape[1]), nearest.reshape(-1)
+    links = coo_array((np.ones(nearest.size), ends), shape=(total, total))
     return np.asarray(connected_components(links, directed=False)[1], np.int64)
 
 

@@ -31,6 +31,8 @@ _TURNS = 9
 """How often a release is attacked at most."""
 _JOINS = 2
 """How often groups are joined before people are left out."""
+_MOST = 3
+"""How often the number of groups that one is joined with doubles where that did not suffice."""
 _RESERVE = 0.5
 """The share of what may be left out that is kept for people whom the joint attack would expose."""
 FEW = 0.05
@@ -198,13 +200,17 @@ def _mended_in_turns(
     turns: int,
 ) -> tuple[A, Release, R]:
     """By one draw."""
-    release = _made(attempt, lambda done: progress(done / 3))
+    release, before, leaving = _made(attempt, lambda done: progress(done / 3)), None, True
     for turn in range(turns):
         found = attack(attempt, release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
+        if before is not None and len(found.exposed) >= len(before[2].exposed):
+            (attempt, release, found), leaving = before, False  # nobody gains by those who were left out
         ended = turn + 1 == turns or attempt.repairs.rows > widest * attempt.rows
-        mended = None if ended else _mended(attempt, release, found)
+        mended = None if ended else _mended(attempt, release, found, leaving=leaving)
         if mended is None:
             break
+        fewer = joinable(release) and mended[0].repairs.left_out > attempt.repairs.left_out
+        before = (attempt, release, found) if fewer else None
         attempt, release = mended
     return attempt, release, found
 
@@ -219,7 +225,7 @@ def _made(attempt: Attempt, progress: Callable[[float], None]) -> Release:
     return replace(attempt, reserve=0.0).anonymize(progress)
 
 
-def _mended(attempt: A, release: Release, found: Attacked) -> tuple[A, Release] | None:
+def _mended(attempt: A, release: Release, found: Attacked, *, leaving: bool) -> tuple[A, Release] | None:
     """The next attempt, or None where nothing is to be mended, or nothing can be."""
     if not _few(attempt, found):
         return None
@@ -232,7 +238,7 @@ def _mended(attempt: A, release: Release, found: Attacked) -> tuple[A, Release] 
     gone = np.setdiff1d(found.exposed, _people(attempt)[broken])
     if joinable(release):
         around = _around(attempt, release, found, gone)
-        return _joined(attempt, release, broken, around, rng) or _left_out(attempt, broken)
+        return _joined(attempt, release, broken, around, rng, leaving=leaving) or _left_out(attempt, broken)
     return _left_out(attempt, broken)
 
 
@@ -266,18 +272,19 @@ def _affordable(attempt: Attempt, release: Release, sets: Sequence[Ints]) -> Boo
 
 
 def _joined(
-    attempt: A, release: Release, broken: Bools, around: Bools, rng: np.random.Generator
+    attempt: A, release: Release, broken: Bools, around: Bools, rng: np.random.Generator, *, leaving: bool
 ) -> tuple[A, Release] | None:
-    """Groups joined; from some turn on also without the exposed people, as far as the policy goes.
+    """Groups joined; from some turn on also without the exposed people, as far as the policy goes, if that helps.
 
     Where all of these have left already, without those of today's table who give them away.
     """
     out = broken if broken.any() else around
-    if attempt.repairs.turns > _JOINS and 0 < out.sum() <= attempt.spare - release.suppressed:
+    if leaving and attempt.repairs.turns > _JOINS and 0 < out.sum() <= attempt.spare - release.suppressed:
         fewer = _without(attempt, out)
         joined = join_groups(release, broken | around, rng, keep=~out)
         return None if joined is None else (_after_joining(fewer, joined), joined.release)
-    joined = join_groups(release, broken | around, rng)
+    others = 2 ** min(max(attempt.repairs.turns - _JOINS, 0), _MOST)
+    joined = join_groups(release, broken | around, rng, others=others)
     return None if joined is None else (_after_joining(attempt, joined), joined.release)
 
 
