@@ -3,14 +3,17 @@
 Parts (`--only`): *hospital*, the synthetic hospital's twelve months, in both spaces of boxes, beside each month grouped
 by itself; *learning*, the same months for someone who learns who stays long; *gate*, the same through a ledger that
 judges such a reader; *panel*, a real panel with gaps; *census*, Census with simulated lives beside `invariance` and
-`distinct`; *speed*, CPU seconds of a release of 100,000 people of whom a tenth comes and goes.
+`distinct`; *speed*, CPU seconds of a release of 100,000 people of whom a tenth comes and goes; *keys*, how many years
+of 1,000 people go out whole by the policy that `init` proposes, each with another key.
 """
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +22,17 @@ import numpy as np
 from benchmarks._waves import SOURCES, Method, Waves, protect
 from reissue import synth
 from reissue.data.table import Table
+from reissue.ledger import Ledger
+from reissue.ledger.key import ENVIRONMENT
 from reissue.people.knowledge import Knowledge
+from reissue.proposing.policy_questions import QUESTIONS, propose_policy
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
 from reissue.publishing.publish import publish
 from reissue.publishing.refusal import RefusedError
 from reissue.publishing.series import anonymize_series
 from reissue.release.release import Release
+from reissue.schema import Schema
 
 LIMIT = 0.75
 FAKES = {"ineligible": "counterfeits"}
@@ -42,6 +49,7 @@ POLICY = {"method": "cohorts", "limit": LIMIT, "attacks": ["joint"]}
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="cohorts", description=__doc__)
     parser.add_argument("--data", help="the folder that holds census/ and panel/")
+    parser.add_argument("--keys", type=int, default=30, help="how many keys")
     parser.add_argument("--quick", action="store_true", help="fewer people and releases")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], help="which parts")
     chosen = parser.parse_args(arguments)
@@ -224,4 +232,30 @@ def speed(folder: Path, chosen: argparse.Namespace) -> None:
         print(f"release {number + 1}: {frame.height:,} people, {new:,} new, {took:.2f} CPU s", flush=True)
 
 
-PARTS = {"hospital": hospital, "learning": learning, "gate": gate, "panel": panel, "census": census, "speed": speed}
+def keys(folder: Path, chosen: argparse.Namespace) -> None:
+    """What is random follows from a ledger's key: some keys may be unlucky."""
+    said = {name: name in {"removed", "changes"} for name in QUESTIONS}
+    synth.updates().write_csv(folder / "updates.csv")
+    text = f'{synth.schema().dumps()}\n{propose_policy(said).as_toml(said)}\n[updates]\nfile = "updates.csv"\n'
+    schema, months = Schema.loads(text, folder), list(synth.Population(seed=4, people=1_000).months(12))
+    whole, left, count = 0, 0, 3 if chosen.quick else chosen.keys
+    for number in range(1, count + 1):
+        os.environ[ENVIRONMENT] = sha256(f"k{number}".encode()).hexdigest()
+        with Ledger.create(folder / f"{number}.ledger", schema) as ledger:
+            try:
+                left += sum(publish(month, ledger).suppressed for month in months)
+            except RefusedError:
+                print(f"key {number}: month {len(ledger.releases) + 1} is refused", flush=True)
+            whole += len(ledger.releases) == len(months)
+    print(f"{whole} of {count} years go out whole; {left / count / 12:.1f} people are left out of a month")
+
+
+PARTS = {
+    "hospital": hospital,
+    "learning": learning,
+    "gate": gate,
+    "panel": panel,
+    "census": census,
+    "speed": speed,
+    "keys": keys,
+}

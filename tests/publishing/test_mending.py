@@ -1,7 +1,7 @@
 """Repair: what becomes of a release that exposes few people, by every method."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ class Once(Attempt):
 class Found:
     exposed: Ints
     beside: Ints | None = None
+    near: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def companions(self, people: Ints) -> list[Ints]:
         return [people if self.beside is None else self.beside for _ in people]
@@ -115,6 +116,46 @@ def test_where_joining_does_not_help_who_gives_a_leaver_away_is_left_out() -> No
     assert mended.repairs.left_out == 2
     assert release.suppressed == 0
     assert "others who have left" in " ".join(mended.repairs.sentences)
+
+
+def test_where_leaving_out_helps_nobody_more_groups_are_joined() -> None:
+    plain = Policy.of(replace(SCHEMA, policy={"require": "k=3", "method": "pool", "suppress": 0.2}))
+    attempt = Once(table=Table.read(stream(7, size=60)[0], SCHEMA), schema=SCHEMA, policy=plain)
+    ids = attempt.table.ids
+    assert ids is not None
+    without: list[int] = []
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        without.append(one.repairs.left_out)
+        hidden = one.widened is not None and one.widened.sum() > 15 and not one.repairs.left_out
+        return Found(np.zeros(0, np.int64) if hidden else ids[:1].to_numpy())
+
+    mended, _, found = make_and_mend(attempt, attack)
+    assert not len(found.exposed)
+    assert max(without) == 1, "it was tried"
+    assert mended.repairs.left_out == 0
+
+
+@pytest.mark.parametrize("method", ["pool", "cohorts"])
+@pytest.mark.parametrize("helps", [False, True])
+def test_who_is_near_the_limit_is_brought_away_from_it_if_that_helps(method: str, helps: bool) -> None:
+    asked = {"require": "k=3 & l=2", "method": method, "suppress": 0.5}
+    attempt = Once(
+        table=Table.read(stream(7, size=400)[0], SCHEMA), schema=SCHEMA, policy=Policy.of(replace(SCHEMA, policy=asked))
+    )
+    ids, nobody = attempt.table.ids, np.zeros(0, np.int64)
+    assert ids is not None
+    attacked: list[Release] = []
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        attacked.append(release)
+        mended = one.widened is not None or bool(one.repairs.left_out)
+        return Found(nobody, near=nobody if helps and mended else ids[:1].to_numpy())
+
+    mended, release, _ = make_and_mend(attempt, attack)
+    assert len(attacked) == 2
+    assert release is attacked[helps]
+    assert bool(mended.repairs.sentences) == helps
 
 
 def test_a_random_method_begins_anew_where_mending_does_not_suffice() -> None:

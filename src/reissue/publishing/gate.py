@@ -70,6 +70,12 @@ class GateResult:
         joint = self.states.get(GATE)
         return joint.exposed if isinstance(joint, JointState) else np.empty(0, np.int64)
 
+    @property
+    def near(self) -> Ints:
+        """Pseudonyms of those whom it nearly exposes."""
+        joint = self.states.get(GATE)
+        return joint.near if isinstance(joint, JointState) else np.empty(0, np.int64)
+
     def companions(self, people: Ints) -> list[Ints]:
         """For each of some people those who may have been in a group with them when they were last there."""
         joint = self.states.get(GATE)

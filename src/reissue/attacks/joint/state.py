@@ -36,6 +36,8 @@ from reissue.published.series import Series
 __all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "companions", "judge"]
 
 WINDOW = 12
+_NEAR = 0.98
+"""Of the limit: who is linked to a value more surely than that is near it."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Recent:
 class JointState:
     """What is kept of all releases so far."""
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     numbers: tuple[int, ...]
     """What they are called."""
@@ -78,6 +80,8 @@ class JointState:
     finding: Finding
     exposed: Ints
     """Pseudonyms of the people whom the newest release exposes."""
+    near: Ints
+    """Pseudonyms of those whom it nearly does: a later one may need to say hardly anything about them."""
     before: Ints
     """Pseudonyms of those whom earlier ones had exposed."""
     traits: Traits
@@ -113,6 +117,7 @@ def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroug
         solved.past,
         replace(solved.finding, releases=numbers),
         index.people[solved.exposed],
+        index.people[solved.near],
         index.people[before],
         traits,
     )
@@ -142,6 +147,8 @@ class _Solved:
     finding: Finding
     exposed: Ints
     """The people whom this release exposes."""
+    near: Ints
+    """Those whom it nearly does."""
     past: Past
     kept: int
     """How many of the last releases stay whole."""
@@ -195,8 +202,11 @@ def _solve(
     past = past.claiming(people, judged.every, len(window) - kept)
     if chosen.source == "releases" and chosen.model.steps is not None:
         past = replace(past, steps=chosen.model.steps)
-    exposed = np.flatnonzero(exposed_of(whole, limit_of(series)))
-    return _Solved(finding, exposed, past, kept, beliefs.scaled.multipliers)
+    limit = limit_of(series)
+    exposed = exposed_of(whole, limit)
+    near = exposed_of(whole, _NEAR * limit) & ~exposed & (limit < 1)
+    both = np.flatnonzero(exposed), np.flatnonzero(near)
+    return _Solved(finding, *both, past, kept, beliefs.scaled.multipliers)
 
 
 def _with_past(judged: Judged, past: Past, people: Ints) -> Judged:

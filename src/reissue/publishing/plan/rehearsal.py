@@ -65,6 +65,10 @@ class _Found:
     def exposed(self) -> Ints:
         return np.empty(0, np.int64) if self.state is None else self.state.exposed
 
+    @property
+    def near(self) -> Ints:
+        return np.empty(0, np.int64)  # a rehearsal's limit is lower than the policy's
+
     def companions(self, people: Ints) -> list[Ints]:
         return [] if self.state is None else companions(self.state, people)
 

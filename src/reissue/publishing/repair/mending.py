@@ -1,9 +1,13 @@
 """Repair: a release that exposes few people is mended where it hurts, and attacked again.
 
 First the exposed people's groups are joined with their neighbours, where the method's groups may be joined; then the
-people themselves are left out, as far as the policy's `suppress` goes. So nobody else pays with larger groups. Where a
-random method still exposes somebody, all of it is tried again with other random numbers. What `publish` sends out and
-what `plan` rehearses are mended by the same code; a rehearsal has one draw only, so that there is room to go on.
+people themselves are left out, as far as the policy's `suppress` goes; where that helps nobody, groups are joined with
+more others. So nobody else pays with larger groups. Where a random method still exposes somebody, all of it is tried
+again with other random numbers. What `publish` sends out and what `plan` rehearses are mended by the same code; a
+rehearsal has one draw only, so that there is room to go on.
+
+A few people near the limit are mended too, once, if that brings them away from it: when they have left, what becomes
+known of others may expose them, and then nothing helps any more.
 """
 
 from abc import ABC, abstractmethod
@@ -37,6 +41,8 @@ _RESERVE = 0.5
 """The share of what may be left out that is kept for people whom the joint attack would expose."""
 FEW = 0.05
 """Where more people than this share of the table are exposed, nothing is mended: the method does not fit."""
+_NEARBY = 0.005
+"""The same of people who are near to it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ class Repairs:
     @property
     def sentences(self) -> tuple[str, ...]:
         """In plain words, with counts and without values."""
-        surely = "the joint attack would have linked people in them to a value more surely than the policy's limit."
+        surely = "the joint attack would have linked people in them to a value more surely than the policy's limit, or nearly so."
         said = []
         if self.groups:
             joined = "1 group was" if self.groups == 1 else f"{self.groups:,} groups were"
@@ -65,7 +71,7 @@ class Repairs:
             people = "1 person was" if self.left_out == 1 else f"{self.left_out:,} people were"
             said.append(
                 f"{people} left out of this release: with everyone in it the joint attack would have linked them, or "
-                "others who have left, to a value more surely than the policy's limit."
+                "others who have left, to a value more surely than the policy's limit, or nearly so."
             )
         return tuple(said)
 
@@ -80,6 +86,10 @@ class Attacked(Protocol):
     @property
     def exposed(self) -> Ints:
         """Pseudonyms of the people whom the joint attack exposes."""
+
+    @property
+    def near(self) -> Ints:
+        """Pseudonyms of those whom it nearly exposes."""
 
     def companions(self, people: Ints) -> list[Ints]:
         """For each of some people those who may have been in a group with them when they were last there."""
@@ -199,14 +209,34 @@ def _mended_in_turns(
     widest: float,
     turns: int,
 ) -> tuple[A, Release, R]:
-    """By one draw."""
+    """By one draw; of a release that exposes nobody also where somebody is near to it, once, if that helps."""
+    made = _unexposing(attempt, attack, progress, widest, turns)
+    if turns < 2 or len(made[2].exposed) or not 0 < len(made[2].near) <= _NEARBY * attempt.rows:
+        return made
+    mended = _mended(made[0], made[1], made[2], made[2].near, leaving=True)
+    if mended is None:
+        return made
+    found = attack(*mended, lambda _: None)
+    better = not len(found.exposed) and len(found.near) < len(made[2].near)
+    return (*mended, found) if better else made
+
+
+def _unexposing(
+    attempt: A,
+    attack: Callable[[A, Release, Callable[[float], None]], R],
+    progress: Callable[[float], None],
+    widest: float,
+    turns: int,
+) -> tuple[A, Release, R]:
+    """Mended in turns until nobody is exposed, or nothing more can be mended."""
     release, before, leaving = _made(attempt, lambda done: progress(done / 3)), None, True
     for turn in range(turns):
         found = attack(attempt, release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
         if before is not None and len(found.exposed) >= len(before[2].exposed):
             (attempt, release, found), leaving = before, False  # nobody gains by those who were left out
         ended = turn + 1 == turns or attempt.repairs.rows > widest * attempt.rows
-        mended = None if ended else _mended(attempt, release, found, leaving=leaving)
+        hopeless = ended or not _few(attempt, found)
+        mended = None if hopeless else _mended(attempt, release, found, found.exposed, leaving=leaving)
         if mended is None:
             break
         fewer = joinable(release) and mended[0].repairs.left_out > attempt.repairs.left_out
@@ -225,35 +255,33 @@ def _made(attempt: Attempt, progress: Callable[[float], None]) -> Release:
     return replace(attempt, reserve=0.0).anonymize(progress)
 
 
-def _mended(attempt: A, release: Release, found: Attacked, *, leaving: bool) -> tuple[A, Release] | None:
-    """The next attempt, or None where nothing is to be mended, or nothing can be."""
-    if not _few(attempt, found):
-        return None
-    broken = _broken(attempt, release, found)
+def _mended(attempt: A, release: Release, found: Attacked, exposed: Ints, *, leaving: bool) -> tuple[A, Release] | None:
+    """The next attempt, mended where some people are exposed; None where nothing can be."""
+    broken = _broken(attempt, release, found, exposed)
     steady = find(attempt.policy.method).left_out_with is not None and bool(broken.any())
     # A method that leaves whole cohorts out is run with the same random numbers again: nothing else must change.
     turns = attempt.repairs.turns + (not steady)
     attempt = replace(attempt, repairs=replace(attempt.repairs, turns=turns))
     rng = np.random.default_rng(attempt.seed())
-    gone = np.setdiff1d(found.exposed, _people(attempt)[broken])
+    gone = np.setdiff1d(exposed, _people(attempt)[broken])
     if joinable(release):
         around = _around(attempt, release, found, gone)
         return _joined(attempt, release, broken, around, rng, leaving=leaving) or _left_out(attempt, broken)
     return _left_out(attempt, broken)
 
 
-def _broken(attempt: Attempt, release: Release, found: Attacked) -> Bools:
+def _broken(attempt: Attempt, release: Release, found: Attacked, exposed: Ints) -> Bools:
     """The rows to be mended: those of the exposed people, and of all who must be left out with them.
 
     Where none of these is in the table, what becomes known of those beside them exposes them: then it is their rows.
     """
     ids, others = attempt.table.ids, find(attempt.policy.method).left_out_with
     if others is None or ids is None:
-        return attempt.mentioned(found.exposed)
-    broken = others(release, pl.Series(found.exposed).cast(ids.dtype))
+        return attempt.mentioned(exposed)
+    broken = others(release, pl.Series(exposed).cast(ids.dtype))
     if 0 < broken.sum() <= attempt.spare:
         return broken
-    people = found.exposed if broken.any() else np.concatenate([found.exposed, *found.companions(found.exposed)])
+    people = exposed if broken.any() else np.concatenate([exposed, *found.companions(exposed)])
     return _affordable(attempt, release, [people[[place]] for place in range(len(people))])
 
 
