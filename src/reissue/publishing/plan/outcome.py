@@ -244,9 +244,15 @@ class Plan:
     def sentences(self) -> tuple[str, ...]:
         """The recommendation in plain words."""
         said = [*self._guessed(), *(self._found() if self.recommended is not None else self._nothing())]
-        if self.stopped:
-            said.append(self.stopped)
-        return tuple(said)
+        return tuple(said + self._margin() + [self.stopped] * bool(self.stopped))
+
+    def _margin(self) -> list[str]:
+        """Why some settings count as exposed although nobody is above the limit."""
+        limit, ended = self.limits.limit, [one for one in self.outcomes if one.verdict == RehearsalEnd.EXPOSED]
+        if not any((one.risk or 0.0) <= limit for one in ended):
+            return []
+        why = "so that there is room for other chances; some that end as exposed are between the two"
+        return [f"Settings were rehearsed against {self.limits.rehearsed:.2f} instead of {limit:g}, {why}."]
 
     def _guessed(self) -> list[str]:
         if not self.guess:
@@ -281,12 +287,18 @@ class Plan:
 
     def _cheaper(self, best: Outcome) -> list[str]:
         """Why nothing that costs less would do."""
-        less = [one for one in self.outcomes if one.verdict == RehearsalEnd.EXPOSED and one.cost < best.cost]
-        if not less:
-            return []
-        nearest = max(less, key=lambda one: (one.published, -one.exposed))
-        why = f"{nearest.setting.name} would have exposed {_people(nearest.exposed)} at release {len(nearest.steps)}"
-        return [f"What costs less does not suffice: {why}."]
+        cheaper = [one for one in self.outcomes if one.cost < best.cost]
+        said = []
+        short = [one for one in cheaper if one.verdict == RehearsalEnd.WITHSTOOD and one.room is not None]
+        if short:
+            longest = max(short, key=lambda one: one.room or 0)
+            said.append(f"{longest.setting.name} had room for {longest.room} of {self.further} further releases")
+        exposed = [one for one in cheaper if one.verdict == RehearsalEnd.EXPOSED]
+        if exposed:
+            nearest = max(exposed, key=lambda one: (one.published, -one.exposed))
+            people = _people(nearest.exposed)
+            said.append(f"{nearest.setting.name} would have exposed {people} at release {len(nearest.steps)}")
+        return [f"What costs less does not suffice: {'; '.join(said)}."] if said else []
 
     def _apart(self, best: Outcome) -> list[str]:
         """What it costs where providers are not to learn about each other's people."""

@@ -36,8 +36,6 @@ _LARGE = 5_000
 """Rows of all waves together."""
 _WINDOW = 4
 """Of waves that are guesses anyway this many stay whole."""
-_MARGIN = 0.95
-"""Of the limit: what just stays below it in rehearsal would not leave room for other chances."""
 _FEWER = 0.6
 """Of the counterfeits that are allowed, for a method that does not watch them: later releases may need more."""
 _WIDEST = 0.4
@@ -135,11 +133,12 @@ class Rehearsal:
     @classmethod
     def of(cls, setting: Setting, waves: Waves, limits: Limits, *, mended: bool = True) -> "Rehearsal":
         """Before the first wave; against a limit that is a little lower."""
-        lower = limits.limit * _MARGIN if limits.limit < 1 else 1.0
         watched = "counterfeits" in find(setting.method).options
         fewer = counterfeits_in_rehearsal(limits, waves)
         fewer = fewer if watched else min(fewer, _FEWER * limits.counterfeits)
-        schema = replace(waves.schema, policy=setting.policy(replace(limits, limit=lower, counterfeits=fewer)))
+        schema = replace(
+            waves.schema, policy=setting.policy(replace(limits, limit=limits.rehearsed, counterfeits=fewer))
+        )
         many = sum(table.rows for table in waves.tables) > _LARGE
         return cls(
             setting, schema, Policy.of(schema), effort=_HALF if many and waves.changing else _FULL, mended=mended

@@ -13,6 +13,8 @@ from reissue.schema import Options
 
 __all__ = ["Limits", "Setting", "counterfeits_in_rehearsal", "sensible"]
 
+_MARGIN = 0.95
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -28,6 +30,11 @@ class Limits:
     """What readers are taken to know: what the form of a release shows, or everyone's "groups"."""
     prior: str = "common"
     """What readers expect of people: each value as often as it is published, or what is "learned" of such people."""
+
+    @property
+    def rehearsed(self) -> float:
+        """A limit a little lower: what just stays below it in rehearsal would not leave room for other chances."""
+        return self.limit * _MARGIN if self.limit < 1 else 1.0
 
 
 @dataclass(frozen=True)

@@ -60,12 +60,12 @@ class Repairs:
     @property
     def sentences(self) -> tuple[str, ...]:
         """In plain words, with counts and without values."""
-        surely = "the joint attack would have linked people in them to a value more surely than the policy's limit, or nearly so."
+        surely = "the joint attack would have linked people in them to a value more surely than the policy's limit"
         said = []
         if self.groups:
             joined = "1 group was" if self.groups == 1 else f"{self.groups:,} groups were"
             said.append(
-                f"{joined} joined with neighbours ({_rows(self.rows)} generalized further): without that {surely}"
+                f"{joined} joined with neighbours ({_rows(self.rows)} generalized further): without that {surely}, or nearly so."
             )
         if self.left_out:
             people = "1 person was" if self.left_out == 1 else f"{self.left_out:,} people were"
