@@ -65,7 +65,8 @@ class Repairs:
         if self.groups:
             joined = "1 group was" if self.groups == 1 else f"{self.groups:,} groups were"
             said.append(
-                f"{joined} joined with neighbours ({_rows(self.rows)} generalized further): without that {surely}, or nearly so."
+                f"{joined} joined with neighbours ({_rows(self.rows)} generalized further): without that {surely}, or "
+                "nearly so."
             )
         if self.left_out:
             people = "1 person was" if self.left_out == 1 else f"{self.left_out:,} people were"
