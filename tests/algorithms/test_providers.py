@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue.algorithms import Job
-from reissue.algorithms.providers.method import _followed, provider_codes, providers
+from reissue.algorithms.providers.method import _by_name, _followed, _most_first, providers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
 from reissue.kernels.coalitions.exact import worst_coalition
@@ -135,7 +135,7 @@ def test_many_colluding_providers_are_split_first() -> None:
     aware = anonymize(frame, schema, "k=5 & l=2", method="providers", m=9, seed=0)
     blind = anonymize(frame, schema, "k=5 & l=2", method="providers", m=9, aware=False, seed=0)
     first = anonymize(frame, schema, "k=5 & l=2", method="providers", m=9, choose="first", seed=0)
-    codes, groups = provider_codes(first.table)[0], first.draft.groups
+    codes, groups = _by_name(first.table), first.draft.groups
     assert len(np.unique(groups * 10 + codes)) == len(np.unique(groups)), "one provider to a group"
     assert aware.groups > 10 * blind.groups
 
@@ -151,9 +151,10 @@ def simple(names: list[str | None]) -> tuple[pl.DataFrame, Schema]:
 
 
 def test_the_largest_provider_has_the_first_code() -> None:
-    codes, names = provider_codes(Table.read(*simple(["B", "A", "B", "A", "A", "C"])))
-    assert list(names) == ["A", "B", "C"]
-    assert codes.tolist() == [1, 0, 1, 0, 0, 2]
+    named = _by_name(Table.read(*simple(["B", "C", "B", "C", "C", "A"])))
+    assert named.tolist() == [1, 2, 1, 2, 2, 0]
+    assert _most_first(named).tolist() == [1, 0, 1, 0, 0, 2]
+    assert _most_first(np.array([1, 0, 2, 2, 1, 0])).tolist() == [1, 0, 2, 2, 1, 0], "as many: by name"
 
 
 def test_refusals() -> None:

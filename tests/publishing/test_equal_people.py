@@ -83,6 +83,31 @@ def test_engines_draw_alike_whatever_the_order_of_rows(seed: int, ids: bool, sup
     assert rows_of(published(mixed, plan, "stream", 7, suppress=suppress)) == right
 
 
+@examples(25)
+@given(st.integers(0, 10**6), st.sampled_from([("mondrian", {"strict": False}), ("mask", {"region": 20})]))
+def test_methods_that_cut_equal_people_draw_them(seed: int, way: tuple[str, dict[str, Any]]) -> None:
+    """Neither values nor the order of the table decide; without a seed in common others are drawn."""
+    method, more = way
+    table = crowded(60, seed).with_columns(same="who")
+    require = "k=3" if method == "mondrian" else "k=3 & simple-l=1"
+    asked: dict[str, Any] = {"method": method, "seed": 5, **more}
+    plan = schema(ids=True, keep=True)
+    right = rows_of(ri.anonymize(table, plan, require, **asked).frame, *QUASI, "same")
+    other = shuffled_values(table, seed).sample(fraction=1, shuffle=True, seed=seed)
+    assert rows_of(ri.anonymize(other, plan, require, **asked).frame, *QUASI, "same") == right
+
+
+@pytest.mark.parametrize(("method", "more"), [("mondrian", {"strict": False}), ("mask", {})])
+def test_another_seed_cuts_between_others(method: str, more: dict[str, Any]) -> None:
+    table, plan = crowded(90, 3).with_columns(same="who"), schema(ids=True, keep=True)
+    require = "k=3" if method == "mondrian" else "k=3 & simple-l=1"
+    made = {
+        frozenset(rows_of(ri.anonymize(table, plan, require, method=method, seed=seed, **more).frame).items())
+        for seed in range(8)
+    }
+    assert len(made) > 1
+
+
 @pytest.mark.parametrize("ids", [True, False])
 def test_who_comes_first_is_as_likely_anybody(ids: bool) -> None:
     """Of six people alike, two of each value, the first by lot has each value about as often."""

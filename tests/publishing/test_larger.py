@@ -14,6 +14,7 @@ import reissue as ri
 from reissue.errors import InternalError
 from reissue.publishing.larger import anonymize as larger
 from reissue.publishing.larger.anonymize import anonymize_folder
+from reissue.schema import Role
 from reissue.synth import Population, schema
 from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
@@ -34,7 +35,7 @@ def same(
 ) -> larger.ReleaseFolder:
     """Make the release both ways, and compare."""
     asked = {"method": "mondrian", "seed": 3, **asked}
-    region: dict[str, Any] = {"region": fits} if asked["method"] == "pool" else {}
+    region: dict[str, Any] = {"region": fits} if asked["method"] in REGIONS else {}
     size = region or {"fits": fits}
     made = anonymize_folder(table.lazy(), plan, require, folder / "out", **size, **asked)
     whole = ri.anonymize(table, plan, require, **region, **asked)
@@ -46,6 +47,7 @@ def same(
 
 
 CELLS = ("topdown", "incognito")
+REGIONS = ("pool", "mask", "providers")
 
 
 @pytest.mark.parametrize("method", CELLS)
@@ -83,6 +85,73 @@ def test_pool_by_regions(require: str, more: dict[str, Any], tmp_path: Path) -> 
     made = same(table, schema(), require, tmp_path, 200, method="pool", **more)
     assert made.regions > 3
     assert made.rows < table.height if "suppress" in more and require == "k=3" else made.rows <= table.height
+
+
+@pytest.mark.parametrize("require", ["k=3 & simple-l=2", "k=4 & simple-l=2 & l=2", "k=5 & confidence=0.6"])
+@pytest.mark.parametrize("more", [{}, {"under": "mondrian"}, {"suppress": 0.05}, {"boxes": "tight"}])
+def test_mask_by_regions(require: str, more: dict[str, Any], tmp_path: Path) -> None:
+    table = next(Population(seed=6, people=900).months(1))
+    made = same(table, schema(), require, tmp_path, 300, method="mask", **more)
+    assert made.regions > 2
+    whole = ri.anonymize(table, schema(), require, method="mask", seed=3, region=300, **more)
+    assert whole.draft.notes["changed"] > 0, "values are changed in some region"
+    assert whole.draft.notes["regions"] == made.regions
+
+
+@pytest.mark.parametrize("require", ["k=3", "k=4 & l=2"])
+@pytest.mark.parametrize("more", [{}, {"m": 2}, {"choose": "first"}, {"choose": "last"}, {"aware": False}])
+def test_providers_by_regions(require: str, more: dict[str, Any], tmp_path: Path) -> None:
+    table, plan = shared(900)
+    made = same(table, plan, require, tmp_path, 200, method="providers", **more)
+    assert made.regions > 3
+    one = ri.anonymize(table, plan, require, method="providers", seed=3, **more)
+    several = ri.anonymize(table, plan, require, method="providers", seed=3, region=200, **more)
+    assert ri.measure(several).loss <= 1.03 * ri.measure(one).loss
+
+
+def shared(people: int) -> tuple[pl.DataFrame, ri.Schema]:
+    """Patients of five hospitals, not all of the same size."""
+    table = next(Population(seed=6, people=people).months(1)).drop("hospital", strict=False)
+    given = np.random.default_rng(1).choice(
+        ["north", "south", "east", "west", "sea"], people, p=[0.4, 0.3, 0.1, 0.1, 0.1]
+    )
+    return table.with_columns(hospital=pl.Series(given)), schema().with_roles({"hospital": Role.PROVIDER})
+
+
+@pytest.mark.parametrize(
+    ("method", "require", "more", "words"),
+    [
+        ("providers", "k=3 & t=0.6", {}, "judged again together"),
+        ("providers", "k=3", {"choose": "fitness"}, "fitness score"),
+        ("mask", "k=20 & t=0.9", {}, "which the method 'mask' changes"),
+        ("mask", "k=3 & simple-l=2", {"under": "topdown"}, "take under=pool"),
+        ("mask", "k=3 & simple-l=2", {"tables": 2}, "two tables"),
+        ("mondrian", "k=3", {"strict": False}, "relaxed splits"),
+    ],
+)
+def test_what_regions_cannot_do_is_refused(
+    method: str, require: str, more: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    table, plan = shared(400)
+    size: dict[str, Any] = {"region": 100} if method in REGIONS else {}
+    with pytest.raises(ri.InputError, match=words):
+        anonymize_folder(table.lazy(), plan, require, tmp_path / "out", method=method, **size, **more)
+    assert not list(tmp_path.iterdir())
+    whole = ri.anonymize(table, plan, require, method=method, seed=3, **size, **more)
+    assert whole.draft.notes.get("regions", 1) == 1, "in memory it stays one region"
+
+
+def test_a_missing_provider_and_none_at_all(tmp_path: Path) -> None:
+    table, plan = shared(300)
+    lacking = table.with_columns(hospital=pl.when(pl.int_range(pl.len()) > 6).then("hospital"))
+    with pytest.raises(ri.InputError, match="missing in 7 rows"):
+        anonymize_folder(lacking.lazy(), plan, "k=3", tmp_path / "out", method="providers")
+    with pytest.raises(ri.InputError, match="provider"):
+        anonymize_folder(
+            table.lazy(), plan.with_roles({"hospital": Role.DROP}), "k=3", tmp_path / "out", method="providers"
+        )
+    with pytest.raises(ri.InputError, match="does not meet"):
+        anonymize_folder(table.lazy(), plan, "k=250", tmp_path / "out", method="providers")
 
 
 def test_pool_of_rows_in_another_order() -> None:

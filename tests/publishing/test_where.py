@@ -13,7 +13,12 @@ from reissue.engines.registry import registered
 from reissue.synth import Population, schema
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "larger-than-memory.md"
-ASKED = {"invariance": "m-unique=2", "distinct": "m-unique=2", "anatomy": "simple-l=2"}
+ASKED = {
+    "invariance": "m-unique=2",
+    "distinct": "m-unique=2",
+    "anatomy": "simple-l=2",
+    "mask": "k=5 & simple-l=2",
+}
 
 
 def documented() -> dict[str, dict[str, bool]]:

@@ -25,6 +25,7 @@ from reissue.taxonomy.codings import Hierarchy
 from reissue.testing import check_engine
 from tests.attacks import test_by_cells as by_cells
 from tests.publishing import test_equal_people as equal_people
+from tests.publishing.test_larger import shared
 from tests.publishing.test_where import documented, runs
 
 
@@ -79,13 +80,15 @@ def test_the_engine_keeps_the_contract(spark: Any) -> None:
         ("pool", "k=3", {"suppress": 0.1}),
         ("pool", "k=4 & l=2 & confidence=0.8", {}),
         ("pool", "k=3 & t=0.45", {}),
+        ("mask", "k=3 & simple-l=2", {}),
+        ("mask", "k=3 & simple-l=2", {"under": "mondrian"}),
         ("topdown", "k=3 & t=0.5", {"suppress": 0.1}),
         ("incognito", "k=3 & l=2", {}),
     ],
 )
 def test_the_same_rows_as_in_memory(spark: Any, method: str, require: str, asked: dict[str, Any]) -> None:
     table = next(Population(seed=6, people=700).months(1))
-    region: dict[str, Any] = {"region": 250} if method == "pool" else {}
+    region: dict[str, Any] = {"region": 250} if method in {"pool", "mask"} else {}
     size = region or {"fits": 250}
     whole = ri.anonymize(table, schema(), require, method=method, seed=3, **region, **asked)
     with larger.anonymize_frame(given(spark, table), schema(), require, method=method, seed=3, **size, **asked) as made:
@@ -98,6 +101,17 @@ def test_the_same_rows_as_in_memory(spark: Any, method: str, require: str, asked
         assert found.met
         assert json.dumps(found.as_dict()) == json.dumps(ri.check(whole.frame, schema(), require).as_dict())
     assert kept(spark) == 0
+
+
+@pytest.mark.parametrize("require", ["k=3", "k=4 & l=2"])
+def test_providers_are_counted_where_the_rows_lie(spark: Any, require: str) -> None:
+    table, plan = shared(700)
+    asked: dict[str, Any] = {"method": "providers", "seed": 3, "region": 250, "m": 2}
+    whole = ri.anonymize(table, plan, require, **asked)
+    with larger.anonymize_frame(given(spark, table), plan, require, **asked) as made:
+        assert rows_of(back(made.frame)) == rows_of(whole.frame)
+        assert made.frame.columns == whole.frame.columns
+        assert made.regions > 2
 
 
 @pytest.mark.parametrize("method", ["mondrian", "pool"])

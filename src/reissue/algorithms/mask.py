@@ -12,6 +12,10 @@ What MASK does not promise is in docs/concepts/minimality.md: someone who knows 
 Proportions of named sets of values are matched set by set, and a changed record gets a value that the drawn group has
 outside the set; without named sets the whole histogram is matched. Numbers of records are rounded at random, without
 bias, and drawn anew where the rounding breaks the requirement. O(rows) beyond the method underneath.
+
+A table of more than a million rows is split into regions first, as Mondrian splits it for k, and each is worked on by
+itself: a changed group looks like m - 1 others of its region. So it is the same release wherever the table lies. Where
+values are compared with the whole table's, and by a method that decides on cuts, it stays one region.
 """
 
 from collections.abc import Sequence
@@ -22,18 +26,58 @@ from math import ceil
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.algorithms.registry import Job, Option, algorithm, find
+from reissue.algorithms.partition.by_regions import REGION, in_regions
+from reissue.algorithms.registry import ByRegions, Job, Option, algorithm, find
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.release.release import Draft
 from reissue.requirements import Requirement, SimpleLDiversity
 from reissue.requirements._values import masks, read_sets
+from reissue.schema import Options
 
-__all__ = ["mask"]
+__all__ = ["asked_for", "mask"]
 
 _TRIES = 50
 """This many draws of a group and a rounding before a group counts as one that cannot be changed."""
-UNDER = ("pool", "mondrian", "topdown", "incognito")
+BY_CUTS = ("topdown", "incognito")
+UNDER = ("pool", "mondrian", *BY_CUTS)
+
+
+def asked_for(requirement: Requirement, options: Options) -> tuple[Requirement, Requirement, int]:
+    """What the groups must meet by their size, what their values must meet, and m."""
+    parts = requirement.parts()
+    blind = [part for part in parts if not part.sensitive]
+    goal = [part for part in parts if part.sensitive]
+    if not blind:
+        raise RequirementError("The method 'mask' needs a k: write for example k=5 & simple-l=2.")
+    given = options["m"]
+    if given is not None and (not isinstance(given, int) or given < 2):
+        raise InputError("The option 'm' must be a whole number, at least 2.")
+    if given is not None:
+        values = str(options["values"])
+        goal.append(SimpleLDiversity(given, values=read_sets(values) if values else ()))
+    if not goal:
+        raise RequirementError("The method 'mask' needs to know what to protect: add simple-l=2, or the option m=2.")
+    wanted = reduce(lambda a, b: a & b, goal)
+    return reduce(lambda a, b: a & b, blind), wanted, given or max(_m(part) for part in goal)
+
+
+def _needs_all(options: Options) -> str:
+    if options["under"] in BY_CUTS:
+        return f"the method '{options['under']}' underneath decides on all rows; take under=pool or under=mondrian"
+    return "two tables are published" if options["tables"] == 2 else ""
+
+
+def _shifting(requirement: Requirement, _: float) -> str:
+    if not requirement.relative:
+        return ""
+    return (
+        f"{requirement} compares with the values that are published, which the method 'mask' changes: it needs the "
+        "whole table in memory."
+    )
+
+
+_BY_REGIONS = ByRegions(_needs_all, lambda asked, options, *_: asked_for(asked, options)[0], _shifting)
 
 
 @algorithm(
@@ -44,7 +88,10 @@ UNDER = ("pool", "mondrian", "topdown", "incognito")
         "tables": Option(default=1, help="One generalized table, or two: exact QI and values apart.", choices=(1, 2)),
         "m": Option(default=None, help="Nobody is linked to a sensitive value with more than 1/m; else from simple-l."),
         "values": Option(default="", help="With m: the sensitive values or {sets, of them}; by default every value."),
+        "region": REGION,
     },
+    by_regions=_BY_REGIONS,
+    draws=lambda _: True,
     suppresses=True,
     changes_values=True,
     random=True,
@@ -56,9 +103,21 @@ UNDER = ("pool", "mondrian", "topdown", "incognito")
 )
 def mask(job: Job) -> Draft:
     """Group the rows by quasi-identifiers alone and change what breaks the requirement; see the module's docstring."""
-    blind, goal, m = _asked(job)
+    blind, goal, m = asked_for(job.requirement, job.options)
+    for part in goal.parts():
+        part.fits(job.table.domain)
+    one = bool(_BY_REGIONS.one(goal, job.suppress) or _BY_REGIONS.refusal(job.options))
+    draft = in_regions(job, lambda part: _region(part, blind, goal, m), judged=blind, one=one)
+    before, changed = job.table.sensitive, draft.sensitive
+    distortion = 0.0 if changed is None else _lost(before, changed, job.table.domain) / job.table.rows
+    return replace(draft, notes={**draft.notes, "distortion": distortion})
+
+
+def _region(job: Job, blind: Requirement, goal: Requirement, m: int) -> Draft:
+    """A region by itself: (m-1) groups of it look like each of those that are changed."""
     under = find(str(job.options["under"]))
-    draft = under.run(replace(job, requirement=blind, options=under.settle({})))
+    same = {name: job.options[name] for name in under.options if name in job.options}
+    draft = under.run(replace(job, requirement=blind, options=under.settle(same)))
     total = int(draft.groups.max(initial=-1)) + 1
     kept = np.flatnonzero(draft.groups >= 0)
     counts = Counts(draft.groups[kept], job.table.sensitive[kept], job.table.domain, total)
@@ -66,34 +125,14 @@ def mask(job: Job) -> Draft:
     breaking, alike = _choose(counts, fine, goal, m)
     changed = _change(job, draft.groups, breaking, alike, goal)
     _refuse_shifted(goal, draft.groups[kept], changed[kept], job.table.domain)
+    told = {"breaking": len(breaking), "alike": len(alike), "changed": int((job.table.sensitive != changed).sum())}
     return replace(
         draft,
         sensitive=changed if len(breaking) else None,
         bucketized=job.options["tables"] == 2,
         cuts=None if job.options["tables"] == 2 else draft.cuts,
-        notes={**draft.notes, **_notes(job, breaking, alike, changed)},
+        notes={**draft.notes, **told},
     )
-
-
-def _asked(job: Job) -> tuple[Requirement, Requirement, int]:
-    """What the groups must meet by their size, what their values must meet, and m."""
-    parts = job.requirement.parts()
-    blind = [part for part in parts if not part.sensitive]
-    goal = [part for part in parts if part.sensitive]
-    if not blind:
-        raise RequirementError("The method 'mask' needs a k: write for example k=5 & simple-l=2.")
-    given = job.options["m"]
-    if given is not None and (not isinstance(given, int) or given < 2):
-        raise InputError("The option 'm' must be a whole number, at least 2.")
-    if given is not None:
-        values = str(job.options["values"])
-        goal.append(SimpleLDiversity(given, values=read_sets(values) if values else ()))
-    if not goal:
-        raise RequirementError("The method 'mask' needs to know what to protect: add simple-l=2, or the option m=2.")
-    for part in goal:
-        part.fits(job.table.domain)
-    wanted = reduce(lambda a, b: a & b, goal)
-    return reduce(lambda a, b: a & b, blind), wanted, given or max(_m(part) for part in goal)
 
 
 def _refuse_shifted(goal: Requirement, groups: Codes, changed: Codes, domain: Domain) -> None:
@@ -205,19 +244,12 @@ def _rounded(expected: Floats, rng: np.random.Generator) -> Ints:
     return result
 
 
-def _notes(job: Job, breaking: Ints, alike: Ints, changed: Codes) -> dict[str, float | int]:
-    """How many groups and values were changed, and the distortion (definition 7) averaged over all rows."""
-    before, taxonomy = job.table.sensitive, job.table.domain.taxonomy
+def _lost(before: Codes, changed: Codes, domain: Domain) -> float:
+    """The distortion (definition 7) of all rows together."""
     moved = np.flatnonzero(before != changed)
-    lost = float(len(moved))
-    if taxonomy is not None and len(moved):
-        a, b = np.minimum(before[moved], changed[moved]), np.maximum(before[moved], changed[moved])
-        level = taxonomy.lowest(a, b)
-        width = np.stack([each.hi - each.lo for each in taxonomy.levels])[level, a]
-        lost = float(width.sum()) / max(taxonomy.size - 1, 1)
-    return {
-        "breaking": len(breaking),
-        "alike": len(alike),
-        "changed": len(moved),
-        "distortion": lost / job.table.rows,
-    }
+    if domain.taxonomy is None or not len(moved):
+        return float(len(moved))
+    a, b = np.minimum(before[moved], changed[moved]), np.maximum(before[moved], changed[moved])
+    level = domain.taxonomy.lowest(a, b)
+    width = np.stack([each.hi - each.lo for each in domain.taxonomy.levels])[level, a]
+    return float(width.sum()) / max(domain.taxonomy.size - 1, 1)

@@ -9,6 +9,7 @@ import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue._plugins import all_registered, find_registered, keep_registered
+from reissue.counting.cells import Domain
 from reissue.data.table import Table
 from reissue.errors import InputError, nearest
 from reissue.release.memory import MethodState
@@ -16,7 +17,18 @@ from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement
 from reissue.schema import Options
 
-__all__ = ["Algorithm", "Job", "Option", "Suggestion", "algorithm", "find", "known", "register", "registered"]
+__all__ = [
+    "Algorithm",
+    "ByRegions",
+    "Job",
+    "Option",
+    "Suggestion",
+    "algorithm",
+    "find",
+    "known",
+    "register",
+    "registered",
+]
 
 SeveralRows = Literal["", "together", "apart"]
 
@@ -97,6 +109,45 @@ class Suggestion:
         return replace(self, options=self.for_providers, attacks=(*self.attacks, "coalition"), why=why)
 
 
+def _always(_: Options) -> str:
+    """Nothing speaks against it."""
+    return ""
+
+
+def _left_out(requirement: Requirement, suppress: float) -> str:
+    if not (suppress and requirement.relative):
+        return ""
+    return (
+        f"{requirement} compares with the rows that are published, which changes with every row that is left out: "
+        "with --suppress it needs the whole table in memory."
+    )
+
+
+def _as_asked(requirement: Requirement, _: Options, __: Domain, ___: int) -> Requirement:
+    return requirement
+
+
+@dataclass(frozen=True)
+class ByRegions:
+    """How a method makes the same release of a table region by region.
+
+    A region is a part that strict Mondrian would split off (`partition.regions`).
+    """
+
+    refusal: Callable[[Options], str] = _always
+    """Why it cannot with these options; empty if it can."""
+    judged: Callable[[Requirement, Options, Domain, int], Requirement] = _as_asked
+    """What regions must meet: from what is asked for, the options, the values' domain and the number of providers."""
+    one: Callable[[Requirement, float], str] = _left_out
+    """Why the table must stay one region, from what is asked and the share that may be left out; empty if not."""
+    by_provider: bool = False
+    """Whether it looks at who gave a record: regions are then counted by provider and value."""
+
+
+def _never(_: Options) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """A registered method."""
@@ -112,13 +163,13 @@ class Algorithm:
     """What it leaves for the next release, if it follows people through a series."""
     accepts_history: bool = False
     """Whether its option `after` may be what a ledger kept of the earlier releases instead of the releases."""
-    by_regions: Callable[[Options], str] | None = None
-    """Why it cannot make the same release of a table region by region with these options, empty if it can; None if
-    it never can. A region is a part that strict Mondrian would split off (`partition.regions`)."""
+    by_regions: ByRegions | None = None
+    """How it works region by region; None if it never can."""
     by_cells: bool = False
     """Whether it decides on cuts from a table of different rows with their numbers (`Table.times`)."""
-    draws: bool = False
-    """Whether of rows with equal quasi-identifiers some may go one way and some the other: who does is drawn by lot."""
+    draws: Callable[[Options], bool] = _never
+    """Whether, with these options, of rows with equal quasi-identifiers some may go one way and some the other: who
+    does is drawn by lot."""
     blind: bool = False
     """Whether it looks at sensitive values through the requirement only: asked for k alone, it does not at all."""
     changes_values: bool = False
@@ -215,9 +266,9 @@ def algorithm(
     suppresses: bool = False,
     state: type[MethodState] | None = None,
     accepts_history: bool = False,
-    by_regions: Callable[[Options], str] | None = None,
+    by_regions: ByRegions | None = None,
     by_cells: bool = False,
-    draws: bool = False,
+    draws: Callable[[Options], bool] = _never,
     blind: bool = False,
     changes_values: bool = False,
     joinable: bool = False,

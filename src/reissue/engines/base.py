@@ -96,6 +96,28 @@ class RewritePlan:
     """The sensitive column; None if nothing is asked of it: then every row has code 0."""
     person: PersonDraw | None = None
     """Whose rows they are, where people's numbers are to be drawn; of the column itself nothing else is kept."""
+    provider: ColumnCodes | None = None
+    """Who gave a record, where regions are counted by provider and value; it goes with the rows, unpublished."""
+    sensitive_codes: int = 1
+    """How many codes the sensitive column may have."""
+
+    @property
+    def handed(self) -> tuple[str, ...]:
+        """The columns of a region's rows: those that are published, and the provider where it matters."""
+        return self.names if self.provider is None else (*self.names, self.provider.name)
+
+    @property
+    def values(self) -> int:
+        """How many codes there are that regions are counted by, beside attributes."""
+        providers = 1 if self.provider is None else int(self.provider.codes.max()) + 1
+        return providers * (1 if self.value is None else self.sensitive_codes)
+
+    def value_code(self) -> pl.Expr:
+        """What a row counts as: its sensitive code, or provider and sensitive code as one number."""
+        value = pl.lit(0, pl.Int32) if self.value is None else self.value.code()
+        if self.provider is None:
+            return value
+        return self.provider.code() * pl.lit(1 if self.value is None else self.sensitive_codes, pl.Int32) + value
 
 
 @dataclass(frozen=True, eq=False)

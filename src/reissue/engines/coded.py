@@ -27,13 +27,13 @@ _WAITING = 20_000
 
 @dataclass(frozen=True, eq=False)
 class CodedFiles:
-    """Rows in a folder: the columns to publish, numbered (`0`, `1`, ...), codes (`q0`, `q1`, ..., `s`), draws."""
+    """Rows in a folder: the columns handed on, numbered (`0`, `1`, ...), codes (`q0`, `q1`, ..., `s`), draws."""
 
     folder: Path
     open: Callable[[Path], Source]
     """Opens the folder that a release is written to."""
     names: tuple[str, ...]
-    """What the columns to publish are called."""
+    """What the numbered columns are called."""
     attributes: int
     drawn: bool
     """Whether there are numbers that were drawn for people."""
@@ -42,14 +42,13 @@ class CodedFiles:
     def write(
         cls, folder: Path, rows: pl.LazyFrame, plan: RewritePlan, opens: Callable[[Path], Source]
     ) -> "CodedFiles":
-        """Read rows once, a batch at a time: the columns to publish, and the codes of each attribute and value."""
-        columns = [pl.col(name).alias(str(place)) for place, name in enumerate(plan.names)]
+        """Read rows once, a batch at a time: the columns to hand on, and the codes of each attribute and value."""
+        columns = [pl.col(name).alias(str(place)) for place, name in enumerate(plan.handed)]
         codes = [column.code().alias(f"q{place}") for place, column in enumerate(plan.quasi)]
-        value = pl.lit(0, pl.Int32) if plan.value is None else plan.value.code()
-        more = [value.alias("s"), *([] if plan.person is None else [plan.person.draw().alias(_DRAW)])]
+        more = [plan.value_code().alias("s"), *([] if plan.person is None else [plan.person.draw().alias(_DRAW)])]
         files = pl.PartitionBy(folder / "rows", max_rows_per_file=_FILE)
         rows.select(*columns, *codes, *more).sink_parquet(files, mkdir=True, compression="lz4")
-        return cls(folder, opens, plan.names, len(codes), plan.person is not None)
+        return cls(folder, opens, plan.handed, len(codes), plan.person is not None)
 
     @property
     def _files(self) -> list[Path]:

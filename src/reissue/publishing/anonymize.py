@@ -79,7 +79,7 @@ def anonymize(
     if memory is not None:
         raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
     chosen.refuse_impossible(requirement, table, suppress)
-    if chosen.draws:
+    if chosen.draws(settled):
         table = drawn(table, draw_key(rng))
     draft = run_method(chosen, replace(job, table=table))
     progress(1.0)

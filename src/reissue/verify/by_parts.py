@@ -24,7 +24,7 @@ from reissue.verify.check import meets
 from reissue.verify.groups import CheckedGroups, read_groups
 from reissue.verify.measures import judge
 
-__all__ = ["meets_by_parts"]
+__all__ = ["meets_by_parts", "value_totals"]
 
 
 def meets_by_parts(
@@ -33,7 +33,9 @@ def meets_by_parts(
     """Whether a release meets a requirement, counted from its published columns, as `meets` says of it as a whole."""
     if len(parts) < 2 or len(schema.sensitive) > 1:
         return meets(read_counted(whole, schema), schema, requirement, secrets)
-    counting = _Counting(schema, requirement, secrets, _totals(whole, schema, requirement, secrets))
+    compares = requirement.sensitive and schema.sensitive and secrets
+    totals = value_totals(whole, schema, secrets) if compares else None
+    counting = _Counting(schema, requirement, secrets, totals)
     judged = [counting.judged(read_counted(part, schema)) for part in parts]
     if any(one is None for one in judged):
         return meets(read_counted(whole, schema), schema, requirement, secrets)
@@ -96,10 +98,9 @@ class _Counting:
         return bool(self.met(self.groups(found)).all())
 
 
-def _totals(whole: Source, schema: Schema, requirement: Requirement, secrets: Sequence[Coding]) -> Ints | None:
-    if not (requirement.sensitive and schema.sensitive and secrets):
-        return None
-    (coding,), counted = secrets, whole.counts(schema.sensitive)
+def value_totals(release: Source, schema: Schema, secrets: Sequence[Coding]) -> Ints:
+    """How often each sensitive value is in a release."""
+    (coding,), counted = secrets, release.counts(schema.sensitive)
     codes, _ = coding.encode(prepare(counted.values[schema.sensitive[0]], coding.hierarchy))
     return np.bincount(codes, counted.times.to_numpy(), coding.taxonomy.size).astype(np.int64)
 

@@ -21,35 +21,74 @@ from reissue.data.table import Table
 from reissue.engines.regions import RegionCounts, Split, Spread, region_of
 from reissue.errors import InputError
 from reissue.release.release import Draft
+from reissue.requirements import Requirement
 
-__all__ = ["REGION", "in_regions", "region_generator", "region_rows"]
+__all__ = ["REGION", "in_order", "in_regions", "region_generator", "region_rows"]
 
 REGION = Option(1_000_000, "Tables of more rows are split into regions of at most so many, each grouped by itself.")
 
 
-def in_regions(job: Job, make: Callable[[Job], Draft]) -> Draft:
-    """What a method makes of every region, as one draft."""
-    table, most = job.table, region_rows(job.options)
+def in_regions(
+    job: Job, make: Callable[[Job], Draft], *, judged: Requirement | None = None, one: bool = False
+) -> Draft:
+    """What a method makes of every region, as one draft; notes that count something are those of all regions.
+
+    `judged` is what regions must meet where it is not what is asked for; `one` keeps the table as one region.
+    """
+    table = job.table
     if table.people is not None:
         return make(job)
-    order = _canonical(table, values=job.requirement.sensitive)
+    judged = job.requirement if judged is None else judged
+    order = _canonical(table, values=judged.sensitive)
     laid = _laid(table, order)
     regions = np.zeros(table.rows, np.int32)
-    if not (job.spare and job.requirement.relative) and job.requirement.holds(table.whole())[0]:
-        found = find_regions(_Rows(laid), table.rows, table.taxonomies, table.domain, job.requirement, most)
+    if not one and judged.holds(table.whole())[0]:
+        most = region_rows(job.options)
+        found = find_regions(_Rows(laid), table.rows, table.taxonomies, table.domain, judged, most)
         regions = region_of(laid.codes, found.splits)
-    groups, drafts, after = np.full(table.rows, -1, np.int32), [], 0
+    return _each_region(replace(job, table=laid), make, order, regions)
+
+
+def in_order(job: Job, make: Callable[[Job], Draft]) -> Draft:
+    """What a method makes of the rows in the order of their codes, equal ones as was drawn."""
+    order = _canonical(job.table, values=False)
+    return _each_region(replace(job, table=_laid(job.table, order)), make, order, np.zeros(len(order), np.int32))
+
+
+def _each_region(job: Job, make: Callable[[Job], Draft], order: Ints, regions: Codes) -> Draft:
+    """The drafts of regions, whose rows lie in an order, as one draft of the rows as they were."""
+    table, drafts, after, first = job.table, [], 0, 0
+    groups = np.full(table.rows, -1, np.int32)
     for region in np.unique(regions).tolist():
         inside = np.flatnonzero(regions == region)
         # Shares are those of the whole table: a region's own would let a group be as uneven as its region.
-        part = replace(laid.some(inside), domain=table.domain)
+        part = replace(table.some(inside), domain=table.domain)
         report = _share(job.progress, after / table.rows, len(inside) / table.rows)
         draft = make(replace(job, table=part, rng=region_generator(job.rng, region), progress=report))
-        first = int(groups.max()) + 1
         groups[order[inside]] = np.where(draft.groups < 0, -1, draft.groups + first)
         drafts.append(draft)
-        after += len(inside)
-    return replace(drafts[0], groups=groups, notes={**drafts[0].notes, "regions": len(drafts)})
+        after, first = after + len(inside), max(first, int(groups.max()) + 1)
+    return replace(drafts[0], groups=groups, sensitive=_changed(job, drafts, order, regions), notes=_notes(drafts))
+
+
+def _changed(job: Job, drafts: Sequence[Draft], order: Ints, regions: Codes) -> Codes | None:
+    """The published sensitive code of every row, where a region has others than the table."""
+    if all(draft.sensitive is None for draft in drafts):
+        return None
+    values = np.empty(len(order), np.int32)
+    values[order] = job.table.sensitive
+    for region, draft in zip(np.unique(regions).tolist(), drafts, strict=True):
+        if draft.sensitive is not None:
+            values[order[regions == region]] = draft.sensitive
+    return values
+
+
+def _notes(drafts: Sequence[Draft]) -> dict[str, Any]:
+    """What the first one tells, with numbers of something added up over all."""
+    noted = dict(drafts[0].notes)
+    for draft in drafts[1:]:
+        noted |= {name: noted.get(name, 0) + said for name, said in draft.notes.items() if type(said) is int}
+    return {**noted, "regions": len(drafts)}
 
 
 def region_rows(options: Mapping[str, Any]) -> int:

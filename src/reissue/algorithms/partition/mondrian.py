@@ -2,8 +2,9 @@
 
 Strict: all rows with one value go to the same side; a number is cut at its median, a category between two children of
 its node, next to the median in leaf order. Relaxed: where that cut fails, rows are halved by rank, so rows with the
-median's value may go either way. A split is taken if both sides meet the requirement, else the group tries its next
-widest attribute, and stands when none is left. Every group is published as its box.
+median's value may go either way; who of people with equal quasi-identifiers does is drawn by lot. A split is taken if
+both sides meet the requirement, else the group tries its next widest attribute, and stands when none is left. Every
+group is published as its box.
 
 All groups are tried at once, one attribute each per round, with the median read off one histogram over all groups:
 O(attributes x rows) a round, and about log2(rows / k) rounds.
@@ -13,10 +14,11 @@ import numpy as np
 
 from reissue._arrays import Bools, NarrowCodes
 from reissue.algorithms.partition.across import split_across
+from reissue.algorithms.partition.by_regions import in_order
 from reissue.algorithms.partition.frontier import Frontier, Layout, work_off
 from reissue.algorithms.partition.halves import both_hold, halved, median_cuts, of_each
 from reissue.algorithms.partition.local_search import EFFORT, improved
-from reissue.algorithms.registry import Job, Option, algorithm
+from reissue.algorithms.registry import ByRegions, Job, Option, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
 from reissue.taxonomy.tree import Taxonomy
@@ -31,11 +33,14 @@ __all__ = ["mondrian"]
         "strict": Option(default=True, help="Keep rows with the same value on the same side.", choices=(True, False)),
         "effort": EFFORT,
     },
-    by_regions=lambda options: (
-        ""
-        if options["strict"] and options["effort"] == "fast"
-        else "relaxed splits and the search for better groups (effort) look at all rows"
+    by_regions=ByRegions(
+        lambda options: (
+            ""
+            if options["strict"] and options["effort"] == "fast"
+            else "relaxed splits and the search for better groups (effort) look at all rows"
+        )
     ),
+    draws=lambda options: not options["strict"],
     blind=True,
     joinable=True,
     several_rows="together",
@@ -47,6 +52,8 @@ def mondrian(job: Job) -> Draft:
     def make(job: Job) -> Draft:
         return work_off(job, lambda frontier: _advance(frontier, taxonomies, job.requirement, strict))
 
+    if not strict and job.table.people is None:
+        return split_across(job, in_order(job, lambda some: improved(some, make)))
     return split_across(job, improved(job, make))
 
 

@@ -31,7 +31,7 @@ from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.by_regions import REGION, in_regions
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact, work_off
 from reissue.algorithms.partition.local_search import EFFORT, improved
-from reissue.algorithms.registry import Job, Suggestion, algorithm
+from reissue.algorithms.registry import ByRegions, Job, Suggestion, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
 from reissue.taxonomy.tree import Taxonomy
@@ -42,14 +42,16 @@ _LEAST_GAIN = 1e-9
 _ROWS_A_LEAF = 2
 """Where groups have that many rows for each leaf between their bounds, it pays to count rows by leaf first."""
 
+_BY_REGIONS = ByRegions()
+
 
 @algorithm(
     "pool",
     "Local recoding that splits where it saves most and pools what is left over: the least loss.",
     options={"effort": EFFORT, "region": REGION},
-    by_regions=lambda _: "",
+    by_regions=_BY_REGIONS,
     suppresses=True,
-    draws=True,
+    draws=lambda _: True,
     blind=True,
     joinable=True,
     several_rows="together",
@@ -68,7 +70,8 @@ def pool(job: Job) -> Draft:
     def make(job: Job) -> Draft:
         return without_outliers(job, lambda some: _grouped(some, attributes), edges, lambda: surplus(job))
 
-    return split_across(job, in_regions(job, lambda some: improved(some, make)))
+    one = bool(_BY_REGIONS.one(job.requirement, job.suppress))
+    return split_across(job, in_regions(job, lambda some: improved(some, make), one=one))
 
 
 def _grouped(job: Job, attributes: "list[_Attribute]") -> Draft:

@@ -20,36 +20,69 @@ their union is private too. For the others it need not be (a member of the coali
 what it likes; the paper's theorem 2.1 overlooks that), so published groups are judged again and joined with a
 neighbour until all are private.
 
+A table of more than a million rows is split into regions first, as the baseline would split it, and each is worked on
+by itself, providers in the order of what they gave to the region. So it is the same release wherever the table lies.
+Where a union need not be private, and by `fitness`, the table stays one region.
+
 All groups of a round are judged at once, in flat arrays: O(attributes x rows) a round, and a search for the few groups
 that bounds leave open (see `attacks._coalition_given`). The paper verifies every group by search and adapts the
 strategy to its fitness; here bounds come first, and what they leave open is searched one by one or binary.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.algorithms.partition.by_regions import REGION, in_regions
 from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, work_off
 from reissue.algorithms.partition.halves import both_hold, cut_near, halved
 from reissue.algorithms.partition.mondrian import mondrian
 from reissue.algorithms.providers.requirement import MPrivate, with_providers
-from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
+from reissue.algorithms.registry import ByRegions, Job, Option, Suggestion, algorithm
+from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, RequirementError, SchemaError
 from reissue.kernels.coalitions.contributions import Contributions, private
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft
+from reissue.requirements import Requirement
+from reissue.schema import Options
 from reissue.taxonomy.codings import Coding, Hierarchy
 from reissue.taxonomy.tree import ROOT, Level, Taxonomy
 
-__all__ = ["provider_codes", "providers"]
+__all__ = ["judged", "providers"]
 
 _WIDTHS = {"last": 1e-9, "first": 1e9, "fitness": 1e-9}
 """How wide one provider is beside a quasi-identifier that covers its whole domain (1): the widest is tried first."""
+
+
+def judged(requirement: Requirement, options: Options, domain: Domain, count: int) -> MPrivate:
+    """What groups and regions must meet, where there are so many providers."""
+    m = options.get("m", 1)
+    if not isinstance(m, int) or isinstance(m, bool) or m < 0:
+        raise InputError("The option 'm' must be a whole number of providers, at least 0.")
+    return MPrivate(m, requirement, domain, count)
+
+
+def _together(requirement: Requirement, _: float) -> str:
+    """Why groups of all regions must be seen together."""
+    if requirement.growing:
+        return ""
+    return (
+        f"groups that look alike are one to a reader, and for {requirement} they must be judged again together, in "
+        "whichever region they are: this needs the whole table in memory."
+    )
+
+
+_BY_REGIONS = ByRegions(
+    lambda options: "splits by the fitness score look at all rows" if options["choose"] == "fitness" else "",
+    judged,
+    _together,
+    by_provider=True,
+)
 
 
 @algorithm(
@@ -65,7 +98,9 @@ _WIDTHS = {"last": 1e-9, "first": 1e9, "fitness": 1e-9}
         "aware": Option(
             default=True, help="Split on providers too; false is the provider-blind baseline.", choices=(True, False)
         ),
+        "region": REGION,
     },
+    by_regions=_BY_REGIONS,
     remedies={"coalition": "no m providers can then break the requirement by taking their own records out"},
     suggestion=Suggestion(
         suits=lambda answers: answers["providers"] and not answers["removed"],
@@ -79,24 +114,41 @@ _WIDTHS = {"last": 1e-9, "first": 1e9, "fitness": 1e-9}
 )
 def providers(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
-    m = job.options.get("m", 1)
-    if not isinstance(m, int) or isinstance(m, bool) or m < 0:
-        raise InputError("The option 'm' must be a whole number of providers, at least 0.")
-    codes, names = provider_codes(job.table)
-    judge = MPrivate(m, job.requirement, job.table.domain, len(names))
-    asked = replace(job, table=with_providers(job.table, codes, len(names)), requirement=judge)
+    named = _by_name(job.table)
+    count = int(named.max()) + 1
+    judge = judged(job.requirement, job.options, job.table.domain, count)
+    asked = replace(job, table=with_providers(job.table, named, count), requirement=judge)
     if not judge.holds(asked.table.whole())[0]:
         raise RequirementError(
             f"Even all rows in one group do not meet {judge}. Lower m or the requirement: the attack 'coalition' says "
             "how far a release gets."
         )
-    choose = job.options.get("choose", "best") if job.options.get("aware", True) else "never"
+    one = not judge.growing or job.options.get("choose") == "fitness"
+    return in_regions(asked, lambda part: _region(part, judge), one=one)
+
+
+def _region(part: Job, judge: MPrivate) -> Draft:
+    """The rows of one region: the better of the ways that are asked for."""
+    size = judge.domain.size
+    named, value = part.table.sensitive // size, (part.table.sensitive % size).astype(np.int32)
+    codes, table = _most_first(named), replace(part.table, sensitive=value, domain=judge.domain)
+    judge = replace(judge, providers=int(codes.max()) + 1)
+    asked = replace(part, table=with_providers(table, codes, judge.providers), requirement=judge)
+    choose = part.options.get("choose", "best") if part.options.get("aware", True) else "never"
     ways: tuple[str, ...] = (choose,)
     if choose == "best":
         # Joining groups may cost what provider splits gained: then the baseline is one of those to choose from.
         ways = ("last", "first") if judge.growing else ("last", "first", "never")
-    drafts = [_settled(job.table, _draft(asked, codes, judge, way), codes, judge) for way in ways]
-    return min(drafts, key=lambda draft: _loss(job.table, draft))
+    drafts = [_settled(table, _draft(asked, codes, judge, way), codes, judge) for way in ways]
+    return min(drafts, key=lambda draft: _loss(table, draft))
+
+
+def _most_first(named: Codes) -> Codes:
+    """The same with another code: who gave most records comes first; of those who gave as many, as before."""
+    given = np.bincount(named)
+    place = np.empty(len(given), np.int32)
+    place[np.argsort(-given, kind="stable")] = np.arange(len(given))
+    return np.asarray(place[named])
 
 
 def _draft(asked: Job, codes: Codes, judge: MPrivate, way: str) -> Draft:
@@ -115,21 +167,18 @@ def _loss(table: Table, draft: Draft) -> float:
     """The mean share of the domains that a record's box covers."""
     boxes = boxes_of(table, draft)
     widths = [t.loss(lo, hi) @ boxes.sizes for t, lo, hi in zip(table.taxonomies, boxes.lo, boxes.hi, strict=True)]
-    return float(sum(widths))
+    # Rounded: the order in which rows lie must not decide between two that lose the same.
+    return round(float(sum(widths)) / table.rows, 9)
 
 
-def provider_codes(table: Table) -> tuple[Codes, Sequence[str]]:
-    """A code for each row's provider, those with most records first, and the providers' names by code."""
+def _by_name(table: Table) -> Codes:
+    """A code for each row's provider, in the order of their names."""
     given = table.providers
     if given is None:
         raise SchemaError('This needs to know who gave each record: name the column in the schema, as  x = "provider".')
     if given.null_count():
         raise DataError(f"The provider is missing in {given.null_count()} rows.")
-    names = given.cast(pl.String).alias("name")
-    order = names.value_counts(name="n").sort("n", "name", descending=[True, False])["name"]
-    table_of = pl.DataFrame({"name": order, "code": np.arange(len(order), dtype=np.int32)})
-    codes = names.to_frame().join(table_of, on="name", how="left", maintain_order="left")["code"].to_numpy()
-    return codes, order.to_list()
+    return given.cast(pl.String).rank("dense").to_numpy().astype(np.int32) - np.int32(1)
 
 
 def _with_dimension(table: Table, codes: Codes, width: float) -> Table:

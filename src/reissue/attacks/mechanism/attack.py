@@ -342,7 +342,8 @@ def _made_again(release: PublishedRelease, series: Series, knowledge: Knowledge,
     except (InputError, NotMetError) as problem:
         raise CannotRunError(f"the algorithm makes no release of that table: {problem}") from None
     if frame_signature(read_published(again, series.schema)) != frame_signature(release):
-        if find(knowledge.algorithm).draws and not requirement.sensitive:
+        method = find(knowledge.algorithm)
+        if method.draws(method.settle(knowledge.options)) and not requirement.sensitive:
             raise CannotRunError(
                 "asked for sizes alone, the algorithm draws by lot who of several people with equal quasi-identifiers "
                 "is in which group: without its seed it makes another release. Its groups do not follow values."

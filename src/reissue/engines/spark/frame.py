@@ -72,7 +72,7 @@ class SparkSource:
 
         whose = () if plan.person is None else (plan.person.name,)
         with explained("coding the table"):
-            rows = numbered(self.frame, (*plan.names, *whose))
+            rows = numbered(self.frame, (*plan.handed, *whose))
             kinds = tuple(field.dataType for field in rows.schema.fields[: len(plan.names)])
             packed = rows.mapInArrow(Pack(Coder.of(plan)), PACKED).persist(StorageLevel.MEMORY_AND_DISK)
         try:

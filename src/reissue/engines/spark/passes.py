@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 
 from reissue._arrays import Codes
-from reissue.engines.base import ColumnCodes, MakeRegion, PersonDraw, RewritePlan
+from reissue.engines.base import ColumnCodes, MakeRegion, RewritePlan
 from reissue.engines.coded import laid_out
 from reissue.engines.regions import RegionCounts, Split, region_of
 from reissue.engines.spark.errors import told
@@ -128,35 +128,36 @@ def merged(parts: list[pl.DataFrame]) -> pl.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """Codes of rows, whose columns are numbered as they are published; the last one says who they are, if asked for."""
+    """Codes of rows, whose columns are numbered as they are handed on; the last one says who they are, if asked for."""
 
-    quasi: tuple[ColumnCodes, ...]
-    value: ColumnCodes | None
-    person: PersonDraw | None
+    plan: RewritePlan
+    """With the numbers of columns instead of their names."""
 
     @classmethod
     def of(cls, plan: RewritePlan) -> "Coder":
         """By a plan."""
-        number = {name: str(place) for place, name in enumerate(plan.names)}
-        quasi = tuple(replace(one, name=number[one.name]) for one in plan.quasi)
-        value = None if plan.value is None else replace(plan.value, name=number[plan.value.name])
-        person = None if plan.person is None else replace(plan.person, name=str(len(plan.names)))
-        return cls(quasi, value, person)
+        number = {name: str(place) for place, name in enumerate(plan.handed)}
 
-    def codes(self, rows: pl.DataFrame) -> tuple[Codes, Codes]:
-        """Attributes x rows, and the sensitive codes."""
-        codes = np.empty((len(self.quasi), rows.height), np.int32)
-        for place, column in enumerate(self.quasi):
+        def called(one: ColumnCodes | None) -> ColumnCodes | None:
+            return None if one is None else replace(one, name=number[one.name])
+
+        quasi = tuple(replace(one, name=number[one.name]) for one in plan.quasi)
+        person = None if plan.person is None else replace(plan.person, name=str(len(plan.handed)))
+        changed = replace(plan, quasi=quasi, value=called(plan.value), provider=called(plan.provider), person=person)
+        return cls(changed)
+
+    def codes(self, rows: pl.DataFrame) -> Codes:
+        """Attributes x rows, and below them what a row counts as."""
+        codes = np.empty((len(self.plan.quasi) + 1, rows.height), np.int32)
+        for place, column in enumerate(self.plan.quasi):
             codes[place] = rows.select(column.code()).to_series().to_numpy()
-        if self.value is None:
-            return codes, np.zeros(rows.height, np.int32)
-        return codes, rows.select(self.value.code()).to_series().to_numpy()
+        codes[-1] = rows.select(self.plan.value_code()).to_series().to_numpy()
+        return codes
 
     def drawn(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows with a number drawn for each person instead of who they are."""
-        if self.person is None:
-            return rows
-        return rows.with_columns(self.person.draw().alias(_DRAW)).drop(self.person.name)
+        person = self.plan.person
+        return rows if person is None else rows.with_columns(person.draw().alias(_DRAW)).drop(person.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +170,7 @@ class Pack:
         """Pack a partition."""
         with told():
             for rows in chunks(batches):
-                codes, value = self.coder.codes(rows)
-                whole = np.concatenate([codes, value[np.newaxis]])
-                yield _one(_PACKED, whole.tobytes(), _bytes(self.coder.drawn(rows)))
+                yield _one(_PACKED, self.coder.codes(rows).tobytes(), _bytes(self.coder.drawn(rows)))
 
 
 def _codes(packed: bytes, attributes: int) -> tuple[Codes, Codes]:

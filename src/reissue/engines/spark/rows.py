@@ -54,15 +54,11 @@ class SparkRows:
     def _sizes(self) -> tuple[int, ...]:
         return tuple(int(column.codes.max()) + 1 for column in self.plan.quasi)
 
-    @property
-    def _values(self) -> int:
-        return 1 if self.plan.value is None else int(self.plan.value.codes.max()) + 1
-
     def bounds(self, splits: Mapping[int, Split], regions: Sequence[int]) -> tuple[Codes, Codes]:
         """Attributes x regions: the smallest and the largest code."""
         new = [region for region in regions if region not in self._bounds]
         if new:
-            free = [at for at, size in enumerate(self._sizes) if len(new) * size * self._values <= _FREE]
+            free = [at for at, size in enumerate(self._sizes) if len(new) * size * self.plan.values <= _FREE]
             self._count(splits, new, free)
         lo, hi = zip(*(self._bounds[region] for region in regions), strict=True)
         return np.stack(lo, axis=1), np.stack(hi, axis=1)
@@ -76,7 +72,7 @@ class SparkRows:
 
     def _count(self, splits: Mapping[int, Split], regions: Sequence[int], wanted: Sequence[int]) -> None:
         """One pass over all rows."""
-        counts = RegionCounts(self._sizes, self._values, tuple(regions), tuple(wanted))
+        counts = RegionCounts(self._sizes, self.plan.values, tuple(regions), tuple(wanted))
         with explained("counting regions"):
             found = self.packed.select("codes").mapInArrow(CountRegions(dict(splits), counts), PARTIAL).toArrow()
         shape = counts.lo.shape
@@ -115,7 +111,7 @@ class SparkRows:
         with explained("making the release"):
             place = PlaceRows(len(self.plan.quasi), dict(work.regions.splits), number)
             placed = _apart(self.packed.mapInArrow(place, PLACED), len(order))
-            return placed.mapInArrow(Finish(self.plan.names, order, work.make), MADE)
+            return placed.mapInArrow(Finish(self.plan.handed, order, work.make), MADE)
 
     def _shown(self, made: Any) -> Any:
         """The published rows, under their names."""

@@ -16,17 +16,18 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from reissue.algorithms import find
 from reissue.algorithms.partition.regions import find_regions
-from reissue.engines.base import FinishedRows, RegionWork, Rewritable, Source
+from reissue.engines.base import FinishedRows, RegionWork, Rewritable
 from reissue.engines.registry import SPARK, choose
 from reissue.errors import DataError, InputError, InternalError
 from reissue.files.staging import reason
 from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.coding import WholeCoding, code_whole
-from reissue.publishing.larger.making import ByCuts, ByMethod, decide_cuts
-from reissue.requirements import KAnonymity, Requirement
+from reissue.publishing.larger.making import ByMethod, decide_cuts
+from reissue.requirements import Requirement
 from reissue.schema import Role, Schema
-from reissue.verify.by_parts import meets_by_parts
+from reissue.verify.by_parts import meets_by_parts, value_totals
 
 __all__ = ["ReleaseFolder", "ReleaseFrame", "anonymize_folder", "anonymize_frame", "write_release"]
 
@@ -156,21 +157,38 @@ def _run(
     sequence: Any = np.random.default_rng(seed).bit_generator.seed_seq
     entropy = sequence.entropy
     coding, plan = code_whole(
-        source, schema, sensitive=asked.requirement.sensitive, tight=asked.tight, person=asked.drawn(entropy)
+        source,
+        schema,
+        sensitive=asked.requirement.sensitive,
+        tight=asked.tight,
+        person=asked.drawn(entropy),
+        by_provider=asked.by_provider,
     )
-    make, split_by = _maker(source, coding, asked, entropy)
+    judged, counted = asked.region_rule(coding)
+    make = decide_cuts(source, coding, asked, entropy) if asked.by_cells else ByMethod(coding, asked, entropy)
     with source.coded(plan) as rows:
         progress(0.2)
         size = int(coding.domain.totals.sum())
-        regions = find_regions(rows, size, coding.taxonomies, coding.domain, split_by, asked.most(fits, size))
+        regions = find_regions(rows, size, coding.taxonomies, counted, judged, asked.most(fits, size))
         asked.refuse_regions(len(regions.sizes))
         progress(0.4)
         finished = rows.finish(RegionWork(regions, make, place, lambda share: progress(0.4 + 0.5 * share)))
         with ExitStack() as stack:
             stack.callback(finished.drop)
             _recheck(finished, coding, asked)
+            loss = _loss(finished, coding, asked)
             stack.pop_all()
-    return _Run(finished, len(regions.sizes), (finished.lost + size - finished.rows) / size)
+    return _Run(finished, len(regions.sizes), loss)
+
+
+def _loss(made: FinishedRows, coding: WholeCoding, asked: Asked) -> float:
+    """The mean over all rows; what is left out, and a value that must have been changed, is lost whole."""
+    rows, changed = int(coding.domain.totals.sum()), 0
+    if find(asked.method).changes_values:
+        published = value_totals(made.source, coding.schema, coding.secrets)
+        changed = int(np.maximum(published - coding.domain.totals, 0).sum())
+    each = made.lost / max(made.rows, 1)
+    return ((made.rows - changed) * each + changed + rows - made.rows) / rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,14 +201,6 @@ class _Run:
         """What is told of it."""
         told = {"rows": self.finished.rows, "groups": self.finished.groups, "regions": self.regions, "loss": self.loss}
         return {**told, "requirement": asked.requirement, "method": asked.method}
-
-
-def _maker(source: Source, coding: WholeCoding, asked: Asked, seed: Any) -> tuple[ByMethod | ByCuts, Requirement]:
-    """What makes a region, and what regions must meet."""
-    if asked.by_cells:
-        return decide_cuts(source, coding, asked, seed), KAnonymity(1)
-    asked.refuse_impossible(coding.domain)
-    return ByMethod(coding, asked, seed), asked.requirement
 
 
 @contextmanager

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from reissue.algorithms import find, registered
+from reissue.algorithms import ByRegions, find, registered
 from reissue.algorithms.partition.by_regions import region_rows
 from reissue.algorithms.partition.frontier import refuse_top_down
 from reissue.counting.cells import Counts, Domain
 from reissue.data.draws import draw_key
 from reissue.engines.base import PersonDraw
 from reissue.errors import InputError, SchemaError
-from reissue.requirements import Requirement, parse
+from reissue.publishing.larger.coding import WholeCoding
+from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
 
 __all__ = ["FITS", "Asked"]
@@ -55,7 +56,7 @@ class Asked:
             raise InputError(
                 f"The method '{method}' needs the whole table in memory. Larger than memory there is: {able}."
             )
-        why = "" if chosen.by_regions is None else chosen.by_regions(settled)
+        why = "" if chosen.by_regions is None else chosen.by_regions.refusal(settled)
         if why:
             raise InputError(f"The method '{method}' needs the whole table in memory with these options: {why}.")
         if not 0 <= suppress < 1:
@@ -82,26 +83,41 @@ class Asked:
 
     def drawn(self, seed: Any) -> PersonDraw | None:
         """By what people's numbers are drawn; None where there is no such column, or no need."""
-        if self.person is None or not find(self.method).draws:
+        if self.person is None or not find(self.method).draws(self.options):
             return None
         return PersonDraw(self.person, draw_key(np.random.default_rng(seed)))
 
-    def refuse_impossible(self, domain: Domain) -> None:
-        """Stop where the table as a whole does not meet what is asked."""
-        values = np.arange(domain.size, dtype=np.int32)
-        whole = Counts(np.zeros(domain.size, np.int32), values, domain, 1, domain.totals)
-        self.requirement.fits(domain)
-        for part in self.requirement.parts():
-            part.refuse_impossible(whole, suppressing=False)
-        refuse_top_down(self.requirement, whole)
+    @property
+    def _rule(self) -> ByRegions:
+        return find(self.method).by_regions or ByRegions()
+
+    @property
+    def by_provider(self) -> bool:
+        """Whether it matters who gave a record."""
+        return self._rule.by_provider
+
+    def region_rule(self, coding: WholeCoding) -> tuple[Requirement, Domain]:
+        """What regions must meet, and by what they are counted; stops where the table as a whole does not meet it."""
+        if self.by_cells:
+            return KAnonymity(1), coding.domain
+        who = coding.providers
+        counted = coding.domain if who is None else Domain(who.counts.reshape(-1))
+        values, providers = (coding.domain, 0) if who is None else (who.values, len(who.counts))
+        judged = self._rule.judged(self.requirement, self.options, values, providers)
+        codes = np.arange(counted.size, dtype=np.int32)
+        whole = Counts(np.zeros(counted.size, np.int32), codes, counted, 1, counted.totals)
+        self.requirement.fits(coding.domain)
+        for part in self.requirement.parts() if who is None else ():
+            if not (part.sensitive and find(self.method).changes_values):
+                part.refuse_impossible(whole, suppressing=False)
+        refuse_top_down(judged, whole)
+        return judged, counted
 
     def refuse_regions(self, regions: int) -> None:
         """Stop where regions would not be judged as the whole table is."""
-        if regions > 1 and self.suppress and self.requirement.relative and not self.by_cells:
-            raise InputError(
-                f"{self.requirement} compares with the rows that are published, which changes with every row that is "
-                "left out: with --suppress it needs the whole table in memory."
-            )
+        why = "" if self.by_cells else self._rule.one(self.requirement, self.suppress)
+        if regions > 1 and why:
+            raise InputError(f"A table of several regions cannot be made so: {why}")
 
 
 def _refuse_schema(requirement: Requirement, schema: Schema) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Ints
 from reissue.counting.cells import Domain
@@ -13,7 +14,34 @@ from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["WholeCoding", "code_whole"]
+__all__ = ["Providers", "WholeCoding", "code_whole"]
+
+
+@dataclass(frozen=True, eq=False)
+class Providers:
+    """Who gave how many records of each sensitive value; of one value, where values are not asked about."""
+
+    column: ColumnCodes
+    counts: Ints
+    """Providers x values."""
+    values: Domain
+
+    @classmethod
+    def of(cls, source: Rewritable, name: str, value: ColumnCodes | None, domain: Domain) -> "Providers":
+        """Counted; stops where a provider is missing."""
+        counted = source.counts([name] if value is None else [name, value.name])
+        found = counted.values.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+        times, given = counted.times.to_numpy(), found[name].cast(pl.String)
+        if given.null_count():
+            raise DataError(f"The provider is missing in {int(times[given.is_null().to_numpy()].sum())} rows.")
+        code = given.rank("dense").to_numpy().astype(np.int32) - np.int32(1)
+        secret = np.zeros_like(code) if value is None else found.select(value.code()).to_series().to_numpy()
+        values = Domain(np.array([times.sum()], np.int64)) if value is None else domain
+        counts = np.zeros((int(code.max()) + 1, values.size), np.int64)
+        np.add.at(counts, (code, secret), times)
+        first = found[name].is_first_distinct().to_numpy()
+        column, codes = found[name].filter(first), code[first]
+        return cls(ColumnCodes(name, column, codes), counts, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +50,13 @@ class WholeCoding:
 
     schema: Schema
     """Without identifier and provider, which are never published."""
+    region_schema: Schema
+    """Of the rows of a region: with the provider, where it matters."""
     codings: tuple[Coding, ...]
     secrets: tuple[Coding, ...]
     domain: Domain
+    providers: "Providers | None" = None
+    """Who gave which values, where that matters."""
 
     @property
     def taxonomies(self) -> tuple[Taxonomy, ...]:
@@ -33,16 +65,19 @@ class WholeCoding:
 
 
 def code_whole(
-    source: Rewritable, schema: Schema, *, sensitive: bool, tight: bool = False, person: PersonDraw | None = None
+    source: Rewritable,
+    schema: Schema,
+    *,
+    sensitive: bool,
+    tight: bool = False,
+    person: PersonDraw | None = None,
+    by_provider: bool = False,
 ) -> tuple[WholeCoding, RewritePlan]:
     """Code every column; and what an engine has to do for that. Rows are told apart by value if `sensitive`.
 
     With `tight`, ranges are published that are no nodes. `person` says for whom numbers are drawn.
     """
-    absent = [name for name in schema.used if name not in source.columns]
-    if absent:
-        hint = nearest_column(absent[0], list(source.columns))
-        raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.{hint}")
+    _refuse_columns(source, schema, by_provider=by_provider)
     _refuse_people(source, schema)
     found = source.distinct([*schema.quasi, *schema.sensitive])
     quasi = [_coded(found[name], name, schema) for name in schema.quasi]
@@ -52,17 +87,34 @@ def code_whole(
         domain = Domain(totals, coding.taxonomy)
     else:
         value, domain = None, Domain(np.array([quasi[0][2].sum()], np.int64))
-    public = {*schema.quasi, *schema.sensitive, *schema.kept}
-    private = [name for name in (schema.identifier, schema.provider) if name is not None]
+    value = value if sensitive else None
+    providers = Providers.of(source, schema.provider or "", value, domain) if by_provider else None
     whole = WholeCoding(
-        schema.with_roles(dict.fromkeys(private, Role.DROP)),
+        schema.with_roles(_private(schema.identifier, schema.provider)),
+        schema.with_roles(_private(schema.identifier, None if by_provider else schema.provider)),
         tuple(with_ranges(coding, tight=tight) for coding, _, _ in quasi),
         tuple(coding for coding, _, _ in secrets),
         domain,
+        providers,
     )
+    public = {*schema.quasi, *schema.sensitive, *schema.kept}
     names = tuple(name for name in source.columns if name in public)
     codes = tuple(codes for _, codes, _ in quasi)
-    return whole, RewritePlan(names, tuple(schema.quasi), codes, value if sensitive else None, person)
+    who = None if providers is None else providers.column
+    return whole, RewritePlan(names, tuple(schema.quasi), codes, value, person, who, domain.size)
+
+
+def _private(*names: str | None) -> dict[str, Role]:
+    return dict.fromkeys((name for name in names if name is not None), Role.DROP)
+
+
+def _refuse_columns(source: Rewritable, schema: Schema, *, by_provider: bool) -> None:
+    absent = [name for name in schema.used if name not in source.columns]
+    if absent:
+        hint = nearest_column(absent[0], list(source.columns))
+        raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.{hint}")
+    if by_provider and schema.provider is None:
+        raise SchemaError('This needs to know who gave each record: name the column in the schema, as  x = "provider".')
 
 
 def _coded(found: Counted, name: str, schema: Schema) -> tuple[Coding, ColumnCodes, Ints]:

@@ -40,7 +40,7 @@ class ByMethod:
         whole = np.random.default_rng(self.seed)
         rng, asked, method = region_generator(whole, region), self.asked, find(self.asked.method)
         table = _read(self.coding, part)
-        if method.draws:
+        if method.draws(asked.options):
             table = drawn(table, draw_key(whole)) if draw is None else replace(table, draw=Drawn(draw))
         draft = method.run(Job(table, asked.requirement, rng, asked.suppress, asked.options))
         return _made(table, draft, rng)
@@ -93,7 +93,7 @@ def _nodes(cuts: tuple[Codes, ...], codes: Codes) -> pl.DataFrame:
 
 
 def _read(coding: WholeCoding, part: pl.DataFrame) -> Table:
-    table = Table.read(part, coding.schema, codings=coding.codings, secrets=coding.secrets)
+    table = Table.read(part, coding.region_schema, codings=coding.codings, secrets=coding.secrets)
     # Shares are those of the whole table: a region's own would let a group be as uneven as its region.
     return replace(table, domain=coding.domain)
 

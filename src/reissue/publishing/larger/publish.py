@@ -202,13 +202,10 @@ class _Turn:
 
     def _made(self, place: Path, fits: int | None, progress: Callable[[float], None]) -> ReleaseFolder:
         """The release, with pseudonyms beside its rows."""
-        private = {self.schema.identifier or "": Role.KEEP}
-        if self.schema.provider is not None:
-            private[self.schema.provider] = Role.DROP
         before = canonical({"csv": [one.record.csv for one in self.earlier[-1:]], "number": len(self.earlier)})
         derived = self.ledger.key.derive("seed", f"{before}{self.copy.mark}".encode())
         seed = int.from_bytes(derived[:16], "little") if self.request.seed is None else self.request.seed
-        shown = self.schema.with_roles(private)
+        shown = self.schema.with_roles({self.schema.identifier or "": Role.KEEP})
         asked = Asked.of(self.policy.method, self.policy.require, 0.0, "nodes", {}, shown)
         asked = replace(asked, person=self.schema.identifier)
         return write_release(self.copy.folder, shown, asked, place, "stream", seed, fits, progress)
@@ -295,6 +292,11 @@ def _refuse(schema: Schema, policy: Policy) -> None:
     if find(policy.method).by_regions is None and not find(policy.method).by_cells:
         raise InputError(
             f"The method '{policy.method}' needs the whole table in memory for a ledger: publish with engine memory."
+        )
+    if find(policy.method).changes_values:
+        raise InputError(
+            f"The method '{policy.method}' publishes values that nobody has, and a ledger judges a table larger than "
+            "memory by what it published: publish with engine memory."
         )
     asked = gate_attacks(policy, schema)
     unable = [name for name in asked if not find_attack(name).follows]
