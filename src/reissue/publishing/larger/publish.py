@@ -293,6 +293,12 @@ def _refuse(schema: Schema, policy: Policy) -> None:
         raise InputError(
             f"The method '{policy.method}' needs the whole table in memory for a ledger: publish with engine memory."
         )
+    rule = find(policy.method).by_regions
+    if rule is not None and rule.by_provider:
+        raise InputError(
+            f"What the method '{policy.method}' promises is judged by the attack 'coalition', which needs the published "
+            "columns in memory: publish with engine memory."
+        )
     if find(policy.method).changes_values:
         raise InputError(
             f"The method '{policy.method}' publishes values that nobody has, and a ledger judges a table larger than "
