@@ -296,8 +296,8 @@ def _refuse(schema: Schema, policy: Policy) -> None:
     rule = find(policy.method).by_regions
     if rule is not None and rule.by_provider:
         raise InputError(
-            f"What the method '{policy.method}' promises is judged by the attack 'coalition', which needs the published "
-            "columns in memory: publish with engine memory."
+            f"What the method '{policy.method}' promises is judged by the attack 'coalition', which needs the "
+            "published columns in memory: publish with engine memory."
         )
     if find(policy.method).changes_values:
         raise InputError(
