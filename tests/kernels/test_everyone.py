@@ -11,6 +11,7 @@ from reissue.attacks.joint.beliefs import Beliefs, believe
 from reissue.kernels.everyone import iterative_scaling, sharpening
 from reissue.kernels.everyone.elimination import Narrowed, chains_of_steps, narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
+from reissue.kernels.everyone.settled import unsettled
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.transitions import Model
 from tests.kernels import worlds
@@ -295,6 +296,29 @@ def test_with_totals_multipliers_go_no_further_than_fits(seed: int, monkeypatch:
     chains = Chains.of(narrow(case.series, model).layers, model)
     how = Scaling(sweeps=12, tolerance=0.0, elsewhere=0.0)
     quick = scale(chains, how)
-    monkeypatch.setattr(iterative_scaling, "_QUICKER", 0.0)
+    without_momentum(monkeypatch)
     for one, other in zip(quick.multipliers, scale(chains, how).multipliers, strict=True):
         assert one == pytest.approx(other)
+
+
+def test_momentum_changes_how_soon_counts_fit_and_not_what_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    how = Scaling(sweeps=1000, tolerance=1e-3, elsewhere=0.0)
+    all_chains = []
+    for seed in (0, 1, 4, 5, 6, 7):
+        case = tiny(np.random.default_rng(seed), people=40, releases=4)
+        model = Model(case.values, case.steps)
+        all_chains.append(unsettled(narrow(case.series, model).layers, model).chains)
+    quick = [scale(chains, how) for chains in all_chains]
+    without_momentum(monkeypatch)
+    plain = [scale(chains, how) for chains in all_chains]
+    assert all(one.converged for one in (*quick, *plain))
+    assert 3 * sum(one.sweeps for one in quick) < sum(one.sweeps for one in plain)
+    for chains, one, other in zip(all_chains, quick, plain, strict=True):
+        found = (posterior(chains, messages_of(chains, scaled)) for scaled in (one, other))
+        for chance, expected in zip(*found, strict=True):
+            assert chance == pytest.approx(expected, abs=0.01)
+
+
+def without_momentum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Multipliers go no further than a sweep fits them."""
+    monkeypatch.setattr(iterative_scaling._Momentum, "further", lambda _, __, after, *, better: [*after])

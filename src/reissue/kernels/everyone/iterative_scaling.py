@@ -11,7 +11,7 @@ O(entries x rounds) for scaling and the links' size for moving. Everything is se
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,10 +38,8 @@ __all__ = [
 
 _STEP = 1e6
 """How much a multiplier changes at most in one round."""
-_QUICKER = 0.1
-"""How much further a multiplier goes for each sweep in the same direction."""
-_MOST = 1e60
-"""No multiplier grows beyond it: where counts cannot be reached it would go on for ever."""
+_MOST, _LEAST = 1e60, 1e-200
+"""No multiplier goes beyond these: where counts cannot be reached it would go on for ever."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Scaling:
     """How long to go on."""
 
     sweeps: int = 60
-    rounds: int = 3
+    rounds: int = 2
     """Rounds of scaling of one release in a sweep, at most."""
     tolerance: float = 1e-2
     """The largest difference between an expected and a published count that is taken for none."""
@@ -156,49 +154,52 @@ def scale(
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
     tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
     worst, off, sweep = np.inf, np.inf, 0
-    paces = [_Pace.none(len(one)) for one in lambdas]
+    momentum = _Momentum()
     steady = not any(len(layer.fakes) for layer in chains.layers)  # what is tilted moves beside the multipliers
     while sweep < how.sweeps and worst > how.tolerance and off > how.elsewhere:
         messages = [layer.said(one) for layer, one in zip(chains.layers, lambdas, strict=True)]
         later = _backward(chains, beginnings, messages)
         before, earlier = [*lambdas], off
         worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how)
-        if steady and off <= earlier:
-            for place, pace in enumerate(paces):
-                lambdas[place], paces[place] = pace.further(before[place], lambdas[place])
-        else:
-            paces = [_Pace.none(len(one)) for one in lambdas]
+        lambdas = momentum.further(before, lambdas, better=steady and off <= earlier)
         sweep += 1
         progress(sweep / how.sweeps)
     reached = bool(worst <= how.tolerance or off <= how.elsewhere)
     return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts))
 
 
-@dataclass(frozen=True, eq=False)
-class _Pace:
-    """Multipliers that go on in one direction go further than fits: at most twice as far, for more overshoots.
+@dataclass(eq=False)
+class _Momentum:
+    """Multipliers go on in the direction in which they went, and further from sweep to sweep (Nesterov 1983).
 
-    Where counts can only be had in the limit, steps shrink and would take for ever. Where a sweep makes counts worse
-    all begin anew.
+    Where counts can only be had in the limit, what is off shrinks as one over the sweeps without it, as one over their
+    square with it. A multiplier that a sweep turns back loses its own; where a sweep makes counts worse all do.
     """
 
-    moved: Floats
-    """The last change of each multiplier's logarithm."""
-    more: Floats
-    """How much further it goes."""
+    reached: list[Floats] = field(default_factory=list)
+    """Release to the logarithms of its multipliers after the last sweep."""
+    sweeps: int = 0
 
-    @classmethod
-    def none(cls, slots: int) -> "_Pace":
-        """No further than fits."""
-        return cls(np.zeros(slots), np.zeros(slots))
+    def further(self, before: Sequence[Floats], after: Sequence[Floats], *, better: bool) -> list[Floats]:
+        """The multipliers after a sweep, moved on."""
+        last, self.reached = self.reached, [_logs(one) for one in after]
+        self.sweeps = self.sweeps + 1 if better and last else 0
+        if not self.sweeps:
+            return [*after]
+        share = self.sweeps / (self.sweeps + 2)
+        return [_moved(*one, share) for one in zip(before, after, self.reached, last, strict=True)]
 
-    def further(self, before: Floats, after: Floats) -> "tuple[Floats, _Pace]":
-        """The multipliers after a sweep, moved on, and the pace for the next one."""
-        open_slots = (before > 0) & (after > 0)
-        moved = np.log(np.where(open_slots, after, 1.0)) - np.log(np.where(open_slots, before, 1.0))
-        more = np.where(np.sign(moved) == np.sign(self.moved), np.minimum(self.more + _QUICKER, 1.0), 0.0)
-        beyond = np.exp(np.clip(more * moved, -np.log(_STEP), np.log(_STEP)))
-        return np.minimum(after * beyond, _MOST), _Pace(moved, more)
+
+def _moved(before: Floats, after: Floats, reached: Floats, last: Floats, share: float) -> Floats:
+    """Multipliers moved on by a share of what they moved, but for those that the last sweep turned back."""
+    moved = reached - last
+    moved[moved * (reached - _logs(before)) < 0] = 0.0
+    further = np.clip(np.exp(reached + share * moved), _LEAST, _MOST)
+    return np.where(after > 0, further, after)
+
+
+def _logs(multipliers: Floats) -> Floats:
+    return np.log(np.where(multipliers > 0, multipliers, 1.0))
 
 
 def posterior(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
