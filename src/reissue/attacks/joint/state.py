@@ -10,6 +10,7 @@ never kept.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -17,13 +18,21 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.base_rates import base_rates, expecting
-from reissue.attacks.joint.beliefs import Claims, believe, occupied
+from reissue.attacks.joint.beliefs import Beliefs, Claims, believe, occupied
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
 from reissue.attacks.joint.learning import learning
 from reissue.attacks.joint.past import Past, first_times, ways_at_once
 from reissue.attacks.joint.sight import knows_totals, see
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
-from reissue.attacks.joint.update_model import Learnable, check_fit, update_model
+from reissue.attacks.joint.update_model import (
+    Chosen,
+    Learnable,
+    check_fit,
+    learnable,
+    learned,
+    misfits,
+    update_model,
+)
 from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.kernels.everyone.observations import Observation, of_people, pair_order, people_in
 from reissue.kernels.tracking.incremental import lasting_values
@@ -172,17 +181,15 @@ def _solve(
     times = [one.time for one in window]
     rates = base_rates(seen, len(names))
     seen = expecting(seen, rates)
-    starts: list[Floats | None] = [one.multipliers if len(one.multipliers) else None for one in window]
     unknown: list[Ints | None] = [None] * (len(window) - 1)
     steps = past.steps if past.steps.size else None
-    chosen = update_model(series.schema, Learnable(seen, names, [*unknown, truth], rates, times, steps))
-    if steps is None and chosen.source == "releases":
-        # Multipliers of values that stay, which these releases do not allow, are no place to start from.
-        starts = [None] * len(window)
-    prior = past.prior(people, first_times(seen, times, len(people)), chosen.model, rates)
-    beliefs = believe(
-        seen, chosen.model, prior=prior, times=times, start=starts, exact=series.exact, how=effort.scaling
-    )
+    known_now = Learnable(seen, names, [*unknown, truth], rates, times, steps)
+    believed = partial(_believed, window, past, people, known_now, series, effort)
+    chosen = update_model(series.schema, known_now)
+    prior, beliefs = believed(chosen)
+    if chosen.source == "none" and learnable(series.schema, known_now) and misfits(beliefs, seen):
+        chosen = learned(known_now)
+        prior, beliefs = believed(chosen)
     check_fit(beliefs, seen, chosen)
     fits = float(np.mean([one.fits for one in window]))
     groups = all(one.knows_groups for one in window)
@@ -207,6 +214,28 @@ def _solve(
     near = exposed_of(whole, _NEAR * limit) & ~exposed & (limit < 1)
     both = np.flatnonzero(exposed), np.flatnonzero(near)
     return _Solved(finding, *both, past, kept, beliefs.scaled.multipliers)
+
+
+def _believed(
+    window: Sequence[Recent],
+    past: Past,
+    people: Ints,
+    seen: Learnable,
+    series: Series,
+    effort: Thoroughness,
+    chosen: Chosen,
+) -> tuple[Floats, Beliefs]:
+    """What is expected of everyone, and what follows, where values change as was chosen."""
+    starts: list[Floats | None] = [one.multipliers if len(one.multipliers) else None for one in window]
+    if seen.steps is None and chosen.source == "releases":
+        # Multipliers of values that stay, which these releases do not allow, are no place to start from.
+        starts = [None] * len(window)
+    times = [one.time for one in window]
+    prior = past.prior(people, first_times(seen.series, times, len(people)), chosen.model, seen.rates)
+    how = effort.scaling
+    return prior, believe(
+        seen.series, chosen.model, prior=prior, times=times, start=starts, exact=series.exact, how=how
+    )
 
 
 def _with_past(judged: Judged, past: Past, people: Ints) -> Judged:
