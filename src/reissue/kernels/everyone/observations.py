@@ -15,7 +15,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.keys import stable_order
 from reissue.counting.segments import different, ranges
 
-__all__ = ["Layer", "Observation", "layer_of", "of_people", "pair_order", "people_in"]
+__all__ = ["Layer", "Observation", "layer_of", "of_people", "pair_order", "people_in", "ways"]
 
 
 TINY = 1e-280
@@ -215,11 +215,9 @@ def pair_order(first: Ints, second: Ints) -> Ints:
     return order[stable_order(first[order], int(first.max(initial=-1)) + 1)]
 
 
-def layer_of(seen: Observation, values: int, possible: Bools | None = None) -> Layer:
-    """The arrays of one release; `possible` says which of its ways (see `ways`) are still open."""
-    person, slot = ways(seen)
-    if possible is not None:
-        person, slot = person[possible], slot[possible]
+def layer_of(seen: Observation, values: int, some: tuple[Ints, Ints] | None = None) -> Layer:
+    """The arrays of one release; `some` are those of its ways (see `ways`) that are open."""
+    person, slot = ways(seen) if some is None else some
     first = np.diff(person, prepend=-1) > 0
     people, row = person[first], np.cumsum(first) - 1
     if len(seen.absent):

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from reissue._arrays import Bools, Ints
 from reissue.counting.segments import different, ranges
 from reissue.kernels.everyone.elimination.open_ways import OpenWays
-from reissue.kernels.everyone.observations import Layer
+from reissue.kernels.everyone.observations import Layer, Observation
 from reissue.kernels.everyone.transitions import Links, Model, link
 
-__all__ = ["ChainsOfSteps", "steps_of"]
+__all__ = ["WORD", "ChainsOfSteps", "SetsOfValues", "Words", "bits_of", "steps_of"]
 
 Words = npt.NDArray[np.uint64]
 
@@ -25,7 +25,8 @@ WIDEST = 256
 """Values of a model at most that are kept as bits."""
 ENTRIES = 2_000_000
 """Entries that are linked at once, at most: links take several times their memory."""
-_WORD = 64
+WORD = 64
+"""Values of a word of bits."""
 
 
 class ChainsOfSteps(Protocol):
@@ -39,15 +40,22 @@ class ChainsOfSteps(Protocol):
         """Close ways of some people whose value no chain of steps leads through; who has none left."""
 
 
-def steps_of(layers: Sequence[Layer], model: Model, times: Sequence[int] | None) -> ChainsOfSteps:
+def steps_of(series: Sequence[Observation], model: Model, times: Sequence[int] | None) -> "SetsOfValues | _Linked":
     """For releases at these times, by default one after the other."""
-    when = np.arange(len(layers)) if times is None else np.asarray(times)
-    people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
-    return (_Bits if model.values <= WIDEST else _Linked)(people, model, when)
+    when = np.arange(len(series)) if times is None else np.asarray(times)
+    people = max((int(seen.people.max(initial=-1)) + 1 for seen in series), default=0)
+    return (SetsOfValues if model.values <= WIDEST else _Linked)(people, model, when)
+
+
+def bits_of(values: Ints, words: int) -> Words:
+    """Every value as a set of itself."""
+    made = np.zeros((len(values), words), np.uint64)
+    made[np.arange(len(values)), values // WORD] = np.uint64(1) << (values % WORD).astype(np.uint64)
+    return made
 
 
 @dataclass(frozen=True, eq=False)
-class _Bits:
+class SetsOfValues:
     """Sets of values as bits."""
 
     people: int
@@ -57,20 +65,14 @@ class _Bits:
 
     @property
     def words(self) -> int:
-        return -(-self.model.values // _WORD)
+        """How many words a set takes."""
+        return -(-self.model.values // WORD)
 
     def reach(self, releases: Sequence[OpenWays], people: Bools) -> Ints:
         """Forward over all releases, then backward."""
         rows = [np.flatnonzero(people[one.layer.person]) for one in releases]
         open_sets = [self._open(one, some) for one, some in zip(releases, rows, strict=True)]
-        left = [one.copy() for one in open_sets]
-        for order, backward in ((range(len(releases)), False), (range(len(releases) - 1, -1, -1), True)):
-            carried, time = np.zeros((self.people, self.words), np.uint64), np.full(self.people, -1)
-            for place in order:
-                who = releases[place].layer.person[rows[place]]
-                gap = np.where(time[who] >= 0, np.abs(self.times[place] - time[who]), 0)
-                left[place] &= self._moved(carried[who], gap, backward=backward)
-                carried[who], time[who] = left[place], self.times[place]
+        left = self.through([one.layer.person[some] for one, some in zip(releases, rows, strict=True)], open_sets)
         lost = [np.empty(0, np.int64)]
         for one, some, before, after in zip(releases, rows, open_sets, left, strict=True):
             smaller = (before != after).any(axis=1)
@@ -78,17 +80,29 @@ class _Bits:
             lost.append(one.layer.person[some[~after.any(axis=1)]])
         return different(np.concatenate(lost), self.people)
 
+    def through(self, people: Sequence[Ints], sets: Sequence[Words]) -> list[Words]:
+        """What is left of sets of values, of some people of each release, that chains of steps lead through."""
+        left = [one.copy() for one in sets]
+        for order, backward in ((range(len(left)), False), (range(len(left) - 1, -1, -1), True)):
+            carried, time = np.zeros((self.people, self.words), np.uint64), np.full(self.people, -1)
+            for place in order:
+                who = people[place]
+                gap = np.where(time[who] >= 0, np.abs(self.times[place] - time[who]), 0)
+                left[place] &= self._moved(carried[who], gap, backward=backward)
+                carried[who], time[who] = left[place], self.times[place]
+        return left
+
     def _open(self, one: OpenWays, rows: Ints) -> Words:
         """The values that some rows can have by themselves."""
         layer = one.layer
         widths = np.diff(layer.starts)[rows]
         entry = ranges(layer.starts[rows], widths)
         value = layer.value[entry]
-        bit = np.uint64(1) << (value % _WORD).astype(np.uint64)
+        bit = np.uint64(1) << (value % WORD).astype(np.uint64)
         bit[(one.left[entry] == 0) & ~layer.absent[layer.row[entry]]] = 0
         starts, made = np.append(0, np.cumsum(widths))[:-1], np.zeros((len(rows), self.words), np.uint64)
         for word in range(self.words):
-            mine = np.append(bit if self.words == 1 else np.where(value // _WORD == word, bit, 0), np.uint64(0))
+            mine = np.append(bit if self.words == 1 else np.where(value // WORD == word, bit, 0), np.uint64(0))
             made[:, word] = np.where(widths > 0, np.bitwise_or.reduceat(mine, starts), 0) if len(rows) else 0
         return made
 
@@ -96,7 +110,7 @@ class _Bits:
         """Close the ways of rows to values that they cannot have."""
         layer, ways = one.layer, one.of_rows(rows)
         value, place = layer.value[layer.triple_entry[ways]], np.searchsorted(rows, one.rows_of(ways))
-        possible = left[place, value // _WORD] >> (value % _WORD).astype(np.uint64) & np.uint64(1)
+        possible = left[place, value // WORD] >> (value % WORD).astype(np.uint64) & np.uint64(1)
         one.close(ways[possible == 0])
 
     def _moved(self, sets: Words, gaps: Ints, *, backward: bool) -> Words:
@@ -118,7 +132,7 @@ class _Bits:
         """Place of a byte and its bits to the values that one of theirs becomes over a gap, or comes from."""
         if (gap, backward) not in self.tables:
             possible = self.model.after(gap) > 0
-            bits = np.zeros((-(-self.model.values // 8) * 8, self.words * _WORD), np.uint8)
+            bits = np.zeros((-(-self.model.values // 8) * 8, self.words * WORD), np.uint8)
             bits[: self.model.values, : self.model.values] = possible.T if backward else possible
             single = np.packbits(bits, axis=1, bitorder="little").view(np.uint64).reshape(-1, 8, self.words)
             table = np.zeros((len(single), 256, self.words), np.uint64)

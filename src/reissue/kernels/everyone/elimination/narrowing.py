@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Ints
-from reissue.kernels.everyone.elimination.chains_of_steps import steps_of
+from reissue.kernels.everyone.elimination.chains_of_steps import ChainsOfSteps, SetsOfValues, steps_of
 from reissue.kernels.everyone.elimination.open_ways import OpenWays
+from reissue.kernels.everyone.elimination.value_sets import value_sets
 from reissue.kernels.everyone.observations import Layer, Observation, layer_of
 from reissue.kernels.everyone.transitions import Model
 
@@ -42,8 +43,7 @@ def narrow(
     """Take away what is impossible, in all releases together; not to the end where more than `most` contradict."""
     aside = np.empty(0, np.int64)
     while True:
-        releases = [OpenWays.of(layer_of(seen, model.values)) for seen in series]
-        lost = _eliminate(releases, model, times)
+        releases, lost = _opened(series, model, times)
         aside = np.union1d(aside, lost)
         if not len(lost) or len(aside) > most:
             return Narrowed(tuple(series), tuple(_kept(one.layer, one.open) for one in releases), aside)
@@ -72,10 +72,23 @@ def without(seen: Observation, people: Ints) -> Observation:
     )
 
 
-def _eliminate(releases: Sequence[OpenWays], model: Model, times: Sequence[int] | None) -> Ints:
-    """Close ways until nothing changes; who has none left in some release, if anybody."""
-    steps = steps_of([one.layer for one in releases], model, times)
-    people = np.ones(steps.people, np.bool_)
+def _opened(series: Sequence[Observation], model: Model, times: Sequence[int] | None) -> tuple[list[OpenWays], Ints]:
+    """What is open in the end; and who has nothing left in some release, if anybody: then not to the end."""
+    steps = steps_of(series, model, times)
+    if not isinstance(steps, SetsOfValues):
+        releases = [OpenWays.of(layer_of(seen, model.values)) for seen in series]
+        return releases, _eliminate(releases, steps, np.ones(steps.people, np.bool_))
+    sets, lost = value_sets(series, steps)
+    if len(lost):
+        return [], lost
+    releases = [
+        OpenWays.of(layer_of(seen, model.values, one.open_ways(seen))) for seen, one in zip(series, sets, strict=True)
+    ]
+    return releases, _eliminate(releases, steps, np.zeros(steps.people, np.bool_))
+
+
+def _eliminate(releases: Sequence[OpenWays], steps: ChainsOfSteps, people: Bools) -> Ints:
+    """Close ways until nothing changes, of some people first; who has none left in some release, if anybody."""
     for _ in range(_ROUNDS):
         lost = steps.reach(releases, people)
         if len(lost):
