@@ -17,7 +17,7 @@ import numpy as np
 from reissue._arrays import Bools, Ints
 from reissue.kernels.everyone.elimination.chains_of_steps import ChainsOfSteps, SetsOfValues, steps_of
 from reissue.kernels.everyone.elimination.open_ways import OpenWays
-from reissue.kernels.everyone.elimination.value_sets import value_sets
+from reissue.kernels.everyone.elimination.possible_values import possible_values
 from reissue.kernels.everyone.observations import Layer, Observation, layer_of
 from reissue.kernels.everyone.transitions import Model
 
@@ -78,7 +78,7 @@ def _opened(series: Sequence[Observation], model: Model, times: Sequence[int] | 
     if not isinstance(steps, SetsOfValues):
         releases = [OpenWays.of(layer_of(seen, model.values)) for seen in series]
         return releases, _eliminate(releases, steps, np.ones(steps.people, np.bool_))
-    sets, lost = value_sets(series, steps)
+    sets, lost = possible_values(series, steps)
     if len(lost):
         return [], lost
     releases = [

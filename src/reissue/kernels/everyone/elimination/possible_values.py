@@ -14,11 +14,11 @@ from reissue.counting.segments import different
 from reissue.kernels.everyone.elimination.chains_of_steps import WORD, SetsOfValues, Words, bits_of
 from reissue.kernels.everyone.observations import Observation, ways
 
-__all__ = ["ValueSets", "value_sets"]
+__all__ = ["PossibleValues", "possible_values"]
 
 
 @dataclass(frozen=True, eq=False)
-class ValueSets:
+class PossibleValues:
     """What each person of a release can have, as bits."""
 
     people: Ints
@@ -35,13 +35,13 @@ class ValueSets:
         return person[possible], slot[possible]
 
 
-def value_sets(series: Sequence[Observation], steps: SetsOfValues) -> tuple[list[ValueSets], Ints]:
+def possible_values(series: Sequence[Observation], steps: SetsOfValues) -> tuple[list[PossibleValues], Ints]:
     """Release to what everyone can have in it; and who can have nothing in some release."""
     own = [_by_groups(seen, steps.words) for seen in series]
     people = [seen.people for seen in series]
     left = steps.through(people, own)
     lost = [who[~one.any(axis=1)] for who, one in zip(people, left, strict=True)]
-    made = [ValueSets(who, one) for who, one in zip(people, left, strict=True)]
+    made = [PossibleValues(who, one) for who, one in zip(people, left, strict=True)]
     return made, different(np.concatenate([np.empty(0, np.int64), *lost]))
 
 
