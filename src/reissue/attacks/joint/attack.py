@@ -128,7 +128,7 @@ def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believ
 def _learnt(seen: Learnable, crowd: Crowd, chosen: Chosen, beliefs: Beliefs) -> Beliefs:
     """With what is learnt of who tends to have which value; of people without quasi-identifiers from when they came."""
     everyone = np.arange(crowd.people)
-    prior, features = np.tile(seen.rates, (crowd.people, 1)), traits_of(crowd).features(everyone)
+    prior, features = np.broadcast_to(seen.rates, (crowd.people, len(seen.rates))), traits_of(crowd).features(everyone)
     return learning(seen.series, chosen.model, beliefs, features, prior)
 
 

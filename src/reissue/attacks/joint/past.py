@@ -19,7 +19,9 @@ from reissue.kernels.everyone.transitions import Model
 __all__ = ["Past", "believe_in_blocks", "first_times", "ways_at_once"]
 
 _WAYS, _OPEN_WAYS = 24_000_000, 6_000_000
-"""How many ways of people to be in groups are solved at once, at most; fewer where they fit very many of them."""
+"""How many ways of people to be in groups a ledger solves at once, at most; fewer where they fit very many of them."""
+_WHOLE = 120_000_000
+"""How many the whole attack does where they fit few: most of them are closed before they are held in memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +52,15 @@ class Past:
 
     def prior(self, people: Ints, first: Ints, model: Model, rates: Floats) -> Floats:
         """People x values: what is expected of their first value in the window, which they have at a given time."""
+        old = (self.time[people] >= 0) & (first >= 0)
+        if not old.any():
+            return np.broadcast_to(rates, (len(people), model.values))
         place = np.full(len(self.time), -1, np.int64)
         place[people] = np.arange(len(people))
         mine = np.flatnonzero(place[self.person] >= 0)
         said = np.zeros((len(people), model.values))
         said[place[self.person[mine]], self.value[mine]] = self.weight[mine]
-        table, old = np.tile(rates, (len(people), 1)), (self.time[people] >= 0) & (first >= 0)
+        table = np.tile(rates, (len(people), 1))
         gap = first - self.time[people]
         for steps in np.unique(gap[old]):
             some = old & (gap == steps)
@@ -136,7 +141,7 @@ def ways_at_once(series: Sequence[Observation]) -> int:
 def _blocks(series: Sequence[Observation]) -> list[range]:
     """Releases that follow each other, few enough ways in each block; a block of one may have more."""
     starts, ways, most = [0], 0, ways_at_once(series)
-    if sum(seen.ways for seen in series) <= _WAYS:
+    if sum(seen.ways for seen in series) <= (_WAYS if fits_many(series) else _WHOLE):
         return [range(len(series))]
     for place, seen in enumerate(series):
         if ways and ways + seen.ways > most:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from reissue._arrays import Floats, Ints
-from reissue.kernels.everyone.observations import TINY, Layer
+from reissue.kernels.everyone.observations import TINY, Layer, picked
 from reissue.kernels.everyone.transitions import Links, Model, Pairing, link
 
 __all__ = [
@@ -157,8 +157,7 @@ def scale(
     momentum = _Momentum()
     steady = not any(len(layer.fakes) for layer in chains.layers)  # what is tilted moves beside the multipliers
     while sweep < how.sweeps and worst > how.tolerance and off > how.elsewhere:
-        messages = [layer.said(one) for layer, one in zip(chains.layers, lambdas, strict=True)]
-        later = _backward(chains, beginnings, messages)
+        later = _backward(chains, beginnings, lambda place: chains.layers[place].said(lambdas[place]))  # noqa: B023
         before, earlier = [*lambdas], off
         worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how)
         lambdas = momentum.further(before, lambdas, better=steady and off <= earlier)
@@ -234,7 +233,7 @@ def cavities(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
 def both_ways(chains: Chains, messages: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
     """Entry to what the prior and earlier releases say about it, and to what later ones say, in each layer."""
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
-    later = _backward(chains, beginnings, messages)
+    later = _backward(chains, beginnings, messages.__getitem__)
     made, carried = [], np.zeros(int(chains.offsets()[-1]))
     for place, layer in enumerate(chains.layers):
         made.append(before_of(chains, place, beginnings[place], carried))
@@ -256,27 +255,26 @@ def misfit(chains: Chains, scaled: Scaled) -> float:
 # --- passes ----------------------------------------------------------------------------------------------------------
 
 
-def _backward(chains: Chains, beginnings: Sequence[Floats], messages: Sequence[Floats]) -> list[Floats]:
-    """Entry to what all later releases say about it."""
+def _backward(chains: Chains, beginnings: Sequence[Floats], messages: Callable[[int], Floats]) -> list[Floats]:
+    """Entry to what all later releases say about it, up to a factor for each row."""
     offsets = chains.offsets()
     flat = np.ones(int(offsets[-1]))
     later: list[Floats] = [flat[:0]] * len(chains.layers)
     for place in range(len(chains.layers) - 1, -1, -1):
         layer, links = chains.layers[place], chains.links[place]
-        mine = flat[offsets[place] : offsets[place + 1]]
-        later[place] = mine
-        said = layer.normalized(mine * messages[place] * beginnings[place])
-        flat[links.sources] = links.backward(said[links.targets])
+        mine = later[place] = flat[offsets[place] : offsets[place + 1]]
+        said = layer.normalized(mine * messages(place) * beginnings[place])
+        flat[links.sources] = links.backward(picked(said, links.targets))
         # What moves back is of whole rows, so that the earlier layer makes its own rows comparable again. Who begins in
         # a slot that was there before says something about it too; from first presences nothing moves back.
-    return [layer.normalized(one) for layer, one in zip(chains.layers, later, strict=True)]
+    return later
 
 
 def before_of(chains: Chains, place: int, beginnings: Floats, carried: Floats) -> Floats:
     """Entry to what earlier releases and the prior say about it."""
     links = chains.links[place]
     before = beginnings.copy()
-    before[links.targets] *= links.forward(carried[links.sources])
+    before[links.targets] *= links.forward(picked(carried, links.sources))
     return before
 
 
@@ -297,7 +295,7 @@ def _forward(
     carried, worst, elsewhere, records = np.zeros(int(chains.offsets()[-1])), 0.0, 0.0, 1.0
     for place, layer in enumerate(chains.layers):
         before = before_of(chains, place, beginnings[place], carried)
-        cavity = layer.normalized(before * later[place])
+        cavity = before * later[place]  # up to a factor for each row
         lambdas[place], off = fitted(layer, cavity, lambdas[place], how)
         if len(layer.fakes):
             factor, more = _tilting(layer, cavity, lambdas[place])
@@ -347,7 +345,7 @@ def _factor(count: Floats, expected: Floats) -> Floats:
 def _expected(layer: Layer, cavity: Floats, lambdas: Floats) -> Floats:
     """Slot to how many are expected there."""
     total = layer.sums(cavity * layer.said(lambdas))
-    expected = lambdas * (layer.filled(cavity / np.maximum(total, TINY)[layer.row]))
+    expected = lambdas * (layer.filled(cavity / picked(np.maximum(total, TINY), layer.row)))
     unknown = lambdas * layer.chance
     if layer.free.any():
         whole = np.add.reduceat(np.append(unknown, 0.0), layer.group_starts[:-1])

@@ -14,7 +14,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.iterative_scaling import Chains, beginners
-from reissue.kernels.everyone.observations import Layer
+from reissue.kernels.everyone.observations import Layer, as_small
 from reissue.kernels.everyone.transitions import Model, Pairing, pairings
 
 __all__ = ["Unsettled", "unsettled"]
@@ -72,10 +72,10 @@ def unsettled(
     begins = [beginners(*one)[one[0].row] for one in zip(layers, pairs, arrived, strict=True)]
     part = Unsettled(
         replace(Chains.of(made, model, times=times), known=stepped),
-        tuple(np.flatnonzero(one) for one in kept),
+        tuple(as_small(np.flatnonzero(one)) for one in kept),
         person,
         stepped,
-        tuple(who[some] for who, some in zip(begins, kept, strict=True)),
+        tuple(as_small(who[some]) for who, some in zip(begins, kept, strict=True)),
     )
     return part if prior is None else part.expecting(prior)
 
@@ -135,7 +135,7 @@ def _stretches(layers: Sequence[Layer], pairs: Sequence[Pairing], certain: Seque
 
 def _without(layer: Layer, certain: Bools, kept: Bools, stretch: Ints) -> Layer:
     """The layer without rows that are certain and without their records."""
-    number = np.cumsum(kept) - 1
+    number = np.cumsum(kept, dtype=np.int32) - 1
     ways = kept[layer.triple_entry]
     filled = np.bincount(layer.triple_slot[~ways], minlength=len(layer.count))
     return replace(
@@ -143,8 +143,8 @@ def _without(layer: Layer, certain: Bools, kept: Bools, stretch: Ints) -> Layer:
         person=stretch,
         starts=np.append(0, np.cumsum(np.diff(layer.starts)[~certain])),
         value=layer.value[kept],
-        triple_entry=number[layer.triple_entry[ways]],
-        triple_slot=layer.triple_slot[ways],
+        triple_entry=as_small(number[layer.triple_entry[ways]]),
+        triple_slot=layer.triple_slot[ways].astype(np.int64),  # looked up in every sweep
         count=layer.count - filled,
         absent=layer.absent[~certain],
         nobody=layer.nobody[~certain],

@@ -88,11 +88,6 @@ class Links:
     """Targets x sources; None: dense."""
     parts: "tuple[_Part, ...]" = ()
 
-    @cached_property
-    def _back(self) -> sparse.csr_array:
-        assert self.matrix is not None  # noqa: S101 - sparse links only
-        return self.matrix.T.tocsr()
-
     def forward(self, before: Floats) -> Floats:
         """From the sources' weights to the targets'."""
         if self.matrix is not None:
@@ -105,7 +100,7 @@ class Links:
     def backward(self, after: Floats) -> Floats:
         """From the targets' weights to the sources'."""
         if self.matrix is not None:
-            return np.asarray(self._back @ after)
+            return np.asarray(self.matrix.T @ after)
         out = np.empty(len(self.sources))
         for part in self.parts:
             out[part.source] = part.moved(after[part.target], part.target_cell, part.source_cell, part.steps.T)
@@ -184,7 +179,7 @@ def _equal(pairing: Pairing, before: Ints, now: Ints, values: int) -> sparse.csr
     at = np.minimum(np.searchsorted(one, other), max(len(one) - 1, 0))
     same = np.flatnonzero(one[at] == other) if len(one) else np.empty(0, np.int64)
     ends = np.searchsorted(same, np.arange(len(other) + 1))
-    return sparse.csr_array((np.ones(len(same)), at[same], ends), shape=(len(other), len(one)))
+    return _matrix(np.ones(len(same)), at[same], ends, (len(other), len(one)))
 
 
 def _sparse(pairing: Pairing, before: Ints, now: Ints, model: Model) -> sparse.csr_array:
@@ -197,7 +192,12 @@ def _sparse(pairing: Pairing, before: Ints, now: Ints, model: Model) -> sparse.c
     chance = model.chances(pairing.gap[of_target[row]], before[column], now[row])
     kept = chance > 0
     ends = np.searchsorted(row[kept], np.arange(len(now) + 1))
-    return sparse.csr_array((chance[kept], column[kept], ends), shape=(len(now), len(before)))
+    return _matrix(chance[kept], column[kept], ends, (len(now), len(before)))
+
+
+def _matrix(data: Floats, columns: Ints, ends: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+    """With places of 32 bits."""
+    return sparse.csr_array((data, columns.astype(np.int32), ends.astype(np.int32)), shape=shape, copy=False)
 
 
 def _dense(pairing: Pairing, before: Ints, now: Ints, model: Model) -> tuple[_Part, ...]:

@@ -18,7 +18,7 @@ from reissue._arrays import Bools, Ints
 from reissue.kernels.everyone.elimination.chains_of_steps import ChainsOfSteps, SetsOfValues, steps_of
 from reissue.kernels.everyone.elimination.open_ways import OpenWays
 from reissue.kernels.everyone.elimination.possible_values import possible_values
-from reissue.kernels.everyone.observations import Layer, Observation, layer_of
+from reissue.kernels.everyone.observations import Layer, Observation, as_small, layer_of
 from reissue.kernels.everyone.transitions import Model
 
 __all__ = ["Narrowed", "narrow", "unnarrowed", "without"]
@@ -105,12 +105,12 @@ def _kept(layer: Layer, ways: Bools) -> Layer:
     """The layer with its open ways, and without entries that have none."""
     alive = layer.absent[layer.row]
     alive[layer.triple_entry[ways]] = True
-    number = np.cumsum(alive) - 1
+    number = np.cumsum(alive, dtype=np.int32) - 1
     widths = np.add.reduceat(np.append(alive.astype(np.int64), 0), layer.starts[:-1])
     return replace(
         layer,
         starts=np.append(0, np.cumsum(widths)),
         value=layer.value[alive],
-        triple_entry=number[layer.triple_entry[ways]],
+        triple_entry=as_small(number[layer.triple_entry[ways]]),
         triple_slot=layer.triple_slot[ways],
     )
