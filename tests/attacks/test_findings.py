@@ -1,6 +1,7 @@
 """Findings: verdicts, the gate, the JSON contract; how attacks register and what they may not do."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -8,7 +9,7 @@ import pytest
 
 from reissue.attacks import CannotRunError, Knowledge, Series, find, registered, registry
 from reissue.attacks import attack as register
-from reissue.attacks.findings import Finding, Findings, Status, Verdict, gravity, not_run, tried
+from reissue.attacks.findings import Finding, Findings, Status, Verdict, gravity, not_run, tried, verdict
 from reissue.errors import InputError, RiskError, Why
 from reissue.publishing.attack import attack
 from reissue.schema import Schema
@@ -19,6 +20,7 @@ OPEN = not_run("c", (1, 2), "it needs members.", why=Why.NEEDS_INPUT, needs=["me
 APART = not_run("d", (1, 2), "it does not apply.")
 KEYS = {
     "attack",
+    "decides",
     "status",
     "reason",
     "why",
@@ -81,6 +83,31 @@ def test_the_verdict_comes_first_and_says_what_was_tried() -> None:
     joint = Finding("joint", Status.WITHSTOOD, "Nobody is.", (1, 2), details={"knowledge": "register"})
     assert sorted([OPEN, GOOD, BAD, joint], key=gravity) == [joint, BAD, GOOD, OPEN]
     assert tried(Findings((OPEN, GOOD, joint))) == "joint (with a register of people) and a"
+
+
+FIVE = pl.DataFrame({"id": range(5), "age": [40] * 5, "ill": ["flu"] * 3 + ["HIV"] * 2})
+
+
+@pytest.mark.parametrize("asked", ["nothing", "limits", "policy"])
+def test_a_paper_s_measure_does_not_condemn_what_everyone_at_once_shows_to_be_harmless(asked: str) -> None:
+    """The same five people twice: 0.6 is the truth, and 0.69 what groups as independent evidence come to."""
+    policy: dict[str, Any] = {"require": "k=5 & confidence=0.65", "method": "pool", "limit": 0.65}
+    policy |= {"attacks": ["updates", "joint"] if asked == "policy" else ["joint"]}
+    schema = replace(Schema.of_columns(identifier="id", quasi=["age"], sensitive=["ill"]), policy=policy)
+    limits = {"updates": 0.65} if asked == "limits" else None
+    findings = attack([FIVE, FIVE], schema, only=["joint", "updates"], limits=limits)
+    assert findings["updates"].status == Status.EXPOSED
+    assert findings["updates"].worst == pytest.approx(9 / 13)
+    assert findings["joint"].worst == pytest.approx(0.6)
+    decides = asked != "nothing"
+    assert findings["updates"].decides == decides
+    assert findings.verdict == (Verdict.EXPOSED if decides else Verdict.WITHSTOOD)
+    assert findings.people == (findings["updates"].people if decides else 0)
+    if not decides:
+        findings.raise_for_risk()
+        assert findings["updates"].mark == "unsure"
+        assert "By the paper's measure of updates" in verdict(findings, None).sentence
+        assert attack([FIVE, FIVE], schema, only="updates").verdict == Verdict.EXPOSED, "nothing else was asked"
 
 
 def test_the_gate() -> None:

@@ -87,7 +87,7 @@ def test_what_is_proposed(answers: list[str], method: str) -> None:
 def test_what_is_proposed_for_values_that_change_lasts(
     months: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By one key: it decides what is random, and with some (1 of 30 when this was tried) a release is refused."""
+    """By one key, which decides what is random; `python -m benchmarks cohorts --only keys` tries many."""
     monkeypatch.setenv(ENVIRONMENT, sha256(b"a year of a thousand people").hexdigest())
     said = {name: name in {"removed", "changes"} for name in QUESTIONS}
     synth.updates().write_csv(tmp_path / "updates.csv")

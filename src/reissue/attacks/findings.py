@@ -92,6 +92,8 @@ class Finding:
     """Whether `worst` must reach the limit; else it must not exceed it."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What is particular to the attack; see docs/reference/attacks.md."""
+    decides: bool = True
+    """Whether the verdict counts it: a paper's measure does not where everyone at once was solved for beside it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "status", Status(self.status))
@@ -100,6 +102,13 @@ class Finding:
         if self.status == Status.NOT_RUN:
             object.__setattr__(self, "why", Why(self.why or Why.DOES_NOT_APPLY))
         object.__setattr__(self, "needs", tuple(self.needs))
+
+    @property
+    def mark(self) -> str:
+        """`bad`, `good` or `unsure`: how it looks."""
+        if self.status == Status.EXPOSED:
+            return "bad" if self.decides else "unsure"
+        return "good" if self.status == Status.WITHSTOOD else "unsure"
 
     @property
     def bounded(self) -> bool:
@@ -176,9 +185,14 @@ class Findings:
         return tuple(finding for finding in self.findings if finding.status == status)
 
     @property
+    def exposing(self) -> tuple[Finding, ...]:
+        """The findings of exposed people that decide."""
+        return tuple(finding for finding in self.of(Status.EXPOSED) if finding.decides)
+
+    @property
     def verdict(self) -> Verdict:
-        """Exposed if any attack exposes somebody; incomplete if one that applies was not run; else withstood."""
-        if self.of(Status.EXPOSED):
+        """Exposed if any attack that decides exposes somebody; incomplete if one was not run; else withstood."""
+        if self.exposing:
             return Verdict.EXPOSED
         lacking = [one for one in self.of(Status.NOT_RUN) if one.why != Why.DOES_NOT_APPLY]
         idle = bool(self.findings) and not self.of(Status.WITHSTOOD)
@@ -186,7 +200,7 @@ class Findings:
 
     def raise_for_risk(self, *, allow_not_run: bool | Sequence[str] = False) -> None:
         """Raise RiskError if an attack exposes somebody, or was not run and is not allowed to be (True allows all)."""
-        blocking = list(self.of(Status.EXPOSED))
+        blocking = list(self.exposing)
         if allow_not_run is not True:
             allowed = set(allow_not_run or ())
             blocking += [finding for finding in self.of(Status.NOT_RUN) if finding.attack not in allowed]
@@ -196,7 +210,7 @@ class Findings:
     @property
     def people(self) -> int:
         """How many people are exposed, at least: those of the attack that exposes most."""
-        return max((one.people for one in self.of(Status.EXPOSED) if not one.bounded), default=0)
+        return max((one.people for one in self.exposing if not one.bounded), default=0)
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it: `verdict` and `findings`, and what else is known."""
@@ -218,7 +232,7 @@ class Findings:
 
     def __repr__(self) -> str:
         """The verdict, and how many attacks found somebody."""
-        exposed = [finding.attack for finding in self.findings if finding.status == Status.EXPOSED]
+        exposed = [finding.attack for finding in self.exposing]
         said = f"exposed by {', '.join(exposed)}" if exposed else "nobody was found exposed"
         return f"Findings of {plural(len(self.findings), 'attack')}, {self.verdict}: {said}."
 
@@ -234,11 +248,11 @@ class Findings:
         return card(f"{text.word}. {text.sentence}", headings, rows, mark=text.mark, lines=lines)
 
 
-def gravity(finding: Finding) -> tuple[bool, int, bool, int]:
+def gravity(finding: Finding) -> tuple[bool, int, bool, bool, int]:
     """Sorts findings: first the one that is the verdict, then those who expose people, the most first, then bounds."""
     ran = finding.status != Status.NOT_RUN
     place = list(Status).index(finding.status)
-    return (finding.attack != FIRST or not ran, place, finding.bounded, -finding.people)
+    return (finding.attack != FIRST or not ran, place, not finding.decides, finding.bounded, -finding.people)
 
 
 def tried(findings: Findings) -> str:
@@ -292,6 +306,8 @@ def people(finding: Finding) -> str:
 
 def outcome(finding: Finding) -> str:
     """How an attack ended, in a few words."""
+    if not finding.decides:
+        return "by the paper only"
     if finding.why is None:
         return str(finding.status)
     if finding.why == Why.NEEDS_INPUT and finding.needs:
@@ -315,7 +331,7 @@ def verdict(findings: Findings, refused: int | None) -> VerdictText:
     ran = len(findings) - len(findings.of(Status.NOT_RUN))
     held = _held(findings)
     if findings.verdict == Verdict.EXPOSED:
-        worst = min(findings.of(Status.EXPOSED), key=gravity)
+        worst = min(findings.exposing, key=gravity)
         if not worst.people:
             return VerdictText(
                 "bad", "Exposed", f"{held[0].upper()}{held[1:]} {_verb(findings, 'give')} away too much."
@@ -326,7 +342,7 @@ def verdict(findings: Findings, refused: int | None) -> VerdictText:
         return VerdictText("bad", "Exposed", f"{held[0].upper()}{held[1:]} {verb} {many}{hint}")
     if findings.verdict == Verdict.WITHSTOOD:
         nobody = f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody."
-        return VerdictText("good", "Withstood", f"{nobody} Tried: {tried(findings)}.")
+        return VerdictText("good", "Withstood", f"{nobody} Tried: {tried(findings)}.{_aside(findings)}")
     if not ran:
         nothing = f"No attack could be run on {held.removesuffix(',')}, so nothing was shown."
         return VerdictText("unsure", "Nothing shown", nothing)
@@ -335,8 +351,18 @@ def verdict(findings: Findings, refused: int | None) -> VerdictText:
         "unsure",
         "Incomplete",
         f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody as far as was tried: {tried(findings)}; "
-        f"{plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing.",
+        f"{plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing.{_aside(findings)}",
     )
+
+
+def _aside(findings: Findings) -> str:
+    """What a paper's measure says that does not decide; empty where there is none."""
+    said = [
+        f" By the paper's measure of {one.attack}, which is no probability, {one.people:,} would be above its limit."
+        for one in findings.of(Status.EXPOSED)
+        if not one.decides
+    ]
+    return "".join(said)
 
 
 HINT = "Files alone do not say who is in them; a register or lists of members would say who it is."

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 __all__ = ["INPUTS", "show_findings", "show_not_run", "show_ran"]
 
 _STYLES = {"exposed": "red", "withstood": "green", "incomplete": "yellow", "not_run": "yellow"}
+_MARKS = {"bad": "red", "good": "green", "unsure": "yellow"}
+_ASIDE = "The verdict is joint's, which solves for everyone at once; `--limit {name}={limit:g}` would make this count."
 _WORDS = {"exposed": "EXPOSED", "withstood": "withstood", "not_run": "not run"}
 _SHARES = ("posterior", "credibility", "accuracy")
 """Measures that are shares or probabilities, by their first word."""
@@ -42,7 +44,7 @@ def show_findings(findings: "Findings") -> None:
     _show_releases(findings)
     ran = [one for one in findings if one.reason is None]
     if ran and Console().width >= _NARROW:
-        rows = [[one.attack, _WORDS[one.status], _people(one), *_numbers(one)] for one in sorted(ran, key=gravity)]
+        rows = [[one.attack, _outcome(one), _people(one), *_numbers(one)] for one in sorted(ran, key=gravity)]
         _render.show_table(["attack", "outcome", "people exposed", "worst", "must be"], rows)
     show_ran(findings)
     show_not_run(findings)
@@ -87,12 +89,14 @@ def show_ran(findings: "Findings") -> None:
 
     for one in sorted(findings, key=gravity):
         if one.reason is None:
-            _render.say(f"{one.attack} {_WORDS[one.status]}: {one.sentence}", style=_STYLES[one.status])
+            _render.say(f"{one.attack} {_outcome(one)}: {one.sentence}", style=_MARKS[one.mark])
             if one.details.get("place"):
                 _render.say(f"    {one.details['place']}")
             if one.measure and one.worst is not None and one.limit is not None:
                 worst, limit = _numbers(one)
                 _render.say(f"    {_plain(one.measure)}: {worst} at worst; it must be {limit}.")
+            if not one.decides:
+                _render.say(f"    {_ASIDE.format(name=one.attack, limit=one.limit)}")
 
 
 def show_not_run(findings: "Findings", *, needs: bool = True) -> None:
@@ -113,6 +117,10 @@ def show_not_run(findings: "Findings", *, needs: bool = True) -> None:
             _render.say(f"{one.attack}: {one.sentence}{more}", style=_STYLES["not_run"])
     if apart:
         _render.say(f"Not about releases like these: {', '.join(apart)}. (--json and the report say why.)")
+
+
+def _outcome(finding: "Finding") -> str:
+    return _WORDS[finding.status] if finding.decides else "by the paper only"
 
 
 def _people(finding: "Finding") -> str:

@@ -1,12 +1,12 @@
 """attack: what releases give away together."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from reissue.attacks import find, registered
-from reissue.attacks.findings import Findings, Point
+from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status
 from reissue.attacks.run import run
 from reissue.engines.registry import MEMORY
 from reissue.errors import SchemaError
@@ -73,7 +73,31 @@ def attack(
         if points:
             grown[one.name] = points
         progress((number + 1) / len(chosen))
-    return Findings(tuple(findings), attacked(series), grown, guessed.assumed)
+    asked = {*(limits or {}), *_asked_by(guessed.schema)}
+    return Findings(tuple(_deciding(findings, asked)), attacked(series), grown, guessed.assumed)
+
+
+def _asked_by(schema: Schema) -> set[str]:
+    """The attacks that a policy names."""
+    policy = schema.policy or {}
+    return {*(policy.get("attacks") or ()), *(policy.get("limits") or {})}
+
+
+def _deciding(findings: Sequence[Finding], asked: Collection[str]) -> list[Finding]:
+    """Where everyone at once was solved for, a paper's measure that is no probability decides nothing, unless asked."""
+    truth = next((one for one in findings if one.attack == FIRST and one.reason is None), None)
+    if truth is None or not truth.details.get("converged", True):
+        return list(findings)
+    known = registered()
+    return [
+        replace(one, decides=False)
+        if one.status == Status.EXPOSED
+        and one.attack not in asked
+        and known[one.attack].no_probability
+        and set(one.releases) <= set(truth.releases)
+        else one
+        for one in findings
+    ]
 
 
 def _guess(releases: Sequence[Any], known: Knowledge, dialect: Dialect) -> Guessed:

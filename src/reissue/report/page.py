@@ -144,7 +144,7 @@ def _todo(sections: Sequence[_Section], refusal: "Report | None") -> list[str]:
 
 
 def _exposing(sections: Sequence[_Section]) -> list[_Section]:
-    return [section for section in sections if section.finding.status == Status.EXPOSED]
+    return [section for section in sections if section.finding.mark == "bad"]
 
 
 @cache

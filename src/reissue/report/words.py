@@ -20,7 +20,7 @@ def title(findings: Findings) -> str:
 def figures(findings: Findings) -> list[tuple[str, str]]:
     """The few numbers beside the verdict: what, how much."""
     shown = []
-    exposing, not_run = findings.of(Status.EXPOSED), findings.of(Status.NOT_RUN)
+    exposing, not_run = findings.exposing, findings.of(Status.NOT_RUN)
     if len(findings):
         ended = [f"{len(exposing)} of {len(findings) - len(not_run)} expose people"]
         lacking = sum(one.why != Why.DOES_NOT_APPLY for one in not_run)

@@ -24,7 +24,6 @@ from reissue.web.work import Tell
 __all__ = ["audit", "shown"]
 
 _HINT = "Files alone do not say who is in them: a register or lists of members, given below, would say who it is."
-_MARKS = {"exposed": "bad", "withstood": "good", "not_run": "unsure"}
 
 
 def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, Any]:
@@ -96,7 +95,7 @@ def _row(finding: Finding) -> dict[str, Any]:
     known = registered().get(finding.attack)
     return {
         "attack": finding.attack,
-        "mark": _MARKS[finding.status],
+        "mark": finding.mark,
         "outcome": outcome(finding),
         "people": people(finding),
         "sentence": finding.reason or finding.sentence,
