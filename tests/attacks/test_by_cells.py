@@ -1,6 +1,7 @@
 """Attacks that decide on counts: an engine that counts equal rows finds what all rows tell; others are not run."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue.attacks import Knowledge, registered
 from reissue.attacks.findings import Status
+from reissue.errors import NotMetError, RequirementError
 from reissue.publishing.attack import attack
 from reissue.synth import Population, schema
 from tests.effort import examples
@@ -56,6 +58,55 @@ def test_counts_tell_what_rows_tell(seed: int, exact: bool, coalition: tuple[str
     for name in asked["only"]:
         assert told(other[name]) == told(one[name])
     assert other.releases == one.releases
+
+
+@examples(40)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(["simple-l=2", "k=2 & simple-l=3", "l=2", "confidence=0.6"]),
+    st.sampled_from(["topdown", "mondrian", "pool"]),
+    st.sampled_from(["all", "more", "without values"]),
+)
+def test_minimality_by_counts(seed: int, require: str, method: str, who: str) -> None:
+    """Someone who knows everyone's quasi-identifiers, which are counted too."""
+    rng = np.random.default_rng(seed)
+    rows = 50
+    table = pl.DataFrame(
+        {
+            "age": rng.integers(0, 6, rows),
+            "place": rng.choice(["a", "b"], rows),
+            "ill": rng.choice(["x", "y", "z", "w"], rows, p=[0.4, 0.3, 0.2, 0.1]),
+        }
+    )
+    plan = ri.Schema.of_columns(quasi=["age", "place"], sensitive=["ill"])
+    try:
+        shown = ri.anonymize(table, plan, require, method=method, seed=1).frame
+    except (RequirementError, NotMetError):
+        return
+    people = table.drop("ill") if who == "without values" else table
+    people = pl.concat([people, people[:7]]) if who == "more" else people
+    one, other = (
+        attack(
+            given, plan, only="minimality", engine=engine, knowledge=Knowledge(requirement=require, population=known)
+        )["minimality"]
+        for engine, given, known in (("memory", [shown], people), ("stream", [shown.lazy()], people.lazy()))
+    )
+    assert told(one) == told(other)
+
+
+def test_a_table_of_people_is_counted_where_it_lies(tmp_path: Path) -> None:
+    table = next(Population(seed=6, people=600).months(1))
+    made = ri.anonymize(table, schema(), "k=2 & simple-l=3", method="topdown", seed=1)
+    table.write_parquet(tmp_path / "people.parquet")
+    made.frame.write_parquet(tmp_path / "release.parquet")
+    known = Knowledge(requirement="k=2 & simple-l=3", population=tmp_path / "people.parquet")
+    found = attack([tmp_path / "release.parquet"], schema(), only="minimality", engine="stream", knowledge=known)
+    right = attack([made.frame], schema(), only="minimality", knowledge=replace(known, population=table))
+    assert told(found["minimality"]) == told(right["minimality"])
+    assert found["minimality"].status != Status.NOT_RUN
+    lacking = Knowledge(requirement="k=2", population=table.drop("age").lazy())
+    with pytest.raises(ri.InputError, match="table of people lacks"):
+        attack([made.frame.lazy()], schema(), only="minimality", engine="stream", knowledge=lacking)
 
 
 def test_a_release_larger_than_memory_from_parquet(tmp_path: Path) -> None:

@@ -150,6 +150,7 @@ def test_what_cannot_be_judged_is_refused_before_anything_is_written(tmp_path: P
         ({"require": "k=6", "method": "mondrian"}, "published columns in memory: .*definetti"),
         ({**OPEN, "method": "anatomy"}, "needs the whole table in memory"),
         ({**OPEN, "method": "mask", "require": "k=6 & simple-l=2"}, "values that nobody has"),
+        ({**OPEN, "method": "correspondence"}, "needs the whole table in memory for a ledger"),
         ({**OPEN, "method": "providers"}, "judged by the attack 'coalition'"),
         ({**OPEN, "suppress": 0.1}, "suppress need the table in memory"),
         ({**OPEN, "boxes": "tight"}, "tight"),

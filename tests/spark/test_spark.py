@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from reissue.taxonomy.codings import Hierarchy
 from reissue.testing import check_engine
 from tests.attacks import test_by_cells as by_cells
 from tests.publishing import test_equal_people as equal_people
+from tests.publishing import test_growing_larger as growing_larger
 from tests.publishing.test_larger import shared
 from tests.publishing.test_where import documented, runs
 
@@ -230,6 +232,30 @@ def test_attacks_by_counts_find_what_rows_tell(spark: Any) -> None:
     found = ri.attack([given(spark, table) for table in tables], by_cells.PLAN, engine="spark", **known)
     assert [by_cells.told(one) for one in found] == [by_cells.told(one) for one in right]
     assert "use engine memory" in str(ri.attack([given(spark, tables[0])], by_cells.PLAN, only="joint", engine="spark"))
+
+
+def test_minimality_by_counts(spark: Any) -> None:
+    table = next(Population(seed=6, people=300).months(1))
+    shown = ri.anonymize(table, schema(), "k=2 & simple-l=3", method="topdown", seed=1).frame
+    known = ri.Knowledge(requirement="k=2 & simple-l=3", population=table)
+    right = ri.attack([shown], schema(), only="minimality", knowledge=known)
+    lying = replace(known, population=given(spark, table))
+    found = ri.attack([given(spark, shown)], schema(), only="minimality", engine="spark", knowledge=lying)
+    assert [by_cells.told(one) for one in found] == [by_cells.told(one) for one in right]
+
+
+def test_a_growing_table(spark: Any) -> None:
+    whole: list[Any] = []
+    earlier: list[Any] = []
+    asked: dict[str, Any] = {"method": "correspondence", "seed": 3}
+    for table in growing_larger.growing(1, 2):
+        right = ri.anonymize(table, growing_larger.PLAN, "k=3", after=whole, **asked)
+        frame = given(spark, table)
+        with larger.anonymize_frame(frame, growing_larger.PLAN, "k=3", fits=40, after=earlier, **asked) as made:
+            shown = back(made.frame)
+        assert rows_of(shown) == rows_of(right.frame)
+        whole.append(right.frame)
+        earlier.append(given(spark, shown))
 
 
 @pytest.mark.parametrize("method", sorted(algorithms.registry.BUILT_IN))

@@ -1,6 +1,6 @@
 """How algorithms are registered and found: the built-in ones the same way as anyone's."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -12,10 +12,12 @@ from reissue._plugins import all_registered, find_registered, keep_registered
 from reissue.counting.cells import Domain
 from reissue.data.table import Table
 from reissue.errors import InputError, nearest
+from reissue.published import PublishedRelease
 from reissue.release.memory import MethodState
 from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement
 from reissue.schema import Options
+from reissue.taxonomy.codings import Coding
 
 __all__ = [
     "Algorithm",
@@ -198,6 +200,8 @@ class Algorithm:
 
     May return a state for a ledger to keep, as what the next release comes after.
     """
+    recheck_counted: Callable[[PublishedRelease, Sequence[Coding], Requirement, Options], None] | None = None
+    """The same of a release that an engine counted, with the codings of the table that it was made of."""
 
     @property
     def stateful(self) -> bool:
@@ -281,6 +285,7 @@ def algorithm(
     suggestion: Suggestion | None = None,
     left_out_with: Callable[[Release, pl.Series], Bools] | None = None,
     recheck: Callable[[Release, Options], object | None] | None = None,
+    recheck_counted: Callable[[PublishedRelease, Sequence[Coding], Requirement, Options], None] | None = None,
 ) -> Callable[[Callable[[Job], Draft]], Callable[[Job], Draft]]:
     """Register a function as a method: `anonymize(..., method=name)` and the command line find it."""
 
@@ -308,6 +313,7 @@ def algorithm(
             suggestion=suggestion,
             left_out_with=left_out_with,
             recheck=recheck,
+            recheck_counted=recheck_counted,
         )
         register(known)
         return run

@@ -1,12 +1,16 @@
 """How engines are registered and found, the built-in ones the same way as anyone's, and which one "auto" takes."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from reissue._plugins import all_registered, find_registered, keep_registered
+from reissue.data.frames import is_spark
 from reissue.engines.base import Engine, Source
 
-__all__ = ["AUTO", "MEMORY", "SPARK", "choose", "engine", "registered"]
+__all__ = ["AUTO", "MEMORY", "SPARK", "choose", "engine", "open_where_it_lies", "registered"]
 
 AUTO = "auto"
 MEMORY = "memory"
@@ -46,3 +50,9 @@ def choose(name: str, data: Any) -> Engine:
         return find_registered(name, "engine", GROUP, BUILT_IN, _REGISTRY)
     suiting = (one for one in registered().values() if one.name != MEMORY and one.suits(data))
     return next(suiting, registered()[MEMORY])
+
+
+def open_where_it_lies(name: str, data: Any) -> Source:
+    """A table beside the one that an engine works on; a frame in memory stays there."""
+    lies = isinstance(data, str | Path | pl.LazyFrame) or is_spark(data)
+    return choose(name if lies else MEMORY, data).open(data)

@@ -8,7 +8,8 @@ stays `open`. An external table of more people than were published has people wh
 for a group where all candidates fit nowhere else (the paper's matching cardinality is the case that nobody is absent).
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,7 @@ import polars as pl
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import Counts, Domain, cells_of
 from reissue.data.table import Table, to_polars
+from reissue.engines.base import Source
 from reissue.errors import CannotRunError, TaxonomyError
 from reissue.people.containment import containment
 from reissue.people.membership import published_boxes
@@ -25,7 +27,7 @@ from reissue.published import PublishedRelease
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 
-__all__ = ["Linkage", "link", "link_release"]
+__all__ = ["Linkage", "counted_population", "link", "link_release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +88,13 @@ def link_release(release: Release) -> Linkage:
     return _of_rows(cells.of_row, cells.of_row[kept], groups, counts, exact)
 
 
-def _of_rows(people: Ints, members: Ints, groups: Ints, counts: Counts, exact: Bools) -> Linkage:
-    """From the class and group of every published row."""
+def _of_rows(
+    people: Ints, members: Ints, groups: Ints, counts: Counts, exact: Bools, times: Ints | None = None
+) -> Linkage:
+    """From the class and group of every published row, and how many records each stands for."""
     classes = int(max(people.max(initial=-1), members.max(initial=-1))) + 1
-    keys, num = np.unique(groups * classes + members, return_counts=True)
+    keys, place = np.unique(groups * classes + members, return_inverse=True)
+    num = np.bincount(place, times, len(keys)).astype(np.int64)
     grp, cls = keys // classes, keys % classes
     plain = exact & (np.bincount(grp, minlength=counts.total) == 1)
     nobody = np.zeros(counts.total, np.int64)
@@ -111,29 +116,47 @@ def link(release: PublishedRelease, population: Any) -> Linkage:
 
 
 def _population(data: Any, schema: Schema) -> Table:
-    """Everyone's quasi-identifiers, and the sensitive columns if they are there; nothing else need be."""
     frame, _ = to_polars(data, schema)
-    used = {*schema.quasi, *(schema.sensitive if set(schema.sensitive) <= set(frame.columns) else ())}
-    return Table.read(frame, schema.with_roles({name: Role.DROP for name in schema.columns if name not in used}))
+    return Table.read(frame, _known(schema, frame.columns))
+
+
+def counted_population(people: Source, schema: Schema) -> Table:
+    """A table of people that an engine has opened: the different rows, each with how many people it stands for."""
+    known = _known(schema, people.columns)
+    counted = people.counts([*known.quasi, *known.sensitive])
+    frame = counted.values.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    times = counted.times.to_numpy().astype(np.int64)
+    table = Table.read(frame, known)
+    totals = np.bincount(table.sensitive, times, table.domain.size).astype(np.int64)
+    return replace(table, times=times, domain=replace(table.domain, totals=totals))
+
+
+def _known(schema: Schema, columns: Collection[str]) -> Schema:
+    """Everyone's quasi-identifiers, and the sensitive columns if they are there; nothing else need be."""
+    used = {*schema.quasi, *(schema.sensitive if set(schema.sensitive) <= set(columns) else ())}
+    return schema.with_roles({name: Role.DROP for name in schema.columns if name not in used})
 
 
 def _counts(release: PublishedRelease, people: Table) -> Counts:
     """Published sensitive values by group, in the external table's coding where it has them."""
     schema = release.schema
     release.require(*schema.sensitive)
-    each = np.repeat(np.arange(release.values.height), release.weights)
-    frame, own = release.values.select(schema.sensitive)[each], people.frame.schema
+    there = np.flatnonzero(release.weights)
+    frame, own, times = release.values.select(schema.sensitive)[there], people.frame.schema, release.weights[there]
+    frame = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
     shown = [_as_given(column, own[column.name]) if column.name in own else column for column in frame.iter_columns()]
     # A table needs a quasi-identifier, so it gets one that says nothing.
     nothing = schema.quasi[0]
     roles = {nothing: Role.QUASI} | dict.fromkeys(schema.sensitive, Role.SENSITIVE)
     secret = {name: schema.hierarchies[name] for name in schema.sensitive if name in schema.hierarchies}
-    plain = pl.DataFrame([pl.repeat("-", len(each), eager=True).alias(nothing), *shown])
+    plain = pl.DataFrame([pl.repeat("-", frame.height, eager=True).alias(nothing), *shown])
     try:
         table = Table.read(plain, Schema(roles, secret, folder=schema.folder), secrets=people.secrets)
     except TaxonomyError:
         raise CannotRunError("the release shows sensitive values that the table of people does not know.") from None
-    return Counts(release.value_group[each], table.sensitive, table.domain, release.groups)
+    totals = np.bincount(table.sensitive, times, table.domain.size).astype(np.int64)
+    domain = replace(table.domain, totals=totals)
+    return Counts(release.value_group[there], table.sensitive, domain, release.groups, times)
 
 
 def _as_given(column: pl.Series, kind: pl.DataType) -> pl.Series:
@@ -150,13 +173,13 @@ def _link_exact(release: PublishedRelease, people: Table, codes: Codes, counts: 
     cells = cells_of(np.concatenate([people.codes, codes], axis=1), people.sizes)
     mine, theirs = cells.of_row[: people.rows], cells.of_row[people.rows :]
     everyone = np.ones(release.groups, np.bool_)
-    return _of_rows(mine, theirs[release.looks.of_row], release.group, counts, everyone)
+    return _of_rows(mine, theirs[release.looks.of_row], release.group, counts, everyone, release.row_times)
 
 
 def _link_boxes(release: PublishedRelease, people: Table, boxes: tuple[Codes, Codes], counts: Counts) -> Linkage:
     """A generalized release: who stands where is found by elimination, look by look."""
     looks, groups = release.looks, release.groups
-    cells = cells_of(people.codes, people.sizes)
+    cells = cells_of(people.codes, people.sizes, people.times)
     cls, look = containment(cells.codes, *boxes)
     exact = (boxes[0] == boxes[1]).all(axis=0)
     num, away = _eliminate(cls, look, cells.sizes, looks.rows, exact)

@@ -128,10 +128,10 @@ class PublishedRelease:
         """Rows of each group, counterfeits too."""
         if self.tables.times is None:
             return np.bincount(self.group, minlength=self.groups)
-        return np.bincount(self.group, self._times, self.groups).astype(np.int64)
+        return np.bincount(self.group, self.row_times, self.groups).astype(np.int64)
 
     @property
-    def _times(self) -> Ints:
+    def row_times(self) -> Ints:
         """Row of the main table to how many records it stands for."""
         times = self.tables.times
         return np.ones(self.main.height, np.int64) if times is None else times.to_numpy()
@@ -186,7 +186,7 @@ class PublishedRelease:
     def weights(self) -> Ints:
         """Row of the values' table to how many records it stands for."""
         if not self.tables.apart:
-            return self._times
+            return self.row_times
         if COUNT not in self.values.columns:
             return np.ones(self.values.height, np.int64)
         counted = whole_numbers(self.values[COUNT])

@@ -44,7 +44,8 @@ def attack(
     that is done.
 
     `engine` says who reads: "memory", or "stream" and "spark" for releases larger than that, of which the different
-    rows are counted. Attacks that decide on counts run so (`correspondence`, `coalition`); the others are not run.
+    rows are counted. Attacks that decide on counts run so (`correspondence`, `coalition`, `minimality`); the others are
+    not run. A table of people is counted by it too.
     """
     names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
     chosen = [find(name) for name in names]
@@ -60,7 +61,7 @@ def attack(
         )
     read: dict[str, Any] = {"exact": exact, "limits": limits, "dialect": dialect, "engine": engine}
     series = Series.read(guessed.tables or releases, guessed.schema, **read)
-    check_registers(known, series)
+    known = check_registers(known, series, engine)
     findings, grown = [], {}
     for number, one in enumerate(chosen):
 

@@ -1,11 +1,14 @@
 """Tables of people that an adversary may have, looked at before any attack runs: whether they fit the releases."""
 
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 from reissue.data.table import Table, to_polars
+from reissue.engines.registry import MEMORY, open_where_it_lies
 from reissue.errors import InputError, SchemaError
 from reissue.people.knowledge import Knowledge
+from reissue.people.linkage import counted_population
 from reissue.published.series import Series
 from reissue.release.release import Release
 from reissue.words import plural
@@ -13,8 +16,11 @@ from reissue.words import plural
 __all__ = ["check_registers"]
 
 
-def check_registers(knowledge: Knowledge, series: Series) -> None:
-    """Refuse tables that lack columns or are too many or too few; each mistake is said once, with the nearest name."""
+def check_registers(knowledge: Knowledge, series: Series, engine: str = MEMORY) -> Knowledge:
+    """Refuse tables that lack columns or are too many or too few; each mistake is said once, with the nearest name.
+
+    A table of people that does not lie in memory is counted by an engine: the same knowledge with that instead.
+    """
     members = knowledge.members
     if members is not None and len(members) != len(series):
         raise InputError(
@@ -31,8 +37,15 @@ def check_registers(knowledge: Knowledge, series: Series) -> None:
                 '--identifier COLUMN, or give it the role "identifier" in the schema.'
             )
         _refuse_lacking(f"Table {number} of members", columns, [*named, *shown])
-    if knowledge.population is not None:
-        _refuse_lacking("The table of people", _columns(knowledge.population, series), shown)
+    people = knowledge.population
+    if people is None:
+        return knowledge
+    if engine == MEMORY or isinstance(people, Table | Release):
+        _refuse_lacking("The table of people", _columns(people, series), shown)
+        return knowledge
+    source = open_where_it_lies(engine, people)
+    _refuse_lacking("The table of people", list(source.columns), shown)
+    return replace(knowledge, population=counted_population(source, series.schema))
 
 
 def _columns(table: Any, series: Series) -> list[str] | None:

@@ -16,7 +16,7 @@ from reissue.counting.keys import pack
 from reissue.data.table import Table
 from reissue.errors import CannotRunError, DataError, InternalError, NotMetError
 from reissue.kernels.chains.history import ChainHistory, add_release, all_values, replayed
-from reissue.published import read_published
+from reissue.published import PublishedRelease, read_published
 from reissue.published.groups import PublishedValues, SeriesCounts, read_nodes
 from reissue.published.recodings import refuse_other_recodings
 from reissue.release.release import Release
@@ -24,7 +24,7 @@ from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
 from reissue.taxonomy.tree import ROOT
 
-__all__ = ["EarlierCells", "never_published", "read_history", "recheck", "refusal"]
+__all__ = ["EarlierCells", "never_published", "read_history", "recheck", "recheck_counted", "refusal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,8 @@ def read_history(table: Table, after: ChainHistory | Sequence[Any]) -> EarlierCe
     """What earlier releases hold against a table, in the table's own codings."""
     past = _read_past(after, table.schema, table.codings)
     own, common = _values(table, past)
-    cells = cells_of(np.vstack([table.codes, common[table.sensitive].astype(np.int32)]), [*table.sizes, len(own)])
+    codes, sizes = np.vstack([table.codes, common[table.sensitive].astype(np.int32)]), [*table.sizes, len(own)]
+    cells = cells_of(codes, sizes, table.times)
     if past is None:
         return EarlierCells(cells, own, past, *_nothing(table, len(own)))
     columns = _placed(past.quasi, table)
@@ -94,13 +95,14 @@ def _read_past(after: ChainHistory | Sequence[Any], schema: Schema, codings: Seq
         return after
     past = None
     for number, data in enumerate(after, start=1):
-        frame = read_published(data, schema).generalized
+        release = read_published(data, schema)
+        frame, times = release.generalized, release.tables.times
         if frame is None:
             raise DataError(f"Release {number} publishes quasi-identifiers and sensitive values apart, in groups.")
         if not frame.height:
             raise DataError(f"Release {number} has no rows.")
         try:
-            past = add_release(past, frame, schema, codings)
+            past = add_release(past, frame, schema, codings, None if times is None else times.to_numpy())
         except CannotRunError as obstacle:
             raise _lost(obstacle) from None
     return past
@@ -122,12 +124,24 @@ def recheck(release: Release, after: ChainHistory | Sequence[Any]) -> ChainHisto
         whole = add_release(past or _read_past(after, schema, codings), frame, schema, codings)
     else:
         whole = carried
-    if (whole.chains.sizes < release.requirement.least).any():
+    _refuse_exposed(whole, release.requirement.least)
+    return carried
+
+
+def recheck_counted(
+    release: PublishedRelease, codings: Sequence[Coding], least: int, after: ChainHistory | Sequence[Any]
+) -> None:
+    """The same of a release that an engine counted."""
+    past = _read_past(after, release.schema, codings)
+    _refuse_exposed(add_release(past, release.main, release.schema, codings, release.weights), least)
+
+
+def _refuse_exposed(whole: ChainHistory, least: int) -> None:
+    if (whole.chains.sizes < least).any():
         raise InternalError(
             "The release does not withstand the attack that it was made to withstand. Nothing was published. "
             "Please report this."
         )
-    return carried
 
 
 def _carried(past: ChainHistory, frame: pl.DataFrame, schema: Schema) -> ChainHistory | None:
@@ -191,7 +205,7 @@ def refusal(history: EarlierCells, table: Table, least: int) -> NotMetError | No
         for past in replayed(history.past, table.schema, table.codings):
             if (low := _lowest(past, least)) is not None:
                 return NotMetError(_binding(past.releases, total, *low, least))
-    whole = add_release(past, _tops(table, table.sensitive), table.schema, table.codings)
+    whole = add_release(past, _tops(table, table.sensitive), table.schema, table.codings, table.times)
     low = _lowest(whole, least)
     return None if low is None else NotMetError(_binding(total, total, *low, least))
 

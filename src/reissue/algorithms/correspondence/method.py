@@ -18,7 +18,14 @@ import numpy as np
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.correspondence.earlier import OpenNode, Trial
-from reissue.algorithms.correspondence.history import EarlierCells, never_published, read_history, recheck, refusal
+from reissue.algorithms.correspondence.history import (
+    EarlierCells,
+    never_published,
+    read_history,
+    recheck,
+    recheck_counted,
+    refusal,
+)
 from reissue.algorithms.correspondence.pools import Pool
 from reissue.algorithms.leaving_out import blocking, surplus, without_outliers
 from reissue.algorithms.registry import Job, Option, Suggestion, algorithm
@@ -48,7 +55,11 @@ __all__ = ["correspondence"]
         require="k=5",
         attacks=("correspondence",),
     ),
+    by_cells=True,
     recheck=lambda release, options: recheck(release, _listed(options["after"])),
+    recheck_counted=lambda release, codings, requirement, options: recheck_counted(
+        release, codings, requirement.least, _listed(options["after"])
+    ),
 )
 def correspondence(job: Job) -> Draft:
     """Specialize from the root while every target of every arrival time has enough records left.
@@ -58,6 +69,11 @@ def correspondence(job: Job) -> Draft:
     """
     if not job.spare:
         return _specialized(job)
+    if job.table.times is not None:
+        raise InputError(
+            "With the method 'correspondence' single rows are left out, and an engine counted equal ones together: "
+            "--suppress needs the whole table in memory."
+        )
     new = never_published(job.table, _listed(job.options["after"]))
     return without_outliers(
         job,

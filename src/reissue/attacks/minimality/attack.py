@@ -44,6 +44,7 @@ _SLACK = 1e-9
     NAME,
     "Uses that nothing was generalized without need: where it was, the requirement had been broken.",
     per_release=True,
+    by_cells=True,
     asked_if="known",
     needs=(
         "the requirement that the release was made to meet, and a table of everyone's quasi-identifiers (`--knows "

@@ -92,13 +92,18 @@ class ChainHistory:
 
 
 def add_release(
-    history: ChainHistory | None, frame: pl.DataFrame, schema: Schema, codings: Sequence[Coding] = ()
+    history: ChainHistory | None,
+    frame: pl.DataFrame,
+    schema: Schema,
+    codings: Sequence[Coding] = (),
+    times: Ints | None = None,
 ) -> ChainHistory:
     """The history with one more release; CannotRunError if its chains cannot be followed.
 
     Texts are read anew together with those of the new release: what they mean may depend on which there are. If the
     earlier ones no longer lie inside each other as they did, what was found with them does not hold any more. With the
-    holder's own `codings`, the same ones for all releases, they are read by these.
+    holder's own `codings`, the same ones for all releases, they are read by these. `times` is how many records each row
+    of the frame stands for.
     """
     own: Sequence[Coding | None] = codings or [None] * len(schema.quasi)
     read = [
@@ -107,7 +112,7 @@ def add_release(
     ]
     quasi = tuple(column for column, _ in read)
     values, secret = all_values(() if history is None else history.values, frame, schema.sensitive)
-    view = count_release([codes[1] for _, codes in read], quasi, secret, len(values))
+    view = count_release([codes[1] for _, codes in read], quasi, secret, len(values), times)
     refuse_other_recodings(SeriesCounts(quasi, (view,), values), [1 if history is None else history.releases + 1])
     if history is None:
         return _first(quasi, values, view)

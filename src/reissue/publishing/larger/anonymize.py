@@ -22,6 +22,7 @@ from reissue.engines.base import FinishedRows, RegionWork, Rewritable
 from reissue.engines.registry import SPARK, choose
 from reissue.errors import DataError, InputError, InternalError
 from reissue.files.staging import reason
+from reissue.published.counted import read_counted
 from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.coding import WholeCoding, code_whole
 from reissue.publishing.larger.making import ByMethod, decide_cuts
@@ -105,7 +106,7 @@ def write_release(
     """The same, for what was asked already."""
     if place.exists():
         raise InputError(f"'{place}' is there already. Name a folder that is not.")
-    source = _rewritable(data, engine)
+    source, asked = _rewritable(data, engine), asked.with_earlier(engine, schema)
     with _all_or_nothing(place) as beside:
         made = _run(source, schema, asked, beside, seed, fits, progress)
     progress(1.0)
@@ -130,7 +131,7 @@ def anonymize_frame(
     The release has the same rows as that of `anonymize` in memory. `fits` says how many rows a task groups, at most.
     """
     asked = Asked.of(method, requirement, suppress, boxes, options, schema)
-    source = _rewritable(data, SPARK)
+    source, asked = _rewritable(data, SPARK), asked.with_earlier(SPARK, schema)
     made = _run(source, schema, asked, None, seed, fits, progress)
     progress(1.0)
     frame = getattr(made.finished.source, "frame", None)
@@ -231,3 +232,7 @@ def _recheck(release: FinishedRows, coding: WholeCoding, asked: Asked) -> None:
             f"The release that '{asked.method}' made does not meet {asked.requirement} when counted again from its "
             "published columns. Nothing was published. Please report this."
         )
+    again = find(asked.method).recheck_counted
+    if again is not None:
+        shown = read_counted(release.source, coding.schema)
+        again(shown, coding.codings, asked.requirement, asked.options)

@@ -1,7 +1,7 @@
 """What is asked of a release larger than memory, and what is refused before work starts, each with its reason."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ from reissue.algorithms.partition.frontier import refuse_top_down
 from reissue.counting.cells import Counts, Domain
 from reissue.data.draws import draw_key
 from reissue.engines.base import PersonDraw
+from reissue.engines.registry import open_where_it_lies
 from reissue.errors import InputError, SchemaError
+from reissue.published.counted import read_counted
 from reissue.publishing.larger.coding import WholeCoding
+from reissue.release.release import Release
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
 
@@ -66,6 +69,16 @@ class Asked:
         _refuse_schema(requirement, schema)
         spare = suppress if chosen.suppresses else 0.0
         return cls(method, requirement, spare, boxes == "tight", settled, schema.identifier)
+
+    def with_earlier(self, engine: str, schema: Schema) -> "Asked":
+        """The same with earlier releases counted by an engine, where the method comes after some."""
+        after = self.options.get("after") or ()
+        if not isinstance(after, list | tuple) or not after:
+            return self
+        read = [
+            one if isinstance(one, Release) else read_counted(open_where_it_lies(engine, one), schema) for one in after
+        ]
+        return replace(self, options={**self.options, "after": read})
 
     @property
     def by_cells(self) -> bool:

@@ -71,7 +71,8 @@ class ByCuts:
 
 def decide_cuts(source: Source, coding: WholeCoding, asked: Asked, seed: Any) -> ByCuts:
     """Let a method decide on the different rows and their numbers; equal rows are one."""
-    unasked = () if asked.requirement.sensitive else coding.schema.sensitive
+    chosen = find(asked.method)
+    unasked = coding.schema.sensitive if chosen.blind and not asked.requirement.sensitive else ()
     dropped = dict.fromkeys((*unasked, *coding.schema.kept), Role.DROP)
     schema = coding.schema.with_roles(dropped)
     counted = source.counts([*schema.quasi, *schema.sensitive])
@@ -79,7 +80,7 @@ def decide_cuts(source: Source, coding: WholeCoding, asked: Asked, seed: Any) ->
     table = Table.read(texts, schema, codings=coding.codings, secrets=coding.secrets if schema.sensitive else ())
     times = counted.times.to_numpy().astype(np.int64)
     domain = coding.domain if schema.sensitive else Domain(np.array([times.sum()], np.int64))
-    table, chosen = replace(table, times=times, domain=domain), find(asked.method)
+    table = replace(table, times=times, domain=domain)
     chosen.refuse_impossible(asked.requirement, table, asked.suppress)
     draft = chosen.run(Job(table, asked.requirement, np.random.default_rng(seed), asked.suppress, asked.options))
     assert draft.cuts is not None  # noqa: S101  # methods by cells decide on cuts

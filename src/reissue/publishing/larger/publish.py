@@ -289,17 +289,18 @@ def _refuse(schema: Schema, policy: Policy) -> None:
             "A ledger judges a table larger than memory by who is in which group: the schema must name an identifier "
             "and one sensitive column."
         )
-    if find(policy.method).by_regions is None and not find(policy.method).by_cells:
+    chosen = find(policy.method)
+    if chosen.accepts_history or (chosen.by_regions is None and not chosen.by_cells):
         raise InputError(
             f"The method '{policy.method}' needs the whole table in memory for a ledger: publish with engine memory."
         )
-    rule = find(policy.method).by_regions
+    rule = chosen.by_regions
     if rule is not None and rule.by_provider:
         raise InputError(
             f"What the method '{policy.method}' promises is judged by the attack 'coalition', which needs the "
             "published columns in memory: publish with engine memory."
         )
-    if find(policy.method).changes_values:
+    if chosen.changes_values:
         raise InputError(
             f"The method '{policy.method}' publishes values that nobody has, and a ledger judges a table larger than "
             "memory by what it published: publish with engine memory."
