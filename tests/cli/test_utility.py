@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.cli.conftest import Reissue, files
@@ -127,3 +128,19 @@ def test_bad_input(reissue: Reissue, tmp_path: Path, arguments: list[str]) -> No
     assert outcome.code == 2
     assert outcome.json["error"]["message"]
     assert files(tmp_path) == before
+
+
+def test_tables_larger_than_memory_are_counted(reissue: Reissue, hospital: pl.DataFrame) -> None:
+    hospital.write_parquet("patients.parquet")
+    asked = ("--require", "k=5", "--method", "mondrian", "--engine", "stream", "--out", "release", "--seed", "1")
+    assert reissue("anonymize", "patients.parquet", *CHECK, *asked).code == 0
+    work = ("utility", "patients.parquet", "release", *CHECK, "--engine", "stream")
+    found = reissue(*work, "--json").json
+    assert found["rows"] == hospital.height
+    whole = pl.concat(pl.read_parquet(one) for one in sorted(Path("release").iterdir()))
+    whole.write_csv("whole.csv")
+    right = reissue("utility", "patients.csv", "whole.csv", *CHECK, "--queries", "0", "--json").json
+    assert found["loss"] == pytest.approx(right["loss"])
+    refused = reissue(*work, "--queries", "9")
+    assert refused.code == 2
+    assert "engine memory" in refused.err

@@ -51,7 +51,7 @@ def information_loss(losses: Floats, shares: Floats) -> float:
 
 def table_loss(published: Published, shares: Floats, suppressed: int, added: int) -> float:
     """The loss of a table: the mean over its records and all that were invented."""
-    rows = published.table.rows
+    rows = published.table.records
     kept = rows - suppressed
     weight = float(published.rows.sum())
     each = float(record_losses(published, shares) @ published.rows) / weight if weight else 0.0

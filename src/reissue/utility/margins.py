@@ -21,7 +21,7 @@ def margins_of(published: Published) -> dict[str, float]:
     for name, codes, taxonomy, lo, hi in zip(
         table.schema.quasi, table.codes, table.taxonomies, published.lo, published.hi, strict=True
     ):
-        true = np.bincount(codes, minlength=taxonomy.size).astype(np.float64)
+        true = np.bincount(codes, table.times, taxonomy.size).astype(np.float64)
         found[name] = column_margin(true, taxonomy, lo, hi, published.rows)
     if published.values is not None:
         for name, coding, codes in zip(table.schema.sensitive, table.secrets, table.joint, strict=True):

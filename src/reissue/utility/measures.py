@@ -7,8 +7,12 @@ from typing import Any
 
 from reissue._notebook import card
 from reissue.data.table import Table
+from reissue.engines.registry import MEMORY, open_where_it_lies
+from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
+from reissue.people.linkage import counted_population
 from reissue.published import PublishedRelease, read_published
+from reissue.published.counted import read_counted
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.utility.estimates import Comparison, means_of, models_of
@@ -176,6 +180,7 @@ def compare(
     spread: bool = False,
     crosses: Sequence[tuple[str, str]] = (),
     dialect: Dialect = FOUND,
+    engine: str = MEMORY,
 ) -> Utility:
     """What anybody's published table lost against the original: dataframes or files.
 
@@ -184,17 +189,50 @@ def compare(
     counts as the interval around it. `models` are regressions such as "wage ~ age + south", `means` means or shares by
     group such as "wage ~ south"; both are computed from both tables. `spread` counts people by the values of each
     column, `crosses` by two columns.
+
+    `engine` says who reads: "memory", or "stream" and "spark" for tables larger than that, of which the different rows
+    are counted. What needs every row is refused then: queries, models, means, `spread` and `crosses`.
     """
+    if engine != MEMORY:
+        wanted = {"queries": queries, "models": models, "means": means, "spread": spread, "crosses": crosses}
+        return _by_counts(original, published, Schema.read(schema), engine, k, weights, wanted)
     plan = None if queries == 0 else settle(workload, queries, seed)
     table = original if isinstance(original, Table) else Table.read(original, Schema.read(schema), dialect=dialect)
     release = read_published(published, table.schema, dialect=dialect, as_text=False)
-    view, declared = from_tables(table, release), int(release.counterfeits.sum())
-    real = view.total - declared
-    added = declared + max(real - table.rows, 0)
-    found = _utility(view, max(table.rows - real, 0), added, k, weights, plan)
+    found = _compared(table, release, k, weights, plan)
     beside = tuple(cross_table(table, release, down, across) for down, across in crosses)
     found = replace(found, crosses=beside, distributions=distributions(table, release) if spread else ())
     return _computed(found, table, release, models, means)
+
+
+def _compared(
+    table: Table, release: PublishedRelease, k: int | None, weights: Mapping[str, float] | None, plan: Workload | None
+) -> Utility:
+    """What was lost, whatever else is asked."""
+    view, declared = from_tables(table, release), int(release.counterfeits.sum())
+    real = view.total - declared
+    added = declared + max(real - table.records, 0)
+    return _utility(view, max(table.records - real, 0), added, k, weights, plan)
+
+
+def _by_counts(
+    original: Any,
+    published: Any,
+    schema: Schema,
+    engine: str,
+    k: int | None,
+    weights: Mapping[str, float] | None,
+    wanted: Mapping[str, Any],
+) -> Utility:
+    """The same of tables that an engine counts."""
+    every = [name for name, asked in wanted.items() if asked]
+    if every:
+        raise InputError(f"Every row is needed for {', '.join(every)}: leave them out, or use engine memory.")
+    if schema.several_rows:
+        raise InputError("Several rows per person need the whole table in memory.")
+    one = published[0] if isinstance(published, list | tuple) and len(published) == 1 else published
+    table = counted_population(open_where_it_lies(engine, original), schema)
+    return _compared(table, read_counted(open_where_it_lies(engine, one), table.schema), k, weights, None)
 
 
 def _computed(
@@ -218,12 +256,12 @@ def _utility(
     shares = shares_of(names, weights)
     losses = attribute_losses(table.taxonomies, published.lo, published.hi, published.rows, suppressed)
     return Utility(
-        rows=table.rows,
+        rows=table.records,
         published=published.total,
         suppressed=suppressed,
         added=added,
         groups=len(published.sizes),
-        discernibility=discernibility(published.sizes, suppressed, table.rows),
+        discernibility=discernibility(published.sizes, suppressed, table.records),
         group_size=average_group_size(published.sizes),
         normalized_group_size=None if k is None else average_group_size(published.sizes, k),
         loss=table_loss(published, shares, suppressed, added),

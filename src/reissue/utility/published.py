@@ -194,8 +194,9 @@ def intervals(published: PublishedRelease, table: Table) -> tuple[Codes, Codes]:
     for place, (column, coding) in enumerate(columns):
         read = parse_column(column, coding, strange=True)
         lo[place], hi[place] = read.lo, read.hi
-    nobody = max(int(published.counterfeits.sum()), main.height - table.rows)
-    if int((lo > hi).any(axis=0).sum()) > nobody:
+    times = published.row_times
+    nobody = max(int(published.counterfeits.sum()), int(times.sum()) - table.records)
+    if int(times[(lo > hi).any(axis=0)].sum()) > nobody:
         for column, coding in columns:
             parse_column(column, coding)
     return lo, hi

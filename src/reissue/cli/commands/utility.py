@@ -7,7 +7,9 @@ import typer
 
 from reissue.cli import _render
 from reissue.cli._app import app
+from reissue.cli._larger import streams
 from reissue.cli._options import (
+    EngineOption,
     ForceOption,
     JsonOption,
     ReadOption,
@@ -89,11 +91,13 @@ def utility(
         Path | None,
         typer.Option(metavar="FILE.html", help="Where a page goes: all of it, true beside published, with charts."),
     ] = None,
+    engine: EngineOption = "memory",
     force: ForceOption = False,
     reading: ReadOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a published table with the original: loss, group sizes, count queries, and what an analyst computes."""
+    from reissue.engines.registry import choose
     from reissue.files.tables import write_text
     from reissue.report.utility_page import utility_html
     from reissue.schema import Schema
@@ -101,16 +105,19 @@ def utility(
 
     if link is not None and before is None:
         raise InputError("`--link` says how two releases belong together: give the earlier one with `--before`.")
-    plan = Schema.load(schema)
+    plan, lying = Schema.load(schema), streams(engine, original)
+    if lying and (before or reading):
+        raise InputError("--before and --read: only with --engine memory.")
     _refuse_report(report, [original, *published, *(before or ())], schema, plan, force=force)
-    say_reading([original, *published], dialect_of(reading), quiet=as_json)
+    if not lying:
+        say_reading([original, *published], dialect_of(reading), quiet=as_json)
     outcome = compare(
         original,
         published,
         plan,
         k=k,
         weights=options_of(weight or []),
-        queries=queries,
+        queries=0 if lying and queries is None else queries,
         workload=workload,
         seed=seed,
         models=model or (),
@@ -118,6 +125,7 @@ def utility(
         spread=spread,
         crosses=[_pair(text) for text in cross or ()],
         dialect=dialect_of(reading),
+        engine=choose(engine, original).name if lying else engine,
     )
     moves = None
     if before is not None:
