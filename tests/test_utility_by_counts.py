@@ -33,7 +33,7 @@ def test_counts_tell_what_rows_tell(seed: int, way: tuple[str, str], suppress: f
     table = pl.DataFrame(
         {
             "age": rng.integers(20, 30, rows),
-            "place": rng.choice(["a", "b", None], rows),
+            "place": [[None, "a", "b"][one] for one in rng.integers(0, 3, rows)],
             "ill": rng.choice(["x", "y", "z"], rows),
         }
     )

@@ -43,6 +43,18 @@ def test_attacks_run_where_the_page_says() -> None:
     assert said == {name: one.by_cells for name, one in attacks.registered().items()}
 
 
+def test_refusals_have_the_reason_that_the_method_gives() -> None:
+    """What no engine can do is said with its reason: on the page, in the message, and nowhere a second time."""
+    page = PAGE.read_text(encoding="utf-8")
+    for name, method in algorithms.registered().items():
+        able = method.by_regions is not None or method.by_cells
+        assert able != bool(method.whole_table), name
+        if not able:
+            assert f"| `{name}` | yes | refused: {method.whole_table} | refused" in page
+            with pytest.raises(ri.InputError, match=re.escape(method.whole_table)):
+                ri.anonymize_folder(pl.LazyFrame({"age": [1]}), schema(), "k=2", "nowhere", method=name)
+
+
 def test_every_engine_and_method_is_in_the_table() -> None:
     said = documented()
     assert set(algorithms.registry.BUILT_IN) <= set(said)

@@ -35,6 +35,7 @@ __all__ = ["anatomy"]
     suppresses=True,
     random=True,
     unforced="the method forms groups by chance, and no need to generalize is behind them",
+    whole_table="it publishes two tables that are joined by numbers, and an engine writes and checks one",
 )
 def anatomy(job: Job) -> Draft:
     """Deal the rows into buckets of different sensitive values."""

@@ -167,6 +167,8 @@ class Algorithm:
     """Whether its option `after` may be what a ledger kept of the earlier releases instead of the releases."""
     by_regions: ByRegions | None = None
     """How it works region by region; None if it never can."""
+    whole_table: str = ""
+    """Why an engine cannot make its releases, if none can: what it needs all rows for."""
     by_cells: bool = False
     """Whether it decides on cuts from a table of different rows with their numbers (`Table.times`)."""
     draws: Callable[[Options], bool] = _never
@@ -271,6 +273,7 @@ def algorithm(
     state: type[MethodState] | None = None,
     accepts_history: bool = False,
     by_regions: ByRegions | None = None,
+    whole_table: str = "",
     by_cells: bool = False,
     draws: Callable[[Options], bool] = _never,
     blind: bool = False,
@@ -299,6 +302,7 @@ def algorithm(
             state=state,
             accepts_history=accepts_history,
             by_regions=by_regions,
+            whole_table=whole_table,
             by_cells=by_cells,
             draws=draws,
             blind=blind,

@@ -140,6 +140,7 @@ class _Asked:
         attacks=("joint",),
         counterfeits=0.15,
     ),
+    whole_table="it follows people through a series and looks for neighbours among all of them",
 )
 def cohorts(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring."""

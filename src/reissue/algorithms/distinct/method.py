@@ -75,6 +75,7 @@ __all__ = ["distinct"]
         suppress=0.1,
         counterfeits=0.5,
     ),
+    whole_table="it follows people through a series and exchanges records between all groups",
 )
 def distinct(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring.

@@ -137,6 +137,7 @@ class BucketState(RegisterState):
         attacks=("updates", "equivalence"),
         counterfeits=0.3,
     ),
+    whole_table="it follows people through a series and permutes values within buckets of the whole table",
 )
 def equivalence(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring."""

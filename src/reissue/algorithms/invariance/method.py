@@ -44,6 +44,7 @@ __all__ = ["invariance"]
     refuses_changes=True,
     m_requirement="m-unique",
     remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
+    whole_table="it follows people through a series and exchanges new ones between all buckets",
 )
 def invariance(job: Job) -> Draft:
     """Group the rows of the next table of a series; see the module's docstring."""

@@ -57,7 +57,9 @@ class Asked:
         if chosen.by_regions is None and not chosen.by_cells:
             able = ", ".join(name for name, one in registered().items() if one.by_regions is not None or one.by_cells)
             raise InputError(
-                f"The method '{method}' needs the whole table in memory. Larger than memory there is: {able}."
+                f"The method '{method}' needs the whole table in memory"
+                + (f": {chosen.whole_table}" if chosen.whole_table else "")
+                + f". Larger than memory there is: {able}."
             )
         why = "" if chosen.by_regions is None else chosen.by_regions.refusal(settled)
         if why:
