@@ -97,7 +97,6 @@ def utility(
     as_json: JsonOption = False,
 ) -> None:
     """Compare a published table with the original: loss, group sizes, count queries, and what an analyst computes."""
-    from reissue.engines.registry import choose
     from reissue.files.tables import write_text
     from reissue.report.utility_page import utility_html
     from reissue.schema import Schema
@@ -105,12 +104,9 @@ def utility(
 
     if link is not None and before is None:
         raise InputError("`--link` says how two releases belong together: give the earlier one with `--before`.")
-    plan, lying = Schema.load(schema), streams(engine, original)
-    if lying and (before or reading):
-        raise InputError("--before and --read: only with --engine memory.")
+    plan, lying = Schema.load(schema), _lying(engine, original, before, reading)
     _refuse_report(report, [original, *published, *(before or ())], schema, plan, force=force)
-    if not lying:
-        say_reading([original, *published], dialect_of(reading), quiet=as_json)
+    say_reading([] if lying else [original, *published], dialect_of(reading), quiet=as_json)
     outcome = compare(
         original,
         published,
@@ -125,7 +121,7 @@ def utility(
         spread=spread,
         crosses=[_pair(text) for text in cross or ()],
         dialect=dialect_of(reading),
-        engine=choose(engine, original).name if lying else engine,
+        engine=lying or "memory",
     )
     moves = None
     if before is not None:
@@ -140,6 +136,17 @@ def utility(
     _show_all(outcome, moves)
     if report is not None:
         _render.say(f"Written: {report}")
+
+
+def _lying(engine: str, original: Any, *others: object) -> str:
+    """The engine that counts the tables where they lie; none where they are read into memory."""
+    if not streams(engine, original):
+        return ""
+    if any(others):
+        raise InputError("--before and --read: only with --engine memory.")
+    from reissue.engines.registry import choose
+
+    return choose(engine, original).name
 
 
 def _show_all(outcome: "Utility", moves: "Transitions | None") -> None:
