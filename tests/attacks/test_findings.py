@@ -9,9 +9,10 @@ import pytest
 
 from reissue.attacks import CannotRunError, Knowledge, Series, find, registered, registry
 from reissue.attacks import attack as register
-from reissue.attacks.findings import Finding, Findings, Status, Verdict, gravity, not_run, tried, verdict
+from reissue.attacks.findings import Finding, Findings, Status, Verdict, gravity, not_run, outcome, tried
 from reissue.errors import InputError, RiskError, Why
 from reissue.publishing.attack import attack
+from reissue.report.timeline import risk_over_time
 from reissue.schema import Schema
 
 GOOD = Finding("a", Status.WITHSTOOD, "Nobody is worse off.", (1, 2), population=8)
@@ -106,7 +107,11 @@ def test_a_paper_s_measure_does_not_condemn_what_everyone_at_once_shows_to_be_ha
     if not decides:
         findings.raise_for_risk()
         assert findings["updates"].mark == "unsure"
-        assert "By the paper's measure of updates" in verdict(findings, None).sentence
+        assert outcome(findings["updates"]) == "by the paper only"
+        told = attack([FIVE, FIVE], schema, only=["joint", "updates"], timeline=True)
+        chart = risk_over_time(told)
+        assert chart is not None
+        assert [line.attack for line in chart.lines] == ["joint", "updates (by the paper only)"]
         assert attack([FIVE, FIVE], schema, only="updates").verdict == Verdict.EXPOSED, "nothing else was asked"
 
 

@@ -342,7 +342,7 @@ def verdict(findings: Findings, refused: int | None) -> VerdictText:
         return VerdictText("bad", "Exposed", f"{held[0].upper()}{held[1:]} {verb} {many}{hint}")
     if findings.verdict == Verdict.WITHSTOOD:
         nobody = f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody."
-        return VerdictText("good", "Withstood", f"{nobody} Tried: {tried(findings)}.{_aside(findings)}")
+        return VerdictText("good", "Withstood", f"{nobody} Tried: {tried(findings)}.")
     if not ran:
         nothing = f"No attack could be run on {held.removesuffix(',')}, so nothing was shown."
         return VerdictText("unsure", "Nothing shown", nothing)
@@ -351,18 +351,8 @@ def verdict(findings: Findings, refused: int | None) -> VerdictText:
         "unsure",
         "Incomplete",
         f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody as far as was tried: {tried(findings)}; "
-        f"{plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing.{_aside(findings)}",
+        f"{plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing.",
     )
-
-
-def _aside(findings: Findings) -> str:
-    """What a paper's measure says that does not decide; empty where there is none."""
-    said = [
-        f" By the paper's measure of {one.attack}, which is no probability, {one.people:,} would be above its limit."
-        for one in findings.of(Status.EXPOSED)
-        if not one.decides
-    ]
-    return "".join(said)
 
 
 HINT = "Files alone do not say who is in them; a register or lists of members would say who it is."

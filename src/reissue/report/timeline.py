@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from reissue.attacks import registered
-from reissue.attacks.findings import Findings, Point
+from reissue.attacks.findings import FIRST, Findings, Point
 from reissue.report.scale import Axis, fit
 from reissue.words import plural
 
@@ -50,9 +50,15 @@ class Timeline:
 
 
 def risk_over_time(findings: Findings) -> Timeline | None:
-    """The chart; None where there is nothing to show. Attacks that expose nobody are left out, unless none does."""
-    shown = {name: points for name, points in findings.timeline.items() if points}
-    shown = {name: points for name, points in shown.items() if any(point.people for point in points)} or shown
+    """The chart; None where there is nothing to show. Attacks that expose nobody are left out, unless none does.
+
+    A paper's measure that does not decide is not shown without the attack that does.
+    """
+    every = {name: points for name, points in findings.timeline.items() if points}
+    aside = {one.attack for one in findings if not one.decides}
+    shown = {name: points for name, points in every.items() if any(point.people for point in points)}
+    if shown.keys() <= aside:
+        shown = {name: points for name, points in every.items() if name in shown or name == FIRST} or every
     releases = tuple(sorted({point.release for points in shown.values() for point in points}))
     if len(releases) < 2:
         return None
@@ -60,8 +66,10 @@ def risk_over_time(findings: Findings) -> Timeline | None:
     across = Axis(releases[0], releases[-1], _LEFT, WIDTH - _RIGHT)
     up = fit(0, max(most, 4), HEIGHT - _BOTTOM, _TOP, whole=True)
     known = registered()
+    alone = {name for name in shown if name in known and known[name].per_release}
+    called = {name: f"{name} (by the paper only)" if name in aside else name for name in shown}
     lines = tuple(
-        _line(name, place, points, releases, across, up, joined=name not in known or not known[name].per_release)
+        _line(called[name], place, points, releases, across, up, joined=name not in alone)
         for place, (name, points) in enumerate(shown.items())
     )
     return Timeline(
@@ -73,7 +81,7 @@ def risk_over_time(findings: Findings) -> Timeline | None:
         WIDTH - _RIGHT,
         _TOP,
         HEIGHT - _BOTTOM,
-        _sentence(shown, releases, {line.attack for line in lines if not line.joined}),
+        _sentence({called[name]: points for name, points in shown.items()}, releases, {called[name] for name in alone}),
         not all(line.joined for line in lines),
         len(shown) < len(findings.timeline),
     )
