@@ -211,7 +211,8 @@ def _solve(
         past = replace(past, steps=chosen.model.steps)
     limit = limit_of(series)
     exposed = exposed_of(whole, limit)
-    near = exposed_of(whole, _NEAR * limit) & ~exposed & (limit < 1)
+    steady = limit < 1 and not len(traits.arrival)  # what is learnt moves more than that from release to release
+    near = exposed_of(whole, _NEAR * limit) & ~exposed & steady
     both = np.flatnonzero(exposed), np.flatnonzero(near)
     return _Solved(finding, *both, past, kept, beliefs.scaled.multipliers)
 
