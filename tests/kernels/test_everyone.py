@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reissue.attacks.joint.beliefs import Beliefs, believe
+from reissue.attacks.joint import beliefs as beliefs_module
+from reissue.attacks.joint.beliefs import Beliefs, Unsolved, believe, solve
 from reissue.kernels.everyone import iterative_scaling, sharpening
+from reissue.kernels.everyone import lots as everyone_lots
 from reissue.kernels.everyone.elimination import Narrowed, chains_of_steps, narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
+from reissue.kernels.everyone.lots import lots
 from reissue.kernels.everyone.settled import unsettled
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.transitions import Model
@@ -322,3 +325,66 @@ def test_momentum_changes_how_soon_counts_fit_and_not_what_fits(monkeypatch: pyt
 def without_momentum(monkeypatch: pytest.MonkeyPatch) -> None:
     """Multipliers go no further than a sweep fits them."""
     monkeypatch.setattr(iterative_scaling._Momentum, "further", lambda _, __, after, *, better: [*after])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_components_solved_in_lots_are_as_if_solved_together(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several tiny series side by side, as one: whoever is in one has nothing to do with the others."""
+    number = 0
+    for seed in range(6):
+        several = [tiny(np.random.default_rng([seed, one]), people=5, **KINDS[kind]) for one in range(5)]
+        case = replace(beside(several), steps=0.1 * np.ones((3, 3)) + 0.7 * np.eye(3))
+        model = Model(case.values, case.steps)
+        unsolved = Unsolved.again(believe(case.series, model), case.series, model, None, None)
+        long = Scaling(sweeps=400, tolerance=1e-7, elsewhere=0.0)
+        whole = solve(unsolved, model, how=long, most=0)
+        monkeypatch.setattr(everyone_lots, "ENTRIES", 6)
+        number += len(list(lots(unsolved.part)))
+        apart = solve(unsolved, model, how=long, most=0)
+        monkeypatch.undo()
+        assert apart.scaled.elsewhere == pytest.approx(whole.scaled.elsewhere, abs=1e-4)
+        for one, other in zip(whole.scaled.multipliers, apart.scaled.multipliers, strict=True):
+            assert one.shape == other.shape
+        if whole.scaled.converged:
+            for one, other in zip(whole.chance, apart.chance, strict=True):
+                assert other == pytest.approx(one, abs=1e-4)
+    assert number > 6 or any(word in kind for word in ("totals", "register"))  # there all is one component
+
+
+def beside(several: list[Tiny]) -> Tiny:
+    """Series of other people and groups as one."""
+    made = []
+    people = 1 + max(int(seen.people.max(initial=0)) for one in several for seen in one.series)
+    for place in range(len(several[0].series)):
+        seen = [one.series[place] for one in several]
+        starts = np.cumsum([0, *(one.groups for one in seen)])
+        moved: dict[str, Any] = {
+            name: np.concatenate([getattr(one, name) + people * at for at, one in enumerate(seen)])
+            for name in ("person", "absent", "known_person")
+        }
+        for name in ("group", "slot_group"):
+            moved[name] = np.concatenate(
+                [getattr(one, name) + start for one, start in zip(seen, starts[:-1], strict=True)]
+            )
+        for name in ("slot_value", "slot_count", "free", "known_value"):
+            moved[name] = np.concatenate([getattr(one, name) for one in seen])
+        fakes = sum((one.fakes for one in seen), np.zeros(several[0].values if len(seen[0].fakes) else 0, np.int64))
+        made.append(replace(seen[0], **moved, strangers=sum(one.strangers for one in seen), fakes=fakes))
+    return Tiny(made, several[0].values, several[0].steps)
+
+
+def test_where_small_components_are_too_many_the_smallest_are_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = [([3 * at, 3 * at + 1, 3 * at + 2], {0: 2, 1: 1}, 0) for at in range(30)]
+    other = [([3 * at, 3 * at + 1], {0: 1, 1: 1}, 0) for at in range(30)]
+    pairs = [([100 + 2 * at, 101 + 2 * at], {0: 1, 1: 1}, 0) for at in range(10)]
+    series = [observed([*one, *pairs]), observed(other)]
+    every = believe(series, Model(2))
+    assert (every.components, every.left) == (40, 0)
+    monkeypatch.setattr(beliefs_module, "MOST", 25)
+    some = believe(series, Model(2))
+    # Of 170 presences 25: five components of five. Those of one group come last: sharpening solves them.
+    assert (some.components, some.left) == (5, 35)
+    certain = [chance(some, 3 * at + 2, 0, 0) == 1.0 for at in range(30)]
+    assert sum(certain) == 5
+    assert [chance(some, 100 + at, 0, 0) for at in range(20)] == pytest.approx([0.5] * 20)
+    assert believe(series, Model(2), exact=True).left == 0

@@ -77,7 +77,7 @@ class Sighting:
 
 def by_groups(roster: Roster, source: Release | None = None) -> Sighting:
     """The holder's own release, everyone's group known; with its source or table also everyone's true value."""
-    table = roster.table if source is None else source.table.some(np.flatnonzero(source.draft.groups >= 0))
+    table = roster.table if source is None else _published_rows(source)
     return Sighting(
         roster.ids.cast(pl.String),
         np.arange(len(roster.ids)),
@@ -113,7 +113,7 @@ def own_register(roster: Roster, release: Release) -> Sighting:
         keys = np.vstack([keys, np.arange(keys.shape[1])])
     combinations, first, look = np.unique(keys, axis=1, return_index=True, return_inverse=True)
     look = look.reshape(-1)
-    table = release.table.some(np.flatnonzero(release.draft.groups >= 0))
+    table = _published_rows(release)
     row, box = _containing(table, lo[:, first].astype(np.int32), hi[:, first].astype(np.int32))
     found, total = known.histogram, combinations.shape[1]
     merged = counted(look[found.group], found.value, total, found.values, found.count)
@@ -190,6 +190,12 @@ def from_copy(release: PublishedRelease) -> Sighting:
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _published_rows(release: Release) -> Table:
+    """The rows of the original that were published; not copied where all were."""
+    kept = release.draft.groups >= 0
+    return release.table if kept.all() else release.table.some(np.flatnonzero(kept))
 
 
 def _shared(schema: Schema, release: PublishedRelease) -> Schema:

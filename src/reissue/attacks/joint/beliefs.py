@@ -12,16 +12,15 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
+from reissue.kernels.everyone.lots import ScaledLot, joined, lots
 from reissue.kernels.everyone.observations import Layer, Observation
 from reissue.kernels.everyone.settled import Unsettled, unsettled
-from reissue.kernels.everyone.sharpening import sharpened
-from reissue.kernels.everyone.small_worlds import MOST, ExactPosteriors, solve_small
+from reissue.kernels.everyone.sharpening import rounds_of, sharpened
+from reissue.kernels.everyone.small_worlds import ALL, MOST, ExactPosteriors, solve_small
 from reissue.kernels.everyone.transitions import Model
 
 __all__ = ["Beliefs", "Claims", "Unsolved", "believe", "fits_many", "occupied", "solve"]
 
-_ALL = 100_000
-"""Components that `exact` solves at most."""
 _MANY = 20
 """Where people fit more groups of a release than this, on average, nothing is certain and little is learnt."""
 _LOOSE = Scaling(tolerance=0.05, elsewhere=0.01)
@@ -44,6 +43,8 @@ class Beliefs:
     """Pairs of people who surely have the same value, whichever it is; looked for in small components."""
     components: int
     """How many components were solved exactly."""
+    left: int = 0
+    """How many more are small enough for that, and were not: there were too many."""
 
     def largest(self, place: int) -> tuple[Floats, Ints]:
         """Row of a layer to its largest probability, and the value that has it."""
@@ -121,7 +122,7 @@ def believe(
     progress(0.1)
     part = unsettled(narrowed.layers, model, prior, times)
     unsolved = Unsolved(narrowed.layers, part, narrowed.contradicted, _sharp(series) and not thin, thin)
-    most = 0 if thin else _ALL if exact else MOST
+    most = 0 if thin else ALL if exact else MOST
     return solve(unsolved, model, times, start=start, how=how, most=most, progress=progress)
 
 
@@ -173,30 +174,76 @@ def solve(
     most: int = MOST,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
-    """Scale, sharpen, and solve small components exactly, at most so many."""
+    """Scale, sharpen, and solve small components exactly, a lot of components at a time."""
     part = unsolved.part
     how = how or (_LOOSE if unsolved.thin else Scaling())
+    rounds = rounds_of(part.layers) if unsolved.sharpen else 0
+    chance, said = ([np.ones(layer.entries) for layer in unsolved.layers] for _ in range(2))
+    made: list[ScaledLot] = []
+    exact: list[ExactPosteriors] = []
+    done = 0
+    for lot in lots(part):
+        before, share = done / max(part.entries, 1), lot.part.entries / max(part.entries, 1)
+        given = None if start is None else [_of_slots(*one) for one in zip(start, lot.slot, strict=True)]
+
+        def within(one: float, before: float = before, share: float = share) -> None:
+            progress(before + share * one)
+
+        scaled, found = _solve_lot(lot.part, model, times, given, how, rounds, most, within)
+        for place, entry in enumerate(lot.part.entry):
+            chance[place][entry], said[place][entry] = found.chance[place], found.said[place]
+        made.append(ScaledLot(lot.slot, lot.records, scaled))
+        exact.append(found.exact)
+        done += lot.part.entries
+    scaled = joined(made, part.layers)
+    pairs = [pair for one in exact for pair in one.equal]
+    return Beliefs(
+        Chains(unsolved.layers, ()).tilted(scaled.tilts).layers,
+        tuple(chance),
+        tuple(said),
+        scaled,
+        unsolved.contradicted,
+        tuple((int(part.person[one]), int(part.person[other])) for one, other in pairs),
+        sum(one.components for one in exact),
+        sum(one.left for one in exact),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Of a lot: each entry's probability, what releases say about it by themselves, and what was solved exactly."""
+
+    chance: list[Floats]
+    said: list[Floats]
+    exact: ExactPosteriors
+
+
+def _solve_lot(
+    part: Unsettled,
+    model: Model,
+    times: Sequence[int] | None,
+    start: Sequence[Floats | None] | None,
+    how: Scaling,
+    rounds: int,
+    most: int,
+    progress: Callable[[float], None],
+) -> tuple[Scaled, _Found]:
     scaled = scale(part.chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
     chains = part.chains.tilted(scaled.tilts)
     messages = messages_of(chains, scaled)
-    if unsolved.sharpen:
+    if rounds:
         given, later = scaled.multipliers, lambda done: progress(0.6 + 0.3 * done)
-        chance, said = sharpened(chains, messages, multipliers=given, progress=later)
+        chance, said = sharpened(chains, messages, rounds, multipliers=given, progress=later)
     else:
         chance, said = posterior(chains, messages), messages
     solved = solve_small(chains, model, times, most=most)
     progress(1.0)
     _replace(chance, solved)
-    layers = Chains(unsolved.layers, ()).tilted(scaled.tilts).layers
-    return Beliefs(
-        layers,
-        tuple(part.whole(layers, chance)),
-        tuple(part.whole(layers, said)),
-        scaled,
-        unsolved.contradicted,
-        tuple((int(part.person[one]), int(part.person[other])) for one, other in solved.equal),
-        solved.components,
-    )
+    return scaled, _Found(chance, said, solved)
+
+
+def _of_slots(multipliers: Floats | None, slots: Ints) -> Floats | None:
+    return None if multipliers is None else multipliers[slots]
 
 
 def _sharp(series: Sequence[Observation]) -> bool:

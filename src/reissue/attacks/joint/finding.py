@@ -200,6 +200,7 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "prior": "learned" if judged.reader.learns else "common",
         "by_learning": int(_only_learnt(judged, exposed, limit).sum()),
         "components": beliefs.components,
+        "components_left": beliefs.left,
         "before": 0 if judged.before is None else int(judged.before.sum()),
     }
     known = judged.confirmed(limit)

@@ -163,4 +163,5 @@ def _joined(found: Sequence[Beliefs]) -> Beliefs:
         contradicted=np.unique(np.concatenate([one.contradicted for one in found])),
         equal=tuple(pair for one in found for pair in one.equal),
         components=sum(one.components for one in found),
+        left=sum(one.left for one in found),
     )

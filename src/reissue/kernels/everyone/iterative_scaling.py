@@ -27,6 +27,7 @@ __all__ = [
     "beginners",
     "both_ways",
     "cavities",
+    "first_multipliers",
     "first_weights",
     "fitted",
     "messages_of",
@@ -150,7 +151,7 @@ def scale(
     """Scale release by release, sweep after sweep."""
     how = how or Scaling()
     given = start or [None] * len(chains.layers)
-    lambdas = [_first(layer, one) for layer, one in zip(chains.layers, given, strict=True)]
+    lambdas = [first_multipliers(layer, one) for layer, one in zip(chains.layers, given, strict=True)]
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
     tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
     worst, off, sweep = np.inf, np.inf, 0
@@ -355,7 +356,7 @@ def _expected(layer: Layer, cavity: Floats, lambdas: Floats) -> Floats:
     return np.asarray(expected)
 
 
-def _first(layer: Layer, start: Floats | None) -> Floats:
+def first_multipliers(layer: Layer, start: Floats | None = None) -> Floats:
     """Multipliers to start from: not 0 where there are records, for a 0 would stay."""
     even = layer.count / max(float(layer.count.max(initial=1.0)), 1.0)
     return even if start is None else np.where((start > 0) | (layer.count <= 0), start, even)

@@ -7,7 +7,7 @@ exact messages take far fewer states, and more people are linked to nobody else.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.iterative_scaling import Chains, beginners
 from reissue.kernels.everyone.observations import Layer, as_small
-from reissue.kernels.everyone.transitions import Model, Pairing, pairings
+from reissue.kernels.everyone.transitions import Links, Model, Pairing, link, pairings
 
 __all__ = ["Unsettled", "unsettled"]
 
@@ -24,7 +24,9 @@ __all__ = ["Unsettled", "unsettled"]
 class Unsettled:
     """The chains of what is not certain, and where they are in the whole."""
 
-    chains: Chains
+    layers: tuple[Layer, ...]
+    model: Model
+    times: Sequence[int] | None
     entry: tuple[Ints, ...]
     """Layer to the whole layer's numbers of its entries."""
     person: Ints
@@ -33,15 +35,31 @@ class Unsettled:
     """Layer to what its entries weigh by the steps from and to known values."""
     beginning: tuple[Ints, ...]
     """Layer to who begins with each of its entries, -1 nobody."""
+    known: tuple[Floats, ...]
+    """Layer to what its entries weigh by these steps and by what is expected of who begins."""
+    linked: list[tuple[Links, ...]] = field(default_factory=list)
+    """How the layers are linked, once that was asked for: the same for any prior."""
+
+    @property
+    def chains(self) -> Chains:
+        """Linked by stretch."""
+        if not self.linked:
+            self.linked.append(tuple(link(self.layers, self.model, self.times)))
+        return Chains(self.layers, self.linked[0], known=self.known)
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        return sum(layer.entries for layer in self.layers)
 
     def expecting(self, prior: Floats) -> "Unsettled":
         """The same with another prior."""
         known = []
-        for layer, begins, weight in zip(self.chains.layers, self.beginning, self.stepped, strict=True):
+        for layer, begins, weight in zip(self.layers, self.beginning, self.stepped, strict=True):
             some = np.flatnonzero(begins >= 0)
             known.append(weight.copy())
             known[-1][some] *= prior[begins[some], layer.value[some]]
-        return replace(self, chains=replace(self.chains, known=known))
+        return replace(self, known=tuple(known))
 
     def whole(self, layers: Sequence[Layer], parts: Sequence[Floats]) -> list[Floats]:
         """Numbers of entries as numbers of the whole layers' entries, 1 for what is certain."""
@@ -71,11 +89,14 @@ def unsettled(
     arrived: Sequence[Ints | None] = arrivals or [None] * len(layers)
     begins = [beginners(*one)[one[0].row] for one in zip(layers, pairs, arrived, strict=True)]
     part = Unsettled(
-        replace(Chains.of(made, model, times=times), known=stepped),
+        tuple(made),
+        model,
+        times,
         tuple(as_small(np.flatnonzero(one)) for one in kept),
         person,
         stepped,
         tuple(as_small(who[some]) for who, some in zip(begins, kept, strict=True)),
+        stepped,
     )
     return part if prior is None else part.expecting(prior)
 

@@ -21,7 +21,7 @@ from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.permanents import SmallGroups, exact_messages, small_groups
 from reissue.kernels.everyone.slot_counts import count_messages
 
-__all__ = ["ROUNDS", "Said", "sharpened"]
+__all__ = ["ROUNDS", "Said", "rounds_of", "sharpened"]
 
 ROUNDS = 2
 _ONCE = 3
@@ -115,6 +115,11 @@ def _countable(layer: Layer) -> bool:
     return few and not layer.strangers and not layer.absent.any()
 
 
+def rounds_of(layers: Sequence[Layer]) -> int:
+    """How many rounds these releases take: more where no group shows a value twice."""
+    return _ONCE if all((layer.count <= 1).all() for layer in layers) else ROUNDS
+
+
 def sharpened(
     chains: Chains,
     messages: Sequence[Floats],
@@ -126,8 +131,7 @@ def sharpened(
 
     `messages` are those of the `multipliers` of iterative scaling; without these, only small groups are sharpened.
     """
-    if rounds is None:
-        rounds = _ONCE if all((layer.count <= 1).all() for layer in chains.layers) else ROUNDS
+    rounds = rounds_of(chains.layers) if rounds is None else rounds
     given: Sequence[Floats | None] = multipliers or [None] * len(chains.layers)
     said = [Said.of(*one) for one in zip(chains.layers, messages, given, strict=True)]
     made: list[Floats] = []

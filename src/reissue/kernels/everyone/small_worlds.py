@@ -20,12 +20,14 @@ from reissue.kernels.everyone.iterative_scaling import Chains
 from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["MOST", "ExactPosteriors", "solve_small"]
+__all__ = ["ALL", "MOST", "ExactPosteriors", "component_labels", "solve_small"]
 
 _LARGEST = 20_000
 """Cells of a table at most."""
-MOST = 400
-"""Components that are solved at most, unless all are asked for."""
+MOST, ALL = 400, 100_000
+"""Components that are all solved; where there are more, as many as make few presences. With ALL as many as that."""
+_SHARE = 250
+"""Where there are more components than that, one presence in so many is solved, in the smallest ones."""
 _PAIRS = 12
 """People of a component, at most, among whom pairs with the same value are looked for."""
 
@@ -39,6 +41,8 @@ class ExactPosteriors:
     equal: list[tuple[int, int]] = field(default_factory=list)
     """Of values that never change: two people who have the same one, whichever it is."""
     components: int = 0
+    left: int = 0
+    """Components that are small enough, and were not solved: there were too many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +60,18 @@ class _Axis:
 def solve_small(
     chains: Chains, model: Model, times: Sequence[int] | None = None, *, largest: int = _LARGEST, most: int = MOST
 ) -> ExactPosteriors:
-    """Solve every component that is small enough."""
+    """Solve every component that is small enough; where they are more than `most` the smallest ones."""
     solved = ExactPosteriors([[] for _ in chains.layers], [[] for _ in chains.layers])
     if not most:
         return solved
     given = _Given.of(chains, model, times)
-    for axes in _components(chains.layers, largest, most):
-        _solve(axes, given, solved)
-        solved.components += 1
+    small = _Small.of(chains.layers, largest)
+    chosen = small.smallest(most)
+    for axes in small.axes(chosen):
+        if _table(axes) <= largest:
+            _solve(axes, given, solved)
+            solved.components += 1
+    solved.left = len(small.numbers) - len(chosen)
     return solved
 
 
@@ -93,34 +101,66 @@ def _room(layer: Layer) -> Ints:
     return layer.count.astype(np.int64) - np.bincount(layer.triple_slot[fixed], minlength=len(layer.count))
 
 
-def _components(layers: Sequence[Layer], largest: int, most: int) -> Iterator[list[list[_Axis]]]:
-    """Of each small component the open axes of every layer."""
-    ways = [np.bincount(layer.triple_row, minlength=len(layer.person)) for layer in layers]
-    opened = [(number > 1) | layer.absent for number, layer in zip(ways, layers, strict=True)]
-    label = _labels(layers, opened)
-    cost = np.zeros(int(label.max(initial=-1)) + 1)
-    bad, active = np.zeros(len(cost), np.bool_), np.zeros(len(cost), np.bool_)
-    for layer, number, loose in zip(layers, ways, opened, strict=True):
-        choices = number + np.where(layer.absent, np.diff(layer.starts), 0)
-        here = np.bincount(label[layer.person[loose]], np.log(np.maximum(choices[loose], 1)), len(cost))
-        cost = np.maximum(cost, here)
-        active[label[layer.person[loose]]] = True
-        bad[label[layer.person]] |= bool(layer.strangers or (len(layer.fakes) and layer.nobody.any()))
-    chosen = np.flatnonzero(active & ~bad & (cost <= np.log(largest)))
-    if len(chosen) > most:
-        return
-    # Rows are sorted by component once: to look through all of them for each component would take their product.
-    orders = [np.argsort(label[layer.person], kind="stable") for layer in layers]
-    sorted_labels = [label[layer.person[order]] for layer, order in zip(layers, orders, strict=True)]
-    for component in chosen:
-        bounds = [np.searchsorted(one, [component, component + 1]) for one in sorted_labels]
-        rows = [order[low:high] for order, (low, high) in zip(orders, bounds, strict=True)]
-        axes = [_axes(*one) for one in zip(layers, opened, rows, strict=True)]
-        if _table(axes) <= largest:
-            yield axes
+@dataclass(frozen=True, eq=False)
+class _Small:
+    """The components whose tables may be small enough."""
+
+    layers: Sequence[Layer]
+    opened: list[Bools]
+    """Layer and row to whether more than one way is open."""
+    label: Ints
+    """Person to component."""
+    numbers: Ints
+    """The small components, those of the fewest presences first; last those of one group, which sharpening solves."""
+    presences: Ints
+    """How many presences each of these has."""
+
+    @classmethod
+    def of(cls, layers: Sequence[Layer], largest: int) -> "_Small":
+        ways = [np.bincount(layer.triple_row, minlength=len(layer.person)) for layer in layers]
+        opened = [(number > 1) | layer.absent for number, layer in zip(ways, layers, strict=True)]
+        label = component_labels(layers, opened)
+        cost = np.zeros(int(label.max(initial=-1)) + 1)
+        bad, size, groups = np.zeros(len(cost), np.bool_), np.zeros(len(cost), np.int64), np.zeros(len(cost), np.int64)
+        for layer, number, loose in zip(layers, ways, opened, strict=True):
+            choices = number + np.where(layer.absent, np.diff(layer.starts), 0)
+            mine = label[layer.person[loose]]
+            cost = np.maximum(cost, np.bincount(mine, np.log(np.maximum(choices[loose], 1)), len(cost)))
+            size += np.bincount(mine, minlength=len(cost))
+            groups += _groups(layer, loose, label, len(cost))
+            bad[label[layer.person]] |= bool(layer.strangers or (len(layer.fakes) and layer.nobody.any()))
+        found = np.flatnonzero((size > 0) & ~bad & (cost <= np.log(largest)))
+        found = found[np.lexsort((cost[found], size[found], groups[found] == 1))]
+        return cls(layers, opened, label, found, size[found])
+
+    def smallest(self, most: int) -> Ints:
+        """All of them if they are not more than so many; else the smallest, one presence in some hundred."""
+        if len(self.numbers) <= most:
+            return self.numbers
+        room = max(sum(int(one.sum()) for one in self.opened) // _SHARE, most)
+        return self.numbers[: int(np.searchsorted(np.cumsum(self.presences), room, side="right"))]
+
+    def axes(self, components: Ints) -> Iterator[list[list[_Axis]]]:
+        """Of some components the open axes of every layer."""
+        # Rows are sorted by component once: to look through all of them for each component would take their product.
+        orders = [np.argsort(self.label[layer.person], kind="stable") for layer in self.layers]
+        labels = [self.label[layer.person[order]] for layer, order in zip(self.layers, orders, strict=True)]
+        for component in components:
+            bounds = [np.searchsorted(one, [component, component + 1]) for one in labels]
+            rows = [order[low:high] for order, (low, high) in zip(orders, bounds, strict=True)]
+            yield [_axes(*one) for one in zip(self.layers, self.opened, rows, strict=True)]
 
 
-def _labels(layers: Sequence[Layer], opened: Sequence[Bools]) -> Ints:
+def _groups(layer: Layer, loose: Bools, label: Ints, components: int) -> Ints:
+    """Component to how many groups of a layer it has."""
+    row = layer.triple_row
+    mine = loose[row]
+    component = np.full(len(layer.free), -1)
+    component[layer.slot_group[layer.triple_slot[mine]]] = label[layer.person[row[mine]]]
+    return np.bincount(component[component >= 0], minlength=components)
+
+
+def component_labels(layers: Sequence[Layer], opened: Sequence[Bools]) -> Ints:
     """Person to a number of the component."""
     people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
     links, first = [], people
