@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 Codes: TypeAlias = NDArray[np.int32]
 """Leaf codes, sensitive codes, group numbers of rows."""
-NarrowCodes: TypeAlias = NDArray[np.int16 | np.int32]
-"""Leaf codes, of 16 bits where they fit."""
+NarrowCodes: TypeAlias = NDArray[np.uint8 | np.uint16 | np.int32]
+"""Leaf codes, of 8 or 16 bits where they fit."""
 Ints: TypeAlias = NDArray[np.int64]
 """Counts, packed keys, positions in other arrays."""
 Floats: TypeAlias = NDArray[np.float64]

@@ -10,7 +10,7 @@ from reissue import anonymize
 from reissue._arrays import Codes
 from reissue.algorithms import Job, find
 from reissue.algorithms.partition import frontier
-from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact
+from reissue.algorithms.partition.frontier import ALL, Chosen, Ranks, compact
 from reissue.algorithms.partition.mondrian import mondrian
 from reissue.algorithms.partition.pool import pool
 from reissue.counting.cells import Counts
@@ -116,11 +116,8 @@ def test_ranks_are_those_of_sorting(groups: list[list[int]], stretched: bool) ->
     """`stretched` puts the codes so far apart that the histogram would be too long."""
     groups = [[code * (10_000 if stretched else 1) for code in group] for group in groups]
     codes = np.array([code for group in groups for code in group], np.int32)
-    lo, hi = np.array([min(g) for g in groups], np.int32), np.array([max(g) for g in groups], np.int32)
     sizes = np.array([len(group) for group in groups])
-    table = Table.read(pl.DataFrame({"q": codes}), Schema.of_columns(quasi=["q"]))
-    frontier = Frontier.whole(table).arrange(Layout(np.arange(len(codes)), sizes, np.zeros((1, len(groups)), np.bool_)))
-    ranks, starts = Ranks(frontier, codes, lo, hi), np.cumsum(sizes) - sizes
+    ranks, starts = Ranks(Chosen.of(codes, sizes, ALL)), np.cumsum(sizes) - sizes
     for place in range(max(sizes)):
         inside = np.minimum(place, sizes - 1)
         expected = [sorted(group)[i] for group, i in zip(groups, inside.tolist(), strict=True)]

@@ -6,6 +6,7 @@ A key is a mixed-radix number while the product of the domains fits 63 bits, a d
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reissue._arrays import Codes, Ints
 
@@ -48,10 +49,15 @@ def distinct_keys(keys: Ints, bound: int) -> tuple[Ints, Ints]:
     return found, place[keys]
 
 
-def stable_order(keys: Ints, bound: int) -> Ints:
+def stable_order(keys: Ints | Codes, bound: int) -> Ints:
     """The stable sorting order of keys 0 <= key < bound: radix sort, sixteen bits at a time."""
-    order = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
+    order = np.argsort(_digit(keys, bound), kind="stable")
     while bound > 1 << 16:
-        keys, bound = keys >> 16, bound >> 16
-        order = order[np.argsort((keys[order] & 0xFFFF).astype(np.uint16), kind="stable")]
+        keys, bound = keys >> 16, (bound - 1 >> 16) + 1
+        order = order[np.argsort(_digit(keys.take(order), bound), kind="stable")]
     return order
+
+
+def _digit(keys: Ints | Codes, bound: int) -> NDArray[np.uint8 | np.uint16]:
+    """The last sixteen bits; only eight where that is all."""
+    return keys.astype(np.uint8) if bound <= 1 << 8 else keys.astype(np.uint16, copy=False)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from reissue._arrays import Ints
+from reissue._arrays import Codes, Ints
 
 __all__ = ["different", "equal_keys", "pieces", "ranges"]
 
@@ -19,7 +19,7 @@ def ranges(starts: Ints, lengths: Ints) -> Ints:
     return np.repeat(starts - ends + lengths, lengths) + np.arange(total)
 
 
-def different(numbers: Ints, size: int | None = None) -> Ints:
+def different(numbers: Ints | Codes, size: int | None = None) -> Ints:
     """The different ones of many small numbers, all below `size`, sorted: by marking; `np.unique` takes far longer."""
     there = np.zeros(int(numbers.max(initial=-1)) + 1 if size is None else size, np.bool_)
     there[numbers] = True

@@ -12,12 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Floats, Ints, NarrowCodes
-from reissue.algorithms.partition.frontier import Frontier
-from reissue.algorithms.partition.halves import both_hold, halved, median_cuts, of_each
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.algorithms.partition.frontier import Frontier, Layout
+from reissue.algorithms.partition.halves import after_cuts, both_hold, halved, median_cuts, widest
 from reissue.algorithms.registry import Job
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
+from reissue.taxonomy.side_by_side import SideBySide
 from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["split_across"]
@@ -38,40 +39,30 @@ def split_across(job: Job, draft: Draft) -> Draft:
 
 def _split(job: Job, rows: Ints, groups: Codes) -> Frontier:
     """Groups of some rows, split until none can be."""
-    order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups).astype(np.int64)
-    inside = rows[order]
-    closed = np.zeros((len(job.table.codes), len(sizes)), np.bool_)
-    frontier = Frontier(
-        inside.astype(np.int32),
-        job.table.codes[:, inside],
-        job.table.sensitive[inside],
-        job.table.domain,
-        sizes,
-        closed,
-    )
+    whole = Frontier.whole(job.table)
+    order = rows[np.argsort(groups, kind="stable")]
+    frontier = whole.arrange(Layout(order, sizes, np.repeat(whole.most, len(sizes), axis=1)))
+    taxonomies = SideBySide.of(job.table.taxonomies)
     while True:
-        following = _advance(frontier, job.table.taxonomies, job.requirement)
+        following = _advance(frontier, taxonomies, job.requirement)
         if following is None:
             return frontier
         frontier = following
 
 
-def _advance(frontier: Frontier, taxonomies: Sequence[Taxonomy], requirement: Requirement) -> Frontier | None:
+def _advance(frontier: Frontier, taxonomies: SideBySide, requirement: Requirement) -> Frontier | None:
     """Every group split on its widest open attribute where that can be; None where no attribute is open."""
-    bounds = [frontier.bounds(place) for place in range(len(taxonomies))]
-    width = np.stack([t.lost(*bound) for t, bound in zip(taxonomies, bounds, strict=True)])
-    width[frontier.closed] = 0
-    widest, open_ = width.argmax(axis=0), width.max(axis=0) > 0
+    most, place, chosen = widest(frontier, taxonomies)
+    open_ = most.max(axis=0) > 0
     if not open_.any():
         return None
-    codes = of_each(frontier, widest)
-    lo, hi = (np.stack(ends)[widest, np.arange(len(widest))] for ends in zip(*bounds, strict=True))
-    upper = codes >= median_cuts(frontier, codes, widest, lo, hi, tuple(taxonomies))[frontier.of_row]
+    cut = median_cuts(chosen, place, taxonomies)
+    upper = chosen.codes >= cut[frontier.of_row]
     inner = requirement.in_groups
     works = open_ & (_both(frontier, upper) if inner is None else both_hold(frontier, upper, inner))
-    works = _settled(frontier, taxonomies, requirement, widest, upper, works)
-    return frontier.arrange(halved(frontier, widest, upper, works, ~works))
+    works = _settled(frontier, taxonomies.trees, requirement, place, upper, works)
+    return frontier.arrange(halved(frontier, upper, works, ~works, after_cuts(most, place, works, ~works)))
 
 
 def _both(frontier: Frontier, upper: Bools) -> Bools:
@@ -84,18 +75,18 @@ def _settled(
     frontier: Frontier,
     taxonomies: Sequence[Taxonomy],
     requirement: Requirement,
-    widest: Ints,
+    place: Ints,
     upper: Bools,
     works: Bools,
 ) -> Bools:
     """Those of the splits after which the release as a whole is still fine."""
-    whole = _shown(frontier.codes, frontier.starts, taxonomies)
+    whole = _shown(frontier, taxonomies)
     order = np.lexsort((upper, frontier.of_row))
     label = 2 * frontier.of_row + upper
     sizes = np.bincount(label, minlength=2 * len(frontier.sizes))
     sides = np.zeros((len(taxonomies), len(sizes)), np.int64)
     there = sizes > 0
-    sides[:, there] = _shown(frontier.codes[:, order], (np.cumsum(sizes) - sizes)[there], taxonomies)
+    sides[:, there] = _shown(frontier.arrange(Layout(order, sizes[there], frontier.most)), taxonomies)
     attribute = np.arange(len(taxonomies))[:, np.newaxis]
     while works.any():
         both = np.repeat(works, 2)
@@ -109,7 +100,7 @@ def _settled(
         back = np.zeros(len(works), np.bool_)
         back[np.flatnonzero(works)[torn]] = True
         # A group that is not split fails because one that showed the same value was: on that very attribute.
-        lost = np.isin(_keys(widest, whole[widest, np.arange(len(widest))]), _keys(attribute, whole[:, failing]))
+        lost = np.isin(_keys(place, whole[place, np.arange(len(place))]), _keys(attribute, whole[:, failing]))
         works = works & ~back & ~(lost & works)
     return works
 
@@ -119,12 +110,11 @@ def _keys(attribute: Ints, shown: Ints) -> Ints:
     return np.asarray(attribute * np.int64(1 << 56) + shown, np.int64)
 
 
-def _shown(codes: NarrowCodes, starts: Ints, taxonomies: Sequence[Taxonomy]) -> Ints:
+def _shown(frontier: Frontier, taxonomies: Sequence[Taxonomy]) -> Ints:
     """Attributes x groups: what is published, as one number."""
-    found = np.empty((len(taxonomies), len(starts)), np.int64)
+    found = np.empty((len(taxonomies), len(frontier.sizes)), np.int64)
     for place, taxonomy in enumerate(taxonomies):
-        lo, hi = np.minimum.reduceat(codes[place], starts), np.maximum.reduceat(codes[place], starts)
-        low, high = taxonomy.snap(lo.astype(np.int32), hi.astype(np.int32))
+        low, high = taxonomy.snap(*frontier.bounds(place))
         found[place] = low.astype(np.int64) * taxonomy.size + high
     return found
 

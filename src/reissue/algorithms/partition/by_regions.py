@@ -16,7 +16,8 @@ import polars as pl
 from reissue._arrays import Codes, Ints
 from reissue.algorithms.partition.regions import find_regions
 from reissue.algorithms.registry import Job, Option
-from reissue.counting.keys import pack
+from reissue.counting.keys import pack, stable_order
+from reissue.counting.segments import different
 from reissue.data.table import Table
 from reissue.engines.regions import RegionCounts, Split, Spread, region_of
 from reissue.errors import InputError
@@ -59,10 +60,10 @@ def _each_region(job: Job, make: Callable[[Job], Draft], order: Ints, regions: C
     """The drafts of regions, whose rows lie in an order, as one draft of the rows as they were."""
     table, drafts, after, first = job.table, [], 0, 0
     groups = np.full(table.rows, -1, np.int32)
-    for region in np.unique(regions).tolist():
+    for region in different(regions).tolist():
         inside = np.flatnonzero(regions == region)
         # Shares are those of the whole table: a region's own would let a group be as uneven as its region.
-        part = replace(table.some(inside), domain=table.domain)
+        part = table if len(inside) == table.rows else replace(table.some(inside), domain=table.domain)
         report = _share(job.progress, after / table.rows, len(inside) / table.rows)
         draft = make(replace(job, table=part, rng=region_generator(job.rng, region), progress=report))
         groups[order[inside]] = np.where(draft.groups < 0, -1, draft.groups + first)
@@ -120,8 +121,8 @@ def _canonical(table: Table, *, values: bool) -> Ints:
     Of equal codes values decide only where the requirement asks about them: else groups would tell of values.
     """
     more = ([table.sensitive], [table.domain.size]) if values else ([], [])
-    keys, _ = pack([*table.codes, *more[0]], [*table.sizes, *more[1]])
-    order = np.argsort(keys, kind="stable")
+    keys, bound = pack([*table.codes, *more[0]], [*table.sizes, *more[1]])
+    order = stable_order(keys, bound)
     if table.draw is None:
         return order
     laid = keys[order]

@@ -1,7 +1,9 @@
 """The frontier of a top-down partitioning: the groups still worked on, all at once, in flat arrays.
 
-Rows lie group by group, and the codes are physically kept in that order, so whatever is asked of all groups is one
-sequential pass. A frontier with many rows is worked off in chunks that fit the processor's cache.
+Rows lie group by group, and their codes are physically kept in that order, a row's codes side by side: so a row moves
+as a whole, and whatever is asked of all groups is one sequential pass. What a group loses on an attribute never grows
+when the group is split, so attributes are looked at only where they could still matter (`most`). A frontier with many
+rows is worked off in chunks that fit the processor's cache.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,21 +13,22 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Ints, NarrowCodes
+from reissue._arrays import Bools, Codes, Floats, Ints, NarrowCodes
 from reissue.algorithms.registry import Job
 from reissue.counting.cells import Counts, Domain
-from reissue.counting.keys import stable_order
+from reissue.counting.segments import ranges
 from reissue.counting.threads import threads
 from reissue.data.table import Table
 from reissue.errors import RequirementError
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
 
-__all__ = ["Frontier", "Layout", "Ranks", "compact", "refuse_top_down", "work_off"]
+__all__ = ["ALL", "Chosen", "Frontier", "Layout", "Ranks", "compact", "refuse_top_down", "work_off"]
 
-_CHUNK = 1 << 16
-_NARROW = 1 << 15
-"""Codes below it take half the memory, and half the time to move."""
+_CHUNK = 1 << 17
+ALL = slice(None)
+_WIDTHS = (1, 2, 4, 8, 16, 32)
+"""Rows of that many codes are moved faster than others in between."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,24 +38,23 @@ class Frontier:
     rows: Codes
     """The table's row numbers, group by group."""
     codes: NarrowCodes
-    """Attributes x rows, in the order of `rows`."""
+    """Rows, in the order of `rows`, x attributes; columns beyond the attributes fill a row up, and mean nothing."""
     sensitive: Codes
     """Of no row where values do not matter."""
     domain: Domain
     sizes: Ints
     """Rows of each group; none is empty."""
-    closed: Bools
-    """Attributes x groups: which attributes a group leaves as they are."""
+    most: Floats
+    """Attributes x groups: what a row loses there at most; 0 or less where the group leaves the attribute as it is."""
 
     @classmethod
     def whole(cls, table: Table, *, values: bool = True) -> "Frontier":
         """All rows in one group; without their sensitive values where these do not matter."""
         rows = np.arange(table.rows, dtype=np.int32)
-        closed = np.zeros((len(table.codes), 1), np.bool_)
-        narrow = max(table.sizes, default=0) < _NARROW
-        codes: NarrowCodes = table.codes.astype(np.int16) if narrow else table.codes
+        ends = (end(table.codes, axis=1, keepdims=True) for end in (np.min, np.max))
+        most = np.stack([tree.lost(lo, hi) for tree, lo, hi in zip(table.taxonomies, *ends, strict=True)])
         sensitive = table.sensitive if values else table.sensitive[:0]
-        return cls(rows, codes, sensitive, table.domain, np.array([table.rows], np.int64), closed)
+        return cls(rows, _by_row(table), sensitive, table.domain, np.array([table.rows], np.int64), most)
 
     @cached_property
     def starts(self) -> Ints:
@@ -76,15 +78,26 @@ class Frontier:
 
     def bounds(self, place: int) -> tuple[Codes, Codes]:
         """The smallest and largest code of each group on one attribute."""
-        codes, starts = self.codes[place], self.starts
-        lo, hi = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
-        return lo.astype(np.int32), hi.astype(np.int32)
+        return _bounds(self.codes[:, place], self.starts)
 
-    def counts(self, labels: Codes | Ints, total: int, rows: Ints | None = None) -> Counts:
+    def chosen(self, place: Ints, groups: Ints | None = None) -> "Chosen":
+        """Some groups, in order, or all, each on one attribute."""
+        width = self.codes.shape[1]
+        groups = None if groups is None or len(groups) == len(self.sizes) else groups
+        if groups is None and self.few:
+            parts = zip(place.tolist(), self.slices(), strict=True)
+            return Chosen.of(np.concatenate([self.codes[rows, one] for one, rows in parts]), self.sizes, ALL)
+        sizes = self.sizes if groups is None else self.sizes[groups]
+        rows = None if groups is None else ranges(self.starts[groups], sizes)
+        first = np.arange(0, width * len(self.rows), width) if rows is None else rows * width
+        codes = self.codes.reshape(-1).take(first + np.repeat(place, sizes))
+        return Chosen.of(codes, sizes, ALL if rows is None else rows)
+
+    def counts(self, labels: Codes | Ints, total: int, rows: Ints | slice = ALL) -> Counts:
         """Statistics of the rows by label, for a requirement to judge."""
         if not len(self.sensitive):
             return self.of_sizes(np.bincount(labels, minlength=total))
-        return Counts(labels, self.sensitive if rows is None else self.sensitive[rows], self.domain, total)
+        return Counts(labels, self.sensitive[rows], self.domain, total)
 
     def of_sizes(self, sizes: Ints) -> Counts:
         """The same of groups of which only the sizes matter."""
@@ -93,24 +106,16 @@ class Frontier:
 
     def arrange(self, layout: "Layout") -> "Frontier":
         """Some of the rows laid out anew."""
-        rows, codes = self.rows.take(layout.order), self.codes.take(layout.order, axis=1)
+        rows, codes = self.rows.take(layout.order), self.codes.take(layout.order, axis=0)
         sensitive = self.sensitive.take(layout.order) if len(self.sensitive) else self.sensitive
-        return Frontier(rows, codes, sensitive, self.domain, layout.sizes, layout.closed)
-
-    def rearrange(self, layout: "Layout") -> "Frontier":
-        """The same in place, column by column: this frontier must not be used any more."""
-        for column in (self.rows, *self.codes, *([self.sensitive] if len(self.sensitive) else [])):
-            column[: len(layout.order)] = column.take(layout.order)
-        kept = slice(len(layout.order))
-        codes, sensitive = self.codes[:, kept], self.sensitive[kept]
-        return Frontier(self.rows[kept], codes, sensitive, self.domain, layout.sizes, layout.closed)
+        return Frontier(rows, codes, sensitive, self.domain, layout.sizes, layout.most)
 
     def pick(self, chosen: Bools) -> "Frontier":
         """Only the chosen groups."""
         if chosen.all():
             return self
         inside = np.flatnonzero(np.repeat(chosen, self.sizes))
-        return self.arrange(Layout(inside, self.sizes[chosen], self.closed[:, chosen]))
+        return self.arrange(Layout(inside, self.sizes[chosen], self.most[:, chosen]))
 
     def done(self, chosen: Bools) -> tuple[Codes, Ints]:
         """The table's row numbers of the chosen groups, group by group, and the groups' sizes."""
@@ -126,11 +131,11 @@ class Frontier:
             end = begin + int(self.sizes[first:after].sum())
             yield Frontier(
                 self.rows[begin:end],
-                self.codes[:, begin:end],
+                self.codes[begin:end],
                 self.sensitive[begin:end],
                 self.domain,
                 self.sizes[first:after],
-                self.closed[:, first:after],
+                self.most[:, first:after],
             )
 
 
@@ -141,13 +146,52 @@ class Layout:
     order: Ints
     """New place to old place; rows that are not named are left out."""
     sizes: Ints
-    closed: Bools
+    most: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Groups of a frontier with the codes of their rows on one attribute each."""
+
+    rows: Ints | slice
+    """The rows' places in the frontier."""
+    codes: NarrowCodes
+    sizes: Ints
+    starts: Ints
+    lo: Codes
+    """The smallest code of each group."""
+    hi: Codes
 
     @classmethod
-    def by_label(cls, rows: Ints, labels: Ints, closed: Bools) -> "Layout":
-        """Rows by their labels 0, 1, ..., keeping their order within a label."""
-        total = closed.shape[1]
-        return cls(rows[stable_order(labels, total)], np.bincount(labels, minlength=total), closed)
+    def of(cls, codes: NarrowCodes, sizes: Ints, rows: Ints | slice) -> "Chosen":
+        """Groups one after the other."""
+        starts = np.cumsum(sizes) - sizes
+        return cls(rows, codes, sizes, starts, *_bounds(codes, starts))
+
+    def places(self, some: Ints | slice) -> Ints | slice:
+        """Where some of the rows stand in the frontier."""
+        return some if isinstance(self.rows, slice) else self.rows[some]
+
+    def put(self, groups: Ints, others: "Chosen") -> None:
+        """Some groups on other attributes from now on; rows of all groups must be here."""
+        self.codes[others.rows] = others.codes
+        self.lo[groups], self.hi[groups] = others.lo, others.hi
+
+
+def _bounds(codes: NarrowCodes, starts: Ints) -> tuple[Codes, Codes]:
+    lo, hi = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
+    return lo.astype(np.int32), hi.astype(np.int32)
+
+
+def _by_row(table: Table) -> NarrowCodes:
+    """Rows x attributes, each code as narrow as can be."""
+    # A cut may lie one beyond the last code, and must fit too.
+    narrow = next(kind for kind in (np.uint8, np.uint16, np.int32) if max(table.sizes) <= np.iinfo(kind).max)
+    attributes, rows = table.codes.shape
+    codes = np.zeros((rows, next((width for width in _WIDTHS if width >= attributes), attributes)), narrow)
+    for place, column in enumerate(table.codes):
+        codes[:, place] = column
+    return codes
 
 
 Advance = Callable[[Frontier], tuple[Layout, Bools]]
@@ -165,7 +209,7 @@ def work_off(job: Job, advance: Advance) -> Draft:
     finished = placed = rounds = 0
     with ThreadPoolExecutor(threads()) as several:
         work = _Work(advance, max(part.least for part in job.requirement.parts()), several)
-        for part in work.parts(Frontier.whole(job.table, values=job.requirement.sensitive), own=True):
+        for part in work.parts(Frontier.whole(job.table, values=job.requirement.sensitive)):
             for rows, sizes in part.done:
                 groups[rows] = np.repeat(np.arange(finished, finished + len(sizes), dtype=np.int32), sizes)
                 finished, placed = finished + len(sizes), placed + len(rows)
@@ -194,12 +238,9 @@ class _Work:
     least: int
     several: Executor
 
-    def parts(self, frontier: Frontier, *, own: bool = False) -> Iterator[_Part]:
-        """What becomes of a large frontier: of pieces that fit the cache by other threads, in the order of the pieces.
-
-        `own`: its arrays are the table's own, which must stay as they are.
-        """
-        done, following = self._round(frontier, own=own)
+    def parts(self, frontier: Frontier) -> Iterator[_Part]:
+        """What becomes of a large frontier, piece by piece; pieces that fit the cache are left to other threads."""
+        done, following = self._round(frontier)
         yield _Part(done, int(following is not None))
         pieces = [] if following is None else [*following.chunks(_CHUNK)]
         begun = [self.several.submit(self._all, piece) if len(piece.rows) <= 2 * _CHUNK else piece for piece in pieces]
@@ -221,17 +262,15 @@ class _Work:
                 rounds += 1
         return _Part(done, rounds)
 
-    def _round(self, frontier: Frontier, *, own: bool = False) -> tuple[list[_Done], Frontier | None]:
+    def _round(self, frontier: Frontier) -> tuple[list[_Done], Frontier | None]:
         """The groups that are done, and those that go on; None where all are done."""
         large = frontier.sizes >= 2 * self.least
         small = frontier.done(~large)
         if not large.any():
             return [small], None
-        if not large.all():
-            frontier, own = frontier.pick(large), False
+        frontier = frontier.pick(large)
         layout, done = self.advance(frontier)
-        finished = frontier.done(done)
-        return [small, finished], frontier.arrange(layout) if own else frontier.rearrange(layout)
+        return [small, frontier.done(done)], frontier.arrange(layout)
 
 
 def refuse_top_down(requirement: Requirement, whole: Counts) -> None:
@@ -250,23 +289,17 @@ class Ranks:
     long, off the sorted codes.
     """
 
-    def __init__(self, frontier: Frontier, codes: NarrowCodes, lo: Codes, hi: Codes) -> None:
-        """Order the rows of a frontier by their codes, which lie between lo and hi in each group."""
-        widths = hi.astype(np.int64) - lo + 1
-        self._dense = int(widths.sum()) <= 4 * len(codes) + 1024
+    def __init__(self, chosen: Chosen) -> None:
+        """Order the rows of groups by the codes of their attributes."""
+        widths = chosen.hi.astype(np.int64) - chosen.lo + 1
+        self._dense = int(widths.sum()) <= 4 * len(chosen.codes) + 1024
         if self._dense:
-            self._base = np.cumsum(widths) - widths - lo
-            self._so_far = np.append(np.cumsum(self._histogram(frontier, codes, lo, widths)), 0)
+            self._base = np.cumsum(widths) - widths - chosen.lo
+            self._so_far = np.append(np.cumsum(np.bincount(np.repeat(self._base, chosen.sizes) + chosen.codes)), 0)
         else:
-            shift = int(hi.max()).bit_length()
-            self._base = np.arange(len(lo), dtype=np.int64) << shift
-            self._keys = np.sort(np.repeat(self._base, frontier.sizes) + codes)
-
-    def _histogram(self, frontier: Frontier, codes: NarrowCodes, lo: Codes, widths: Ints) -> Ints:
-        if frontier.few:
-            parts = zip(frontier.slices(), lo.tolist(), widths.tolist(), strict=True)
-            return np.concatenate([np.bincount(codes[part] - low, minlength=width) for part, low, width in parts])
-        return np.bincount(np.repeat(self._base, frontier.sizes) + codes)
+            shift = int(chosen.hi.max()).bit_length()
+            self._base = np.arange(len(widths), dtype=np.int64) << shift
+            self._keys = np.sort(np.repeat(self._base, chosen.sizes) + chosen.codes)
 
     def at(self, position: Ints) -> Codes:
         """For each group the code at a position among all rows; the position must lie in the group."""

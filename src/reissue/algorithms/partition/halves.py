@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Ints, NarrowCodes
-from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks
+from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue.algorithms.partition.frontier import Chosen, Frontier, Layout, Ranks
 from reissue.requirements import Requirement
-from reissue.taxonomy.tree import Taxonomy
+from reissue.taxonomy.side_by_side import SideBySide
 
-__all__ = ["both_hold", "cut_near", "halved", "median_cuts", "of_each"]
+__all__ = ["after_cuts", "both_hold", "halved", "median_cuts", "widest"]
 
 
 def both_hold(frontier: Frontier, upper: Bools, requirement: Requirement) -> Bools:
@@ -22,48 +22,57 @@ def both_hold(frontier: Frontier, upper: Bools, requirement: Requirement) -> Boo
     return fine[:, 0] & fine[:, 1]
 
 
-def of_each(frontier: Frontier, place: Ints) -> NarrowCodes:
-    """Each row's code on the attribute that its group chose."""
-    if frontier.few:
-        return np.concatenate([frontier.codes[p, s] for p, s in zip(place.tolist(), frontier.slices(), strict=True)])
-    rows = len(frontier.rows)
-    return frontier.codes.reshape(-1).take(np.repeat(place * rows, frontier.sizes) + np.arange(rows))
+def widest(frontier: Frontier, taxonomies: SideBySide) -> tuple[Floats, Ints, Chosen]:
+    """What each group loses at most, attribute by attribute, the attribute on which it loses most, and its rows there.
+
+    What is known of an attribute is what a larger group lost there. So the attribute that promises most is looked at;
+    where that turns out to be less than another one promises, that one is next.
+    """
+    most = frontier.most.copy()
+    place = most.argmax(axis=0)
+    chosen, left = frontier.chosen(place), np.arange(len(place))
+    while True:
+        lost = taxonomies.lost(place[left], chosen.lo[left], chosen.hi[left])
+        most[place[left], left] = np.where(most[place[left], left] > 0, lost, -lost)
+        promising = most[:, left].argmax(axis=0)
+        other = promising != place[left]
+        left = left[other]
+        if not len(left):
+            return most, place, chosen
+        place[left] = promising[other]
+        chosen.put(left, frontier.chosen(place[left], left))
 
 
-def median_cuts(
-    frontier: Frontier, codes: NarrowCodes, place: Ints, lo: Codes, hi: Codes, taxonomies: tuple[Taxonomy, ...]
-) -> Codes:
-    """Where each group is cut: rows at or above go up; never at the smallest code, which would leave nothing below."""
-    median = Ranks(frontier, codes, lo, hi).at(frontier.starts + frontier.sizes // 2)
-    cut = np.empty(len(lo), np.int32)
-    for number, taxonomy in enumerate(taxonomies):
-        here = np.flatnonzero(place == number)
-        if len(here):
-            cut[here] = cut_near(taxonomy, median[here], lo[here], hi[here])
-    return cut
+def median_cuts(chosen: Chosen, place: Ints, taxonomies: SideBySide) -> Codes:
+    """Where each group is cut: rows at or above go up."""
+    median = Ranks(chosen).at(chosen.starts + chosen.sizes // 2)
+    return taxonomies.cut_near(place, median, chosen.lo, chosen.hi)
 
 
-def cut_near(taxonomy: Taxonomy, median: Codes, lo: Codes, hi: Codes) -> Codes:
-    """The start of the median's child under the group's node, or the next child's start."""
-    if taxonomy.runs:
-        cut = np.where(median > lo, median, median + 1)
-        return np.where((hi == taxonomy.size - 1) & (lo < hi), hi, cut) if taxonomy.missing else cut
-    below = taxonomy.lowest(lo, hi) - 1
-    start, after = taxonomy.leaves[0][below, median], taxonomy.leaves[1][below, median] + 1
-    return np.where(start > lo, start, after).astype(np.int32)
-
-
-def halved(frontier: Frontier, widest: Ints, upper: Bools, works: Bools, again: Bools) -> Layout:
-    """Lower halves, then upper halves, then the groups that try another attribute."""
+def halved(frontier: Frontier, upper: Bools, works: Bools, again: Bools, most: Floats) -> Layout:
+    """Lower halves, then upper halves, then the groups that try another attribute; `most` is of all these."""
     split = np.repeat(works, frontier.sizes)
     above = split & upper
     order = np.concatenate(
         [np.flatnonzero(split ^ above), np.flatnonzero(above), np.flatnonzero(np.repeat(again, frontier.sizes))]
     )
     high = np.add.reduceat(upper, frontier.starts, dtype=np.int64)[works]
-    sizes = np.concatenate([frontier.sizes[works] - high, high, frontier.sizes[again]])
-    closed = np.zeros((len(frontier.codes), len(sizes)), np.bool_)
-    tried = frontier.closed[:, again]
-    tried[widest[again], np.arange(tried.shape[1])] = True
-    closed[:, 2 * len(high) :] = tried
-    return Layout(order, sizes, closed)
+    return Layout(order, np.concatenate([frontier.sizes[works] - high, high, frontier.sizes[again]]), most)
+
+
+def after_cuts(
+    most: Floats, place: Ints, works: Bools, again: Bools, halves: tuple[Floats, Floats] | None = None
+) -> Floats:
+    """What lower halves, upper halves and the groups that try another attribute lose at most, attribute by attribute.
+
+    Halves may try every attribute again, so what was known of those that failed is kept: negative.
+
+    `place` is the attribute that each group was tried on, `halves` what the halves of those that are cut lose there.
+    """
+    lower = np.abs(most[:, works])
+    upper, other = lower.copy(), most[:, again]
+    if halves is not None:
+        number = np.arange(lower.shape[1])
+        lower[place[works], number], upper[place[works], number] = halves
+    other[place[again], np.arange(other.shape[1])] *= -1
+    return np.concatenate([lower, upper, other], axis=1)

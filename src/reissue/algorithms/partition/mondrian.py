@@ -12,16 +12,16 @@ O(attributes x rows) a round, and about log2(rows / k) rounds.
 
 import numpy as np
 
-from reissue._arrays import Bools, NarrowCodes
+from reissue._arrays import Bools, Codes, Floats, Ints, NarrowCodes
 from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.by_regions import in_order
-from reissue.algorithms.partition.frontier import Frontier, Layout, work_off
-from reissue.algorithms.partition.halves import both_hold, halved, median_cuts, of_each
+from reissue.algorithms.partition.frontier import Chosen, Frontier, Layout, work_off
+from reissue.algorithms.partition.halves import after_cuts, both_hold, halved, median_cuts, widest
 from reissue.algorithms.partition.local_search import EFFORT, improved
 from reissue.algorithms.registry import ByRegions, Job, Option, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
-from reissue.taxonomy.tree import Taxonomy
+from reissue.taxonomy.side_by_side import SideBySide
 
 __all__ = ["mondrian"]
 
@@ -47,7 +47,7 @@ __all__ = ["mondrian"]
 )
 def mondrian(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
-    taxonomies, strict = job.table.taxonomies, bool(job.options.get("strict", True))
+    taxonomies, strict = SideBySide.of(job.table.taxonomies), bool(job.options.get("strict", True))
 
     def make(job: Job) -> Draft:
         return work_off(job, lambda frontier: _advance(frontier, taxonomies, job.requirement, strict))
@@ -58,27 +58,30 @@ def mondrian(job: Job) -> Draft:
 
 
 def _advance(
-    frontier: Frontier, taxonomies: tuple[Taxonomy, ...], requirement: Requirement, strict: bool
+    frontier: Frontier, taxonomies: SideBySide, requirement: Requirement, strict: bool
 ) -> tuple[Layout, Bools]:
     """Try every group on its widest open attribute.
 
     Returns the groups that go on: halves and those that have attributes left to try; and which groups are done.
     """
-    bounds = [frontier.bounds(place) for place in range(len(taxonomies))]
-    width = np.stack([t.lost(*bound) for t, bound in zip(taxonomies, bounds, strict=True)])
-    width[frontier.closed] = 0
-    widest = width.argmax(axis=0)
-    done = width.max(axis=0) <= 0
-    codes = of_each(frontier, widest)
-    lo, hi = (np.stack(ends)[widest, np.arange(len(widest))] for ends in zip(*bounds, strict=True))
-    cut = median_cuts(frontier, codes, widest, lo, hi, taxonomies).astype(codes.dtype)
-    upper = codes >= np.repeat(cut, frontier.sizes)
+    most, place, chosen = widest(frontier, taxonomies)
+    done = most.max(axis=0) <= 0
+    cut = median_cuts(chosen, place, taxonomies)
+    upper = chosen.codes >= np.repeat(cut.astype(chosen.codes.dtype), frontier.sizes)
     works = both_hold(frontier, upper, requirement)
     if not strict and not works.all():
-        upper = np.where(works[frontier.of_row], upper, _halves(frontier, codes))
+        upper = np.where(works[frontier.of_row], upper, _halves(frontier, chosen.codes))
         works = both_hold(frontier, upper, requirement)
     works &= ~done
-    return halved(frontier, widest, upper, works, ~works & ~done), done
+    again = ~works & ~done
+    most = after_cuts(most, place, works, again, _losses(chosen, place, cut, works, taxonomies) if strict else None)
+    return halved(frontier, upper, works, again, most), done
+
+
+def _losses(chosen: Chosen, place: Ints, cut: Codes, works: Bools, taxonomies: SideBySide) -> tuple[Floats, Floats]:
+    """What the halves of the groups that are cut lose on the attribute of the cut, at most."""
+    place, cut, lo, hi = place[works], cut[works], chosen.lo[works], chosen.hi[works]
+    return taxonomies.lost(place, lo, cut - np.int32(1)), taxonomies.lost(place, cut, hi)
 
 
 def _halves(frontier: Frontier, codes: NarrowCodes) -> Bools:

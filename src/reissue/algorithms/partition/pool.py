@@ -15,11 +15,13 @@ A table of more than a million rows is split into regions first, as strict Mondr
 itself (`by_regions`): so it is the same release whether the table lies in memory or not.
 
 All groups of a round are worked on at once, in flat arrays: O(rounds x attributes x rows). There are about as many
-rounds as all taxonomies together have levels (for a number: binary digits).
+rounds as all taxonomies together have levels (for a number: binary digits). An attribute is tried on a group only if
+it could save more there than those that were tried: mostly one or two are.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,16 +31,20 @@ from reissue.algorithms.joining import joined
 from reissue.algorithms.leaving_out import edges, surplus, without_outliers
 from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.by_regions import REGION, in_regions
-from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, compact, work_off
+from reissue.algorithms.partition.frontier import ALL, Chosen, Frontier, Layout, Ranks, compact, work_off
 from reissue.algorithms.partition.local_search import EFFORT, improved
 from reissue.algorithms.registry import ByRegions, Job, Suggestion, algorithm
+from reissue.counting.keys import stable_order
+from reissue.counting.segments import different, ranges
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
-from reissue.taxonomy.tree import Taxonomy
+from reissue.taxonomy.side_by_side import SideBySide
 
 __all__ = ["pool"]
 
 _LEAST_GAIN = 1e-9
+_Locate = Callable[[Any], Ints]
+_ABOVE = 1 + 1e-9
 _ROWS_A_LEAF = 2
 """Where groups have that many rows for each leaf between their bounds, it pays to count rows by leaf first."""
 
@@ -65,29 +71,29 @@ _BY_REGIONS = ByRegions()
 )
 def pool(job: Job) -> Draft:
     """Group the rows of a table top-down; see the module's docstring."""
-    attributes = [_Attribute.of(taxonomy) for taxonomy in job.table.taxonomies]
+    taxonomies = SideBySide.of(job.table.taxonomies)
 
     def make(job: Job) -> Draft:
-        return without_outliers(job, lambda some: _grouped(some, attributes), edges, lambda: surplus(job))
+        return without_outliers(job, lambda some: _grouped(some, taxonomies), edges, lambda: surplus(job))
 
     one = bool(_BY_REGIONS.one(job.requirement, job.suppress))
     return split_across(job, in_regions(job, lambda some: improved(some, make), one=one))
 
 
-def _grouped(job: Job, attributes: "list[_Attribute]") -> Draft:
+def _grouped(job: Job, taxonomies: SideBySide) -> Draft:
     """Top-down, or small groups that join: whichever loses less."""
-    split, easier = _top_down(job, attributes), _without_shares(job.requirement)
+    split, easier = _top_down(job, taxonomies), _without_shares(job.requirement)
     if easier is None:
         return split
-    small = _top_down(replace(job, requirement=easier, progress=lambda _: None), attributes)
+    small = _top_down(replace(job, requirement=easier, progress=lambda _: None), taxonomies)
     extent = _extent(job, small.groups)
     group = joined(extent, small.groups, job.table.sensitive, job.table.domain, job.requirement)[small.groups]
     other = replace(small, groups=np.unique(group, return_inverse=True)[1].astype(np.int32))
     return min(split, other, key=lambda draft: _extent(job, draft.groups).total)
 
 
-def _top_down(job: Job, attributes: "list[_Attribute]") -> Draft:
-    return work_off(job, lambda frontier: _advance(frontier, attributes, job.requirement))
+def _top_down(job: Job, taxonomies: SideBySide) -> Draft:
+    return work_off(job, lambda frontier: _Round(frontier, taxonomies, job.requirement).advance())
 
 
 def _extent(job: Job, groups: Codes) -> Extent:
@@ -104,102 +110,83 @@ def _without_shares(requirement: Requirement) -> Requirement | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Attribute:
-    """A taxonomy with its levels stacked, so that a level can be chosen group by group."""
-
-    taxonomy: Taxonomy
-    node: Codes
-    """Level x leaf, without the root's level."""
-    losses: Floats
-    """Level x node, without the root's level."""
-
-    @classmethod
-    def of(cls, taxonomy: Taxonomy) -> "_Attribute":
-        levels = taxonomy.levels[:-1]
-        losses = np.zeros((len(levels), taxonomy.size))
-        for row, level in zip(losses, levels, strict=True):
-            row[: len(level.names)] = taxonomy.loss(level.first[:-1], level.first[1:] - np.int32(1))
-        return cls(taxonomy, np.stack([level.node for level in levels]), losses)
-
-    def loss(self, lo: Codes, hi: Codes) -> Floats:
-        """The loss of publishing groups with these bounds."""
-        return self.taxonomy.lost(lo, hi)
-
-    def below(self, level: Codes, node: Codes) -> Floats:
-        """The loss of nodes on given levels."""
-        return self.losses[level, node]
-
-
-@dataclass(frozen=True, eq=False)
 class _Split:
-    """One attribute tried on every group: the children that each group would fall into."""
+    """Some groups of a frontier, each tried on one attribute: the children that it would fall into."""
 
+    groups: Ints
+    """The groups' numbers in the frontier."""
+    place: Ints
+    """Group to its attribute."""
+    chosen: Chosen
+    most: Floats
+    """Group to what each of its rows could save there, at most."""
     parent: Ints
     """Child to group; never decreases."""
     size: Ints
     """Child to rows."""
     saved: Floats
     """Child to the loss that each of its rows would save."""
-    locate: Callable[[Ints | slice], Ints]
-    """Of some rows, or all, to their children."""
+    after: Floats
+    """Child to what each of its rows could save there after that, at most."""
+    locate: _Locate
+    """Of some rows of `chosen`, or all, to their children."""
 
 
-def _split(frontier: Frontier, place: int, attribute: _Attribute) -> _Split:
-    """The children of every group on one attribute; a group that is all alike there has a single child."""
-    lo, hi = frontier.bounds(place)
-    split = _split_numbers if attribute.taxonomy.runs else _split_categories
-    return split(frontier, place, attribute, lo, hi)
+def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide) -> _Split:
+    """Each group into the children of its lowest common node; one that is all alike there has a single child."""
+    chosen = frontier.chosen(place, groups)
+    lo, hi = chosen.lo, chosen.hi
+    level = trees.lowest(place, lo, hi)
+    here, below = trees.level(place, level), trees.level(place, np.maximum(level - 1, 0))
+    base = trees.node.take(below + lo)
+    width = trees.node.take(below + hi) - base + 1
+    start = np.cumsum(width) - width
+    distinct, size, locate = _children(chosen, below, start - base, int(width.sum()), trees.node)
+    parent = np.repeat(np.arange(len(lo)), width)[distinct]
+    node = distinct + (below + base - start)[parent]
+    top = here + trees.node.take(here + lo)
+    saved = trees.node_loss[top][parent] - trees.node_loss[node]
+    return _Split(groups, place, chosen, trees.node_saves[top], parent, size, saved, trees.node_saves[node], locate)
 
 
-def _split_categories(frontier: Frontier, place: int, attribute: _Attribute, lo: Codes, hi: Codes) -> _Split:
-    """Each group into the children of its lowest common node."""
-    codes = frontier.codes[place]
-    level = attribute.taxonomy.lowest(lo, hi) - 1
-    base = attribute.node[level, lo]
-    width = int((attribute.node[level, hi] - base).max()) + 1
-    leaves = hi.astype(np.int64) - lo + 1
-    number, bins = None, None
-    if int(leaves.sum()) * _ROWS_A_LEAF <= len(codes):
-        # Rows are counted by leaf, and leaves looked up instead of rows.
-        before = np.cumsum(leaves) - leaves - lo
-        bins = np.repeat(before, frontier.sizes) + codes
-        number = np.bincount(bins, minlength=int(leaves.sum()))
-        codes = np.arange(len(number)) - np.repeat(before, leaves)
-    runs = frontier.sizes if number is None else leaves
-    node = attribute.node.reshape(-1).take(np.repeat(level * attribute.taxonomy.size, runs) + codes)
-    keys = np.repeat(np.arange(len(lo)) * width - base, runs) + node
-    distinct, size, locate = compact(keys, len(lo) * width, number)
-    parent = distinct // width
-    below = attribute.below(level[parent], base[parent] + distinct % width)
-    saved = attribute.loss(lo, hi)[parent] - below
-    return _Split(parent, size, saved, locate if bins is None else lambda some: locate(bins[some]))
+def _children(chosen: Chosen, level: Ints, first: Ints, bound: int, nodes: Codes) -> tuple[Ints, Ints, _Locate]:
+    """Rows by child: the node of a row's code where a group's level begins, beyond what is the group's first."""
+    leaves = chosen.hi.astype(np.int64) - chosen.lo + 1
+    if int(leaves.sum()) * _ROWS_A_LEAF > len(chosen.codes):
+        rows = np.repeat(level, chosen.sizes) + chosen.codes
+        return compact(np.repeat(first, chosen.sizes) + nodes.take(rows), bound)
+    # Rows are counted by leaf, and leaves looked up instead of rows.
+    before = np.cumsum(leaves) - leaves - chosen.lo
+    bins = np.asarray(np.repeat(before, chosen.sizes) + chosen.codes, np.int64)
+    number = np.bincount(bins, minlength=int(leaves.sum()))
+    keys = np.repeat(first, leaves) + nodes.take(np.arange(len(number)) + np.repeat(level - before, leaves))
+    distinct, size, locate = compact(keys, bound, number)
+    return distinct, size, lambda some: locate(bins[some])
 
 
-def _split_numbers(frontier: Frontier, place: int, attribute: _Attribute, lo: Codes, hi: Codes) -> _Split:
+def _split_numbers(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide) -> _Split:
     """Each group into the rows below its median and the others.
 
     A median at the smallest code would leave nothing below, so the cut moves to the next code. A group of missing and
     other values is cut between them.
     """
-    codes, taxonomy = frontier.codes[place], attribute.taxonomy
-    ranks = Ranks(frontier, codes, lo, hi)
-    cut = ranks.at(frontier.starts + frontier.sizes // 2)
+    chosen = frontier.chosen(place, groups)
+    lo, hi, ranks = chosen.lo, chosen.hi, Ranks(chosen)
     parts = lo < hi
-    next_code = ranks.at(np.where(parts, ranks.below(np.where(parts, lo + 1, lo)), frontier.starts))
-    cut = np.where(cut == lo, next_code, cut)
-    if taxonomy.missing:
-        cut = np.where(parts & (hi == taxonomy.size - 1), hi, cut)
+    next_code = ranks.at(np.where(parts, ranks.below(np.where(parts, lo + 1, lo)), chosen.starts))
+    median = ranks.at(chosen.starts + chosen.sizes // 2)
+    cut = np.where(trees.mixed(place, lo, hi), hi, np.where(median == lo, next_code, median))
     border = ranks.below(cut)
-    lower = border - frontier.starts
-    before = ranks.at(np.where(parts, border - 1, frontier.starts))
-    size = np.stack([lower, frontier.sizes - lower], axis=1).reshape(-1)
-    whole = attribute.loss(lo, hi)
-    saved = np.stack([whole - taxonomy.loss(lo, before), whole - taxonomy.loss(cut, hi)], axis=1).reshape(-1)
+    lower = border - chosen.starts
+    before = ranks.at(np.where(parts, border - 1, chosen.starts))
+    size = np.stack([lower, chosen.sizes - lower], axis=1).reshape(-1)
+    whole = trees.lost(place, lo, hi)
+    after = np.stack([trees.lost(place, lo, before), trees.lost(place, cut, hi)], axis=1).reshape(-1)
     parent = np.repeat(np.arange(len(lo)), 2)
-    cuts = np.repeat(cut.astype(codes.dtype), frontier.sizes)
-    return _Split(
-        parent, size, saved, lambda some: 2 * frontier.of_row[some].astype(np.int64) + (codes[some] >= cuts[some])
-    )
+    upper = chosen.codes >= np.repeat(cut.astype(chosen.codes.dtype), chosen.sizes)
+    group = np.repeat(2 * np.arange(len(lo)), chosen.sizes)
+    saved = whole[parent] - after
+    return _Split(groups, place, chosen, whole, parent, size, saved, after, lambda some: group[some] + upper[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +194,8 @@ class _Plan:
     """A split judged: which children stand on their own, which one would lend to the pool, and what it would save."""
 
     split: _Split
+    frontier: Frontier
+    requirement: Requirement
     stands: Bools
     """Child to whether it meets the requirement."""
     pooled: Ints
@@ -218,9 +207,11 @@ class _Plan:
 
     @classmethod
     def of(cls, split: _Split, frontier: Frontier, requirement: Requirement) -> "_Plan":
-        total, parent, size = len(frontier.sizes), split.parent, split.size
+        total, parent, size = len(split.groups), split.parent, split.size
         stands = (size > 0) & requirement.holds(
-            frontier.counts(split.locate(slice(None)), len(size)) if requirement.sensitive else frontier.of_sizes(size)
+            frontier.counts(split.locate(ALL), len(size), split.chosen.rows)
+            if requirement.sensitive
+            else frontier.of_sizes(size)
         )
         pooled = np.bincount(parent, np.where(stands, 0, size), total).astype(np.int64)
         gain: Floats = np.bincount(parent, np.where(stands, size * split.saved, 0.0), total).astype(np.float64)
@@ -228,51 +219,57 @@ class _Plan:
         borrowed = np.where(pooled > 0, np.maximum(_least(requirement) - pooled, 0), 0)
         gain = gain - borrowed * split.saved[donor]
         gain[(donor < 0) | (np.bincount(parent, size > 0, total) < 2)] = -np.inf
-        return cls(split, stands, pooled, donor, gain)
+        return cls(split, frontier, requirement, stands, pooled, donor, gain)
 
-    def settle(self, asked: Bools, frontier: Frontier, requirement: Requirement) -> tuple[Bools, Ints, Ints]:
-        """Which of the asked groups can be split so; and the rows of these that go to no pool, with their children."""
-        rows = np.flatnonzero(np.repeat(asked, frontier.sizes))
-        child = self.split.locate(rows)
-        in_pool = ~self.stands[child]
-        if requirement.sensitive:
-            pool = rows[in_pool]
-            counts = frontier.counts(frontier.of_row[pool], len(asked), pool)
+    def settle(self, asked: Bools, labels: Ints, first: int) -> Bools:
+        """Which of the asked groups can be split so; the rows of these are labelled.
+
+        A row's label is its child's number beyond `first`, or its group if it goes to the pool.
+        """
+        split, chosen = self.split, self.split.chosen
+        some = ALL if asked.all() else np.flatnonzero(np.repeat(asked, chosen.sizes))
+        child, rows = split.locate(some), chosen.places(some)
+        label = np.where(self.stands, first + np.arange(len(self.stands)), split.groups[split.parent])
+        labels[rows] = label.take(child)
+        if self.requirement.sensitive:
+            pooled = np.where(self.stands, 0, 1 + split.parent).take(child)
+            counts = self.frontier.counts(pooled, len(asked) + 1, rows).only(np.arange(len(asked) + 1) > 0)
         else:
-            counts = frontier.of_sizes(self.pooled)
-        settled = asked & (requirement.holds(counts) | (self.pooled == 0))
+            counts = self.frontier.of_sizes(self.pooled)
+        settled = np.asarray(asked & (self.requirement.holds(counts) | (self.pooled == 0)))
         failing = np.flatnonzero(asked & ~settled)
         if len(failing):
-            lent, helped = self._borrow(failing, frontier, requirement)
-            in_pool[np.searchsorted(rows, lent)] = True
+            lent, group, helped = self._borrow(failing)
+            labels[lent] = split.groups[group]
             settled[helped] = True
-        apart = np.repeat(settled[asked], frontier.sizes[asked]) & ~in_pool
-        return settled, rows[apart], child[apart]
+        return settled
 
-    def _borrow(self, groups: Ints, frontier: Frontier, requirement: Requirement) -> tuple[Ints, Ints]:
-        """Rows that the donors of some groups lend so that pool and donor both hold, and the groups where that works.
+    def _borrow(self, groups: Ints) -> tuple[Ints, Ints, Ints]:
+        """Rows that donors lend so that pool and donor both hold, the groups of these, and where that works.
 
         As few as could do at first, then twice as many each time, at last the whole donor if another child is left.
         """
-        lent, helped = [], []
-        least = _least(requirement)
-        number = np.bincount(self.split.parent, self.stands, len(frontier.sizes))
+        lent, lenders, helped = [], [], []
+        least = _least(self.requirement)
+        number = np.bincount(self.split.parent, self.stands, len(self.split.groups))
         size = self.split.size[self.donor[groups]]
         take = np.maximum(least - self.pooled[groups], 1)
         while len(groups):
             take = np.where(size - take < least, size, take)
-            members = _Members.of(self, groups, frontier)
+            members = _Members.of(self, groups)
             given = members.is_donor & (members.position < take[members.group])
             label = 2 * members.group + ~(given | members.is_small)
             involved = members.is_donor | members.is_small
-            counts = frontier.counts(label[involved], 2 * len(groups), members.rows[involved])
-            holds = requirement.holds(counts).reshape(-1, 2)
+            counts = self.frontier.counts(label[involved], 2 * len(groups), members.rows[involved])
+            holds = self.requirement.holds(counts).reshape(-1, 2)
             works = holds[:, 0] & np.where(take < size, holds[:, 1], number[groups] > 1)
-            lent.append(members.rows[given & works[members.group]])
+            gone = np.flatnonzero(given & works[members.group])
+            lent.append(members.rows[gone])
+            lenders.append(groups[members.group[gone]])
             helped.append(groups[works])
             again = ~works & (take < size)
             groups, size, take = groups[again], size[again], 2 * take[again]
-        return np.concatenate(lent), np.concatenate(helped)
+        return np.concatenate(lent), np.concatenate(lenders), np.concatenate(helped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +277,7 @@ class _Members:
     """The rows of some groups, with what borrowing needs to know of them."""
 
     rows: Ints
-    """Positions in the frontier."""
+    """Places in the frontier."""
     group: Ints
     """Row to its place in the list of groups."""
     is_small: Bools
@@ -289,15 +286,16 @@ class _Members:
     """Row to its place within the donor."""
 
     @classmethod
-    def of(cls, plan: _Plan, groups: Ints, frontier: Frontier) -> "_Members":
-        sizes = frontier.sizes[groups]
-        group = np.repeat(np.arange(len(groups)), sizes)
-        rows = np.arange(len(group)) + np.repeat(frontier.starts[groups] - (np.cumsum(sizes) - sizes), sizes)
-        child = plan.split.locate(rows)
+    def of(cls, plan: _Plan, groups: Ints) -> "_Members":
+        chosen = plan.split.chosen
+        sizes = chosen.sizes[groups]
+        group, inside = np.repeat(np.arange(len(groups)), sizes), ranges(chosen.starts[groups], sizes)
+        child = plan.split.locate(inside)
         is_donor = child == plan.donor[groups][group]
         before = np.cumsum(is_donor)
         first = (np.cumsum(sizes) - sizes)[group]
-        return cls(rows, group, ~plan.stands[child], is_donor, before - 1 - (before - is_donor)[first])
+        position = before - 1 - (before - is_donor)[first]
+        return cls(np.asarray(chosen.places(inside)), group, ~plan.stands[child], is_donor, position)
 
 
 def _largest(parent: Ints, size: Ints, total: int) -> Ints:
@@ -315,41 +313,84 @@ def _least(requirement: Requirement) -> int:
     return max(part.least for part in requirement.parts())
 
 
-def _advance(frontier: Frontier, attributes: list[_Attribute], requirement: Requirement) -> tuple[Layout, Bools]:
-    """Split every group on its best attribute; returns the groups that go on, and which groups are done."""
-    splits = [_split(frontier, place, attribute) for place, attribute in enumerate(attributes)]
-    total = len(frontier.sizes)
-    plans = [_Plan.of(split, frontier, requirement) for split in splits]
-    gains = np.stack([plan.gain for plan in plans])
-    gains[frontier.closed] = -np.inf
-    taken = np.full(total, -1)
-    # New groups are labelled: a pool by its old group, a child by its number beyond those, attribute by attribute.
-    labels = frontier.of_row.astype(np.int64)
-    offsets = total + np.cumsum([0, *(len(split.size) for split in splits)])
-    while True:
-        asked = (taken < 0) & (gains.max(axis=0) > _LEAST_GAIN)
-        if not asked.any():
-            break
-        best = gains.argmax(axis=0)
-        for place in np.unique(best[asked]).tolist():
-            here = asked & (best == place)
-            settled, apart, child = plans[place].settle(here, frontier, requirement)
-            gains[place, here & ~settled] = -np.inf
-            taken[settled] = place
-            labels[apart] = child + offsets[place]
-    parents = np.concatenate([split.parent for split in splits])
-    return _next(frontier, taken, labels, parents), taken < 0
+class _Round:
+    """Every group is split on its best attribute.
 
+    An attribute is tried on a group only where it could save most, as far as is known from larger groups before.
+    """
 
-def _next(frontier: Frontier, taken: Ints, labels: Ints, parents: Ints) -> Layout:
-    """The groups that go on: children open where their parent was, pools closed on the attribute of the split."""
-    split = taken >= 0
-    inside = np.flatnonzero(np.repeat(split, frontier.sizes))
-    total = len(taken)
-    distinct, _, locate = compact(labels[inside], total + len(parents))
-    is_pool = distinct < total
-    parent = np.where(is_pool, distinct, parents[distinct - total])
-    closed = frontier.closed[:, parent]
-    pools = np.flatnonzero(is_pool)
-    closed[taken[parent[pools]], pools] = True
-    return Layout.by_label(inside, locate(slice(None)), closed)
+    def __init__(self, frontier: Frontier, taxonomies: SideBySide, requirement: Requirement) -> None:
+        self.frontier, self.trees, self.requirement = frontier, taxonomies, requirement
+        self.most = np.minimum(frontier.most, taxonomies.saves[:, np.newaxis])
+        # What may be saved at most, until it is known: a hair more, since sums of the same numbers differ by rounding.
+        self.gains = self.most * frontier.sizes * _ABOVE
+        self.tried = np.full(self.gains.shape, -1, np.int32)
+        """Attributes x groups: the plan in which it was tried."""
+        self.plans: list[_Plan] = []
+        self.taken = np.full(len(frontier.sizes), -1)
+        """Group to the attribute on which it is split."""
+        # New groups are labelled: a pool by its old group, a child by its number beyond those, plan by plan.
+        self.labels = np.empty(len(frontier.rows), np.int64)
+        self.offsets = [len(frontier.sizes)]
+
+    def advance(self) -> tuple[Layout, Bools]:
+        """The groups that go on, and which groups are done."""
+        left = np.arange(len(self.taken))
+        while True:
+            gains = self.gains[:, left]
+            best = gains.argmax(axis=0)
+            open_ = gains[best, np.arange(len(left))] > _LEAST_GAIN
+            left, best = left[open_], best[open_]
+            if not len(left):
+                return self._next(), self.taken < 0
+            plan = self.tried[best, left]
+            for number in different(plan + 1).tolist():
+                here = plan + 1 == number
+                if number:
+                    self._settle(number - 1, left[here])
+                else:
+                    self._try(left[here], best[here])
+            left = left[self.taken[left] < 0]
+
+    def _try(self, groups: Ints, place: Ints) -> None:
+        """Try some groups on one attribute each."""
+        numbers = self.trees.runs[place]
+        for kind, split in ((~numbers, _split_categories), (numbers, _split_numbers)):
+            if kind.any():
+                some, at = groups[kind], place[kind]
+                plan = _Plan.of(split(self.frontier, some, at, self.trees), self.frontier, self.requirement)
+                self.gains[at, some], self.most[at, some] = plan.gain, plan.split.most
+                self.tried[at, some] = len(self.plans)
+                self.plans.append(plan)
+                self.offsets.append(self.offsets[-1] + len(plan.split.size))
+
+    def _settle(self, number: int, groups: Ints) -> None:
+        """Split some groups as a plan says, where that can be."""
+        plan, asked = self.plans[number], np.zeros(len(self.taken), np.bool_)
+        asked[groups] = True
+        settled = plan.settle(asked[plan.split.groups], self.labels, self.offsets[number])
+        failed = asked[plan.split.groups] & ~settled
+        self.gains[plan.split.place[failed], plan.split.groups[failed]] = -np.inf
+        self.taken[plan.split.groups[settled]] = plan.split.place[settled]
+
+    def _next(self) -> Layout:
+        """Pools, which leave the attribute of the split as it is, then children by attribute and by old group."""
+        split, total = self.taken >= 0, len(self.taken)
+        if not split.any():
+            return Layout(np.zeros(0, np.int64), np.zeros(0, np.int64), self.most[:, split])
+        inside = None if split.all() else np.flatnonzero(np.repeat(split, self.frontier.sizes))
+        labels = self.labels if inside is None else self.labels.take(inside)
+        sizes = np.bincount(labels, minlength=self.offsets[-1])
+        pools, child = np.flatnonzero(sizes[:total]), np.flatnonzero(sizes[total:])
+        parent = np.concatenate([plan.split.groups[plan.split.parent] for plan in self.plans])[child]
+        after = np.concatenate([plan.split.after for plan in self.plans])[child]
+        order = np.lexsort((parent, self.taken[parent]))
+        child, parent, after = child[order], parent[order], after[order]
+        most = self.most[:, np.append(pools, parent)]
+        most[self.taken[pools], np.arange(len(pools))] = 0
+        most[self.taken[parent], np.arange(len(pools), most.shape[1])] = after
+        used = np.append(pools, total + child)
+        number = np.empty(len(sizes), np.min_scalar_type(len(used)))
+        number[used] = np.arange(len(used))
+        order = stable_order(number.take(labels), len(used))
+        return Layout(order if inside is None else inside.take(order), sizes[used], most)

@@ -36,8 +36,8 @@ import polars as pl
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms.partition.by_regions import REGION, in_regions
-from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, work_off
-from reissue.algorithms.partition.halves import both_hold, cut_near, halved
+from reissue.algorithms.partition.frontier import Frontier, Layout, work_off
+from reissue.algorithms.partition.halves import after_cuts, both_hold, halved, median_cuts
 from reissue.algorithms.partition.mondrian import mondrian
 from reissue.algorithms.providers.requirement import MPrivate, with_providers
 from reissue.algorithms.registry import ByRegions, Job, Option, Suggestion, algorithm
@@ -51,6 +51,7 @@ from reissue.release.release import Draft
 from reissue.requirements import Requirement
 from reissue.schema import Options
 from reissue.taxonomy.codings import Coding, Hierarchy
+from reissue.taxonomy.side_by_side import SideBySide
 from reissue.taxonomy.tree import ROOT, Level, Taxonomy
 
 __all__ = ["judged", "providers"]
@@ -157,7 +158,8 @@ def _draft(asked: Job, codes: Codes, judge: MPrivate, way: str) -> Draft:
         return mondrian(asked)
     asked = replace(asked, table=_with_dimension(asked.table, codes, _WIDTHS[way]))
     if way == "fitness":
-        draft = work_off(asked, lambda frontier: _advance(frontier, asked.table.taxonomies, judge))
+        taxonomies = SideBySide.of(asked.table.taxonomies)
+        draft = work_off(asked, lambda frontier: _advance(frontier, taxonomies, judge))
     else:
         draft = mondrian(asked)
     return replace(draft, notes={**draft.notes, "providers": way})
@@ -193,18 +195,17 @@ def _with_dimension(table: Table, codes: Codes, width: float) -> Table:
     return replace(table, codes=np.vstack([table.codes, codes]), codings=(*table.codings, coding))
 
 
-def _advance(frontier: Frontier, taxonomies: tuple[Taxonomy, ...], judge: MPrivate) -> tuple[Layout, Bools]:
+def _advance(frontier: Frontier, taxonomies: SideBySide, judge: MPrivate) -> tuple[Layout, Bools]:
     """Split every group where its worse half is fittest; returns the halves, and which groups are done."""
     groups = len(frontier.sizes)
     best: tuple[Floats, Floats] = (np.full(groups, -np.inf), np.full(groups, -np.inf))
     upper = np.zeros(len(frontier.rows), np.bool_)
     chosen = np.zeros(groups, np.int64)
-    for place, taxonomy in enumerate(taxonomies):
-        lo, hi = frontier.bounds(place)
-        codes = frontier.codes[place]
-        median = Ranks(frontier, codes, lo, hi).at(frontier.starts + frontier.sizes // 2)
-        above = codes >= cut_near(taxonomy, median, lo, hi)[frontier.of_row]
-        width = taxonomy.lost(lo, hi)
+    for place, taxonomy in enumerate(taxonomies.trees):
+        everywhere = np.full(groups, place)
+        every = frontier.chosen(everywhere)
+        above = every.codes >= median_cuts(every, everywhere, taxonomies)[frontier.of_row]
+        width = taxonomy.lost(every.lo, every.hi)
         works = both_hold(frontier, above, judge) & (width > 0)
         counts = frontier.counts(2 * frontier.of_row + above, 2 * groups)
         score = np.round(judge.fitness(counts).reshape(groups, 2).min(axis=1), 9)
@@ -213,7 +214,8 @@ def _advance(frontier: Frontier, taxonomies: tuple[Taxonomy, ...], judge: MPriva
         chosen[better] = place
         upper = np.where(better[frontier.of_row], above, upper)
     found = best[0] > -np.inf
-    return halved(frontier, chosen, upper, found, np.zeros(groups, np.bool_)), ~found
+    none = np.zeros(groups, np.bool_)
+    return halved(frontier, upper, found, none, after_cuts(frontier.most, chosen, found, none)), ~found
 
 
 def _settled(table: Table, draft: Draft, codes: Codes, judge: MPrivate) -> Draft:
