@@ -1,6 +1,8 @@
 """How many passes the ground floor takes, how that grows from 10^5 to 10^7 rows, and how much memory.
 
 Every size runs in a process of its own, so that its peak memory is its own. Tables are nearly all distinct rows.
+Passes are given twice: CPU seconds by those of a pass, and seconds on the clock by those of a pass, which uses all
+processors too. The clock means something only where nothing else runs.
 """
 
 import argparse
@@ -11,7 +13,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from benchmarks._measure import cpu, one_pass, peak
+from benchmarks._measure import Seconds, one_pass, peak, timed
 from reissue.algorithms import Job, find
 from reissue.data.table import Table
 from reissue.publishing.anonymize import anonymize
@@ -31,7 +33,7 @@ def main(arguments: list[str]) -> None:
     if chosen.rows:
         measure(chosen.rows)
         return
-    print(f"{'what':<34}{'rows':>12}{'CPU s':>9}{'passes':>9}{'ns/row':>9}", flush=True)
+    print(f"{'what':<34}{'rows':>12}{'CPU s':>9}{'passes':>9}{'clock s':>9}{'passes':>9}{'ns/row':>9}", flush=True)
     for rows in chosen.sizes:
         subprocess.run([sys.executable, "-m", "benchmarks", "speed", "--rows", str(rows)], check=True)  # noqa: S603
 
@@ -46,22 +48,22 @@ def measure(rows: int) -> None:
     whole = _memory(frame, schema, before)
     unit = one_pass(frame)
     show("one pass", rows, unit, unit)
-    show("coding the frame", rows, cpu(lambda: Table.read(frame, schema))[0], unit)
+    show("coding the frame", rows, timed(lambda: Table.read(frame, schema))[0], unit)
     table = Table.read(frame, schema)
     for method in ("mondrian", "pool"):
         run, wanted = find(method), parse("k=10")
         job = Job(table, wanted, np.random.default_rng(0), options=run.settle({}))
-        show(f"{method}, k = 10", rows, cpu(partial(run.run, job))[0], unit)
-    seconds, release = cpu(lambda: anonymize(frame, schema, "k=10", method="mondrian"))
+        show(f"{method}, k = 10", rows, timed(partial(run.run, job), times=5)[0], unit)
+    seconds, release = timed(lambda: anonymize(frame, schema, "k=10", method="mondrian"))
     show("anonymize, frame to frame", rows, seconds, unit)
     published = release.tables["release"]
     show(
         "check k, l, t of the release",
         rows,
-        cpu(lambda: check(published, schema, parse("k=10 & l=2 & t=0.9")))[0],
+        timed(lambda: check(published, schema, parse("k=10 & l=2 & t=0.9")))[0],
         unit,
     )
-    show("check k, l, t of distinct rows", rows, cpu(lambda: check(frame, schema, parse("k=1 & l=1 & t=1")))[0], unit)
+    show("check k, l, t of distinct rows", rows, timed(lambda: check(frame, schema, parse("k=1 & l=1 & t=1")))[0], unit)
     print(whole, flush=True)
 
 
@@ -81,5 +83,6 @@ def _memory(frame: pl.DataFrame, schema: Schema, before: int) -> str:
     )
 
 
-def show(what: str, rows: int, seconds: float, unit: float) -> None:
-    print(f"{what:<34}{rows:>12,}{seconds:>9.3f}{seconds / unit:>9.2f}{seconds / rows * 1e9:>9.0f}", flush=True)
+def show(what: str, rows: int, seconds: Seconds, unit: Seconds) -> None:
+    both = "".join(f"{one:>9.3f}{one / other:>9.2f}" for one, other in zip(seconds, unit, strict=True))
+    print(f"{what:<34}{rows:>12,}{both}{seconds.cpu / rows * 1e9:>9.0f}", flush=True)

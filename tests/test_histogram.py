@@ -67,7 +67,7 @@ def test_pieces_cover_everything_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(weights[part].sum() <= 10 or part.stop == part.start + 1 for part in parts)
 
 
-@pytest.mark.parametrize("bound", [3, 1 << 16, (1 << 16) + 1, 1 << 20, 1 << 34])
+@pytest.mark.parametrize("bound", [3, 256, 257, 1 << 16, (1 << 16) + 1, 1 << 20, (1 << 32) + 5, 1 << 34])
 def test_stable_order(bound: int) -> None:
     keys = np.random.default_rng(2).integers(0, bound, 500)
     keys[:3] = bound - 1

@@ -10,6 +10,7 @@ from reissue import anonymize
 from reissue._arrays import Codes
 from reissue.algorithms import Job, find
 from reissue.algorithms.partition import frontier
+from reissue.algorithms.partition import pool as pool_module
 from reissue.algorithms.partition.frontier import ALL, Chosen, Ranks, compact
 from reissue.algorithms.partition.mondrian import mondrian
 from reissue.algorithms.partition.pool import pool
@@ -108,6 +109,25 @@ def test_working_in_chunks_changes_nothing(method: object, case: Case, chunk: in
             return
         patch.setattr(frontier, "_CHUNK", chunk)
         assert partition(run(job_for(table, wanted)).groups) == partition(whole.groups)
+
+
+@examples(100)
+@given(
+    case=tables(min_rows=8, max_rows=40),
+    tight=st.booleans(),
+    requirement=st.sampled_from(["k=2", "l=2", "k=3 & t=0.5"]),
+)
+def test_attributes_that_pool_does_not_try_would_not_have_been_taken(case: Case, tight: bool, requirement: str) -> None:
+    """Where every attribute promises more than any can save, all of them are tried before one is taken."""
+    table, wanted = Table.read(case.frame, case.schema).with_boxes(tight=tight), parse(requirement)
+    try:
+        some = pool(job_for(table, wanted))
+    except RequirementError:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool_module, "_ABOVE", 1e12)
+        every = pool(job_for(table, wanted))
+    assert some.groups.tolist() == every.groups.tolist()
 
 
 @examples(100)

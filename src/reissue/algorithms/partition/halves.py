@@ -74,5 +74,6 @@ def after_cuts(
     if halves is not None:
         number = np.arange(lower.shape[1])
         lower[place[works], number], upper[place[works], number] = halves
-    other[place[again], np.arange(other.shape[1])] *= -1
+    tried = place[again], np.arange(other.shape[1])
+    other[tried] = -np.abs(other[tried])
     return np.concatenate([lower, upper, other], axis=1)
