@@ -11,7 +11,7 @@ from reissue._arrays import Codes
 from reissue.algorithms import Job, find
 from reissue.algorithms.partition import frontier
 from reissue.algorithms.partition import pool as pool_module
-from reissue.algorithms.partition.frontier import ALL, Chosen, Ranks, compact
+from reissue.algorithms.partition.frontier import ALL, Ranks, TriedGroups, compact
 from reissue.algorithms.partition.mondrian import mondrian
 from reissue.algorithms.partition.pool import pool
 from reissue.counting.cells import Counts
@@ -137,7 +137,7 @@ def test_ranks_are_those_of_sorting(groups: list[list[int]], stretched: bool) ->
     groups = [[code * (10_000 if stretched else 1) for code in group] for group in groups]
     codes = np.array([code for group in groups for code in group], np.int32)
     sizes = np.array([len(group) for group in groups])
-    ranks, starts = Ranks(Chosen.of(codes, sizes, ALL)), np.cumsum(sizes) - sizes
+    ranks, starts = Ranks(TriedGroups.of(codes, sizes, ALL)), np.cumsum(sizes) - sizes
     for place in range(max(sizes)):
         inside = np.minimum(place, sizes - 1)
         expected = [sorted(group)[i] for group, i in zip(groups, inside.tolist(), strict=True)]

@@ -23,7 +23,7 @@ from reissue.errors import RequirementError
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
 
-__all__ = ["ALL", "Chosen", "Frontier", "Layout", "Ranks", "compact", "refuse_top_down", "work_off"]
+__all__ = ["ALL", "Frontier", "Layout", "Ranks", "TriedGroups", "compact", "refuse_top_down", "work_off"]
 
 _CHUNK = 1 << 17
 ALL = slice(None)
@@ -80,18 +80,18 @@ class Frontier:
         """The smallest and largest code of each group on one attribute."""
         return _bounds(self.codes[:, place], self.starts)
 
-    def chosen(self, place: Ints, groups: Ints | None = None) -> "Chosen":
+    def chosen(self, place: Ints, groups: Ints | None = None) -> "TriedGroups":
         """Some groups, in order, or all, each on one attribute."""
         width = self.codes.shape[1]
         groups = None if groups is None or len(groups) == len(self.sizes) else groups
         if groups is None and self.few:
             parts = zip(place.tolist(), self.slices(), strict=True)
-            return Chosen.of(np.concatenate([self.codes[rows, one] for one, rows in parts]), self.sizes, ALL)
+            return TriedGroups.of(np.concatenate([self.codes[rows, one] for one, rows in parts]), self.sizes, ALL)
         sizes = self.sizes if groups is None else self.sizes[groups]
         rows = None if groups is None else ranges(self.starts[groups], sizes)
         first = np.arange(0, width * len(self.rows), width) if rows is None else rows * width
         codes = self.codes.reshape(-1).take(first + np.repeat(place, sizes))
-        return Chosen.of(codes, sizes, ALL if rows is None else rows)
+        return TriedGroups.of(codes, sizes, ALL if rows is None else rows)
 
     def counts(self, labels: Codes | Ints, total: int, rows: Ints | slice = ALL) -> Counts:
         """Statistics of the rows by label, for a requirement to judge."""
@@ -150,7 +150,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class TriedGroups:
     """Groups of a frontier with the codes of their rows on one attribute each."""
 
     rows: Ints | slice
@@ -163,7 +163,7 @@ class Chosen:
     hi: Codes
 
     @classmethod
-    def of(cls, codes: NarrowCodes, sizes: Ints, rows: Ints | slice) -> "Chosen":
+    def of(cls, codes: NarrowCodes, sizes: Ints, rows: Ints | slice) -> "TriedGroups":
         """Groups one after the other."""
         starts = np.cumsum(sizes) - sizes
         return cls(rows, codes, sizes, starts, *_bounds(codes, starts))
@@ -172,7 +172,7 @@ class Chosen:
         """Where some of the rows stand in the frontier."""
         return some if isinstance(self.rows, slice) else self.rows[some]
 
-    def put(self, groups: Ints, others: "Chosen") -> None:
+    def put(self, groups: Ints, others: "TriedGroups") -> None:
         """Some groups on other attributes from now on; rows of all groups must be here."""
         self.codes[others.rows] = others.codes
         self.lo[groups], self.hi[groups] = others.lo, others.hi
@@ -289,7 +289,7 @@ class Ranks:
     long, off the sorted codes.
     """
 
-    def __init__(self, chosen: Chosen) -> None:
+    def __init__(self, chosen: TriedGroups) -> None:
         """Order the rows of groups by the codes of their attributes."""
         widths = chosen.hi.astype(np.int64) - chosen.lo + 1
         self._dense = int(widths.sum()) <= 4 * len(chosen.codes) + 1024

@@ -3,7 +3,7 @@
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.algorithms.partition.frontier import Chosen, Frontier, Layout, Ranks
+from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, TriedGroups
 from reissue.requirements import Requirement
 from reissue.taxonomy.side_by_side import SideBySide
 
@@ -22,7 +22,7 @@ def both_hold(frontier: Frontier, upper: Bools, requirement: Requirement) -> Boo
     return fine[:, 0] & fine[:, 1]
 
 
-def widest(frontier: Frontier, taxonomies: SideBySide) -> tuple[Floats, Ints, Chosen]:
+def widest(frontier: Frontier, taxonomies: SideBySide) -> tuple[Floats, Ints, TriedGroups]:
     """What each group loses at most, attribute by attribute, the attribute on which it loses most, and its rows there.
 
     What is known of an attribute is what a larger group lost there. So the attribute that promises most is looked at;
@@ -43,7 +43,7 @@ def widest(frontier: Frontier, taxonomies: SideBySide) -> tuple[Floats, Ints, Ch
         chosen.put(left, frontier.chosen(place[left], left))
 
 
-def median_cuts(chosen: Chosen, place: Ints, taxonomies: SideBySide) -> Codes:
+def median_cuts(chosen: TriedGroups, place: Ints, taxonomies: SideBySide) -> Codes:
     """Where each group is cut: rows at or above go up."""
     median = Ranks(chosen).at(chosen.starts + chosen.sizes // 2)
     return taxonomies.cut_near(place, median, chosen.lo, chosen.hi)

@@ -15,7 +15,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints, NarrowCodes
 from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.by_regions import in_order
-from reissue.algorithms.partition.frontier import Chosen, Frontier, Layout, work_off
+from reissue.algorithms.partition.frontier import Frontier, Layout, TriedGroups, work_off
 from reissue.algorithms.partition.halves import after_cuts, both_hold, halved, median_cuts, widest
 from reissue.algorithms.partition.local_search import EFFORT, improved
 from reissue.algorithms.registry import ByRegions, Job, Option, algorithm
@@ -78,7 +78,9 @@ def _advance(
     return halved(frontier, upper, works, again, most), done
 
 
-def _losses(chosen: Chosen, place: Ints, cut: Codes, works: Bools, taxonomies: SideBySide) -> tuple[Floats, Floats]:
+def _losses(
+    chosen: TriedGroups, place: Ints, cut: Codes, works: Bools, taxonomies: SideBySide
+) -> tuple[Floats, Floats]:
     """What the halves of the groups that are cut lose on the attribute of the cut, at most."""
     place, cut, lo, hi = place[works], cut[works], chosen.lo[works], chosen.hi[works]
     return taxonomies.lost(place, lo, cut - np.int32(1)), taxonomies.lost(place, cut, hi)

@@ -31,7 +31,7 @@ from reissue.algorithms.joining import joined
 from reissue.algorithms.leaving_out import edges, surplus, without_outliers
 from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.by_regions import REGION, in_regions
-from reissue.algorithms.partition.frontier import ALL, Chosen, Frontier, Layout, Ranks, compact, work_off
+from reissue.algorithms.partition.frontier import ALL, Frontier, Layout, Ranks, TriedGroups, compact, work_off
 from reissue.algorithms.partition.local_search import EFFORT, improved
 from reissue.algorithms.registry import ByRegions, Job, Suggestion, algorithm
 from reissue.counting.keys import stable_order
@@ -117,7 +117,7 @@ class _Split:
     """The groups' numbers in the frontier."""
     place: Ints
     """Group to its attribute."""
-    chosen: Chosen
+    chosen: TriedGroups
     most: Floats
     """Group to what each of its rows could save there, at most."""
     parent: Ints
@@ -149,7 +149,7 @@ def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: Side
     return _Split(groups, place, chosen, trees.node_saves[top], parent, size, saved, trees.node_saves[node], locate)
 
 
-def _children(chosen: Chosen, level: Ints, first: Ints, bound: int, nodes: Codes) -> tuple[Ints, Ints, _Locate]:
+def _children(chosen: TriedGroups, level: Ints, first: Ints, bound: int, nodes: Codes) -> tuple[Ints, Ints, _Locate]:
     """Rows by child: the node of a row's code where a group's level begins, beyond what is the group's first."""
     leaves = chosen.hi.astype(np.int64) - chosen.lo + 1
     if int(leaves.sum()) * _ROWS_A_LEAF > len(chosen.codes):
