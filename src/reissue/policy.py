@@ -15,6 +15,7 @@ __all__ = ["Policy"]
 DEFAULT_METHOD = "pool"
 MOST_COUNTERFEITS = 0.1
 """How many counterfeits a release may hold unless the policy says otherwise, as a share of its people."""
+_PROPOSED = "`reissue plan` finds one for waves that you have, and `reissue init` proposes one for a table"
 _KEYS = (
     "require",
     "method",
@@ -91,7 +92,8 @@ class Policy:
             if key not in _KEYS:
                 raise SchemaError(f"[policy] has an unknown key '{key}'." + nearest(key, _KEYS))
         if not isinstance(section.get("require"), str):
-            raise SchemaError('[policy] must say what every release must meet:  require = "k=5 & l=3".')
+            hint = "" if section else f" The schema has no policy: {_PROPOSED}."
+            raise SchemaError(f'[policy] must say what every release must meet:  require = "k=5 & l=3".{hint}')
         try:
             require = parse(section["require"])
         except RequirementError as problem:
