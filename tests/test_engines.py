@@ -1,9 +1,11 @@
 """Engines: whoever counts, a check says the same; and what an engine cannot do is refused with its reason."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.engines import stream
+from reissue.engines.regions import RegionCounts, Split, region_of
 from reissue.engines.registry import choose, registered
 from reissue.published import Form
 from reissue.synth import Population, schema
@@ -92,3 +95,31 @@ def test_what_it_cannot_do_is_refused(tmp_path: Path) -> None:
             ri.check(data, plan, engine="stream", population=register)
     with pytest.raises(ri.InputError, match="Did you mean 'stream'"):
         ri.check(table, PLAN, engine="steam")
+
+
+@examples(60)
+@given(st.integers(0, 10**6), st.sampled_from([np.uint8, np.uint16, np.int32]), st.sampled_from([1, 3]))
+def test_regions_are_counted_as_they_are_defined(seed: int, kind: type, values: int) -> None:
+    """Rows by rows, in codes of any width, with spreads asked for or not."""
+    rng = np.random.default_rng(seed)
+    sizes, rows = (7, 200, 3), int(rng.integers(1, 60))
+    codes: Any = np.stack([rng.integers(0, size, rows) for size in sizes]).astype(kind)
+    value: Any = rng.integers(0, values, rows).astype(kind)
+    splits = {0: Split(1, 90, 1, 2), 2: Split(0, 4, 3, 4)}
+    region = [1 if row[1] < 90 else 3 if row[0] < 4 else 4 for row in codes.T.tolist()]
+    assert region_of(codes, splits).tolist() == region
+    wanted, asked = tuple(rng.permutation(3)[: rng.integers(0, 4)].tolist()), (4, 1, 3)
+    counts = RegionCounts(sizes, values, asked, wanted)
+    for part in np.array_split(np.arange(rows), 3):
+        counts.add(codes[:, part], value[part], splits)
+    for number, one in enumerate(asked):
+        inside = [place for place, its in enumerate(region) if its == one]
+        for place in range(3):
+            own = codes[place, inside].tolist()
+            assert counts.hi[place, number] == max(own, default=-1)
+            assert counts.lo[place, number] == min(own, default=np.iinfo(np.int32).max)
+            if place in wanted and rows > 2:
+                spread = counts.spread(one, place)
+                found = list(zip(spread.code.tolist(), spread.value.tolist(), spread.count.tolist(), strict=True))
+                right = Counter(zip(own, value[inside].tolist(), strict=True))
+                assert found == [(code, its, times) for (code, its), times in sorted(right.items())]

@@ -77,7 +77,7 @@ def _shifting(requirement: Requirement, _: float) -> str:
     )
 
 
-_BY_REGIONS = ByRegions(_needs_all, lambda asked, options, *_: asked_for(asked, options)[0], _shifting)
+_BY_REGIONS = ByRegions(_needs_all, lambda asked, options, *_: asked_for(asked, options)[0], _shifting, any_order=True)
 
 
 @algorithm(

@@ -142,6 +142,8 @@ class ByRegions:
     """What regions must meet: from what is asked for, the options, the values' domain and the number of providers."""
     one: Callable[[Requirement, float], str] = _left_out
     """Why the table must stay one region, from what is asked and the share that may be left out; empty if not."""
+    any_order: bool = False
+    """Whether what it makes of a region does not depend on the order of its rows, the order of what is made aside."""
     by_provider: bool = False
     """Whether it looks at who gave a record: regions are then counted by provider and value."""
 

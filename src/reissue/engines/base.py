@@ -131,7 +131,7 @@ class MadeRegion:
 
 
 MakeRegion = Callable[[int, pl.DataFrame, Ints | None], MadeRegion]
-"""From a region's number, its rows in an order that depends on nothing but them, and the numbers drawn for them."""
+"""From a region's number, its rows, and the numbers drawn for them. Texts that it publishes may be an Enum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +144,8 @@ class RegionWork:
     place: Path | None
     """An empty folder for Parquet; without one the release stays where the engine keeps tables."""
     progress: Callable[[float], None]
+    any_order: bool = False
+    """Whether rows may be handed out in any order; else in one that depends on nothing but them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +176,12 @@ class Rewritable(Source, Protocol):
 
     def distinct(self, names: Sequence[str]) -> Mapping[str, Counted]:
         """Every one of some columns by itself: its different values, and how many rows have each."""
+
+    def held(self, names: Sequence[str]) -> "AbstractContextManager[Rewritable]":
+        """The same table, of which only these columns will be asked for: read once, where reading is dear.
+
+        What is kept of it is gone afterwards.
+        """
 
     def people(self, name: str) -> tuple[int, int, int]:
         """Of a column of identifiers: how many are missing, how many are different, and how many rows there are."""

@@ -34,6 +34,8 @@ class CodedFiles:
     """Opens the folder that a release is written to."""
     names: tuple[str, ...]
     """What the numbered columns are called."""
+    texts: tuple[str, ...]
+    """The columns that are published as texts."""
     attributes: int
     drawn: bool
     """Whether there are numbers that were drawn for people."""
@@ -48,7 +50,7 @@ class CodedFiles:
         more = [plan.value_code().alias("s"), *([] if plan.person is None else [plan.person.draw().alias(_DRAW)])]
         files = pl.PartitionBy(folder / "rows", max_rows_per_file=_FILE)
         rows.select(*columns, *codes, *more).sink_parquet(files, mkdir=True, compression="lz4")
-        return cls(folder, opens, plan.handed, len(codes), plan.person is not None)
+        return cls(folder, opens, plan.handed, plan.texts, len(codes), plan.person is not None)
 
     @property
     def _files(self) -> list[Path]:
@@ -101,7 +103,7 @@ class CodedFiles:
         for number, (region, part, draw) in enumerate(self._parts(work.regions), start=1):
             made = work.make(region, part, draw)
             files.append(work.place / f"{number:05d}.parquet")
-            made.rows.write_parquet(files[-1])
+            made.rows.with_columns(pl.col(self.texts).cast(pl.String)).write_parquet(files[-1])
             groups, published, lost = groups + made.groups, published + made.rows.height, lost + made.lost
             work.progress(number / len(work.regions.sizes))
         return FinishedRows(self.open(work.place), groups, published, lost, parts=tuple(map(self.open, files)))
@@ -119,9 +121,9 @@ class CodedFiles:
             yield region, *laid_out(part, self.names)
 
 
-def laid_out(part: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, Ints | None]:
+def laid_out(part: pl.DataFrame, names: Sequence[str], *, any_order: bool = False) -> tuple[pl.DataFrame, Ints | None]:
     """Numbered columns in the order of all that they say, under their names; and the numbers drawn, if there are."""
-    part = part.sort(part.columns)
+    part = part if any_order else part.sort(part.columns)
     draw = part.drop_in_place(_DRAW).to_numpy() if _DRAW in part.columns else None
     return part.rename(dict(zip(part.columns, names, strict=True))), draw
 

@@ -54,16 +54,18 @@ class RowsByRegion(Protocol):
 
 def region_of(codes: Codes, splits: Mapping[int, Split]) -> Codes:
     """Row to its region, from attributes x rows."""
-    nodes = max([0, *(end for split in splits.values() for end in (split.below, split.above))]) + 1
-    tree: Codes = np.full((4, nodes), -1, np.int32)
-    for node, split in splits.items():
-        tree[:, node] = split.place, split.cut, split.below, split.above
-    place, cut, below, above = tree
-    region, rows = np.zeros(codes.shape[1], np.int32), np.arange(codes.shape[1])
-    while len(rows):
-        rows = rows[place[region[rows]] >= 0]
-        node = region[rows]
-        region[rows] = np.where(codes[place[node], rows] >= cut[node], above[node], below[node])
+    region = np.zeros(codes.shape[1], np.int32)
+    waiting: list[tuple[int, Ints | slice]] = [(0, slice(None))]
+    while waiting:
+        node, rows = waiting.pop()
+        if node not in splits:
+            region[rows] = node
+            continue
+        split = splits[node]
+        above = codes[split.place][rows] >= split.cut
+        for child, here in ((split.below, ~above), (split.above, above)):
+            inside = np.flatnonzero(here)
+            waiting.append((child, inside if isinstance(rows, slice) else rows[inside]))
     return region
 
 
@@ -95,24 +97,38 @@ class RegionCounts:
         inside = np.flatnonzero(region >= 0)
         if len(inside) < len(region):
             codes, value, region = codes[:, inside], value[inside], region[inside]
-        order = np.argsort(region, kind="stable")
-        starts = np.searchsorted(region[order], np.arange(len(self.regions) + 1))
-        there = np.flatnonzero(np.diff(starts))
-        for place, column in enumerate(codes):
-            if len(there):
-                laid = column[order]
-                self.lo[place, there] = np.minimum(self.lo[place, there], np.minimum.reduceat(laid, starts[there]))
-                self.hi[place, there] = np.maximum(self.hi[place, there], np.maximum.reduceat(laid, starts[there]))
-            if place in self.wanted:
-                keys = (region * np.int64(self.sizes[place]) + column) * self.values + value
-                self.merge(place, *self._counted(place, keys))
+        for place in self.wanted:
+            keys, count = self._counted(place, self._keys(place, region, codes[place], value))
+            self._widen(place, keys // (self.sizes[place] * self.values), keys // self.values % self.sizes[place])
+            self.merge(place, keys, count)
+        others = [place for place in range(len(self.sizes)) if place not in self.wanted]
+        order = np.argsort(region, kind="stable") if others else region[:0]
+        for place in others:
+            self._widen(place, region[order], codes[place][order])
 
-    def _counted(self, place: int, keys: Ints) -> tuple[Ints, Ints]:
-        bound = len(self.regions) * self.sizes[place] * self.values
-        if bound > _DENSE:
+    def _keys(self, place: int, region: Codes, column: Codes, value: Codes) -> Codes | Ints:
+        """Region, code and value as one number; of four bytes where they suffice."""
+        small = self._bound(place) < np.iinfo(np.int32).max
+        kind: type[np.signedinteger] = np.int32 if small else np.int64
+        keys = region.astype(kind, copy=False) * kind(self.sizes[place]) + column
+        return np.asarray(keys if self.values == 1 else keys * kind(self.values) + value)
+
+    def _bound(self, place: int) -> int:
+        return len(self.regions) * self.sizes[place] * self.values
+
+    def _widen(self, place: int, region: Codes | Ints, code: Codes | Ints) -> None:
+        """Bounds of an attribute, by codes that lie region by region."""
+        starts = np.searchsorted(region, np.arange(len(self.regions) + 1))
+        there = np.flatnonzero(np.diff(starts))
+        if len(there):
+            self.lo[place, there] = np.minimum(self.lo[place, there], np.minimum.reduceat(code, starts[there]))
+            self.hi[place, there] = np.maximum(self.hi[place, there], np.maximum.reduceat(code, starts[there]))
+
+    def _counted(self, place: int, keys: Codes | Ints) -> tuple[Ints, Ints]:
+        if self._bound(place) > _DENSE:
             found, count = np.unique(keys, return_counts=True)
-            return found, count
-        number = np.bincount(keys, minlength=bound)
+            return found.astype(np.int64), count
+        number = np.bincount(keys, minlength=self._bound(place))
         found = np.flatnonzero(number)
         return found, number[found]
 

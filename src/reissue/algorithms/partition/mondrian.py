@@ -38,7 +38,8 @@ __all__ = ["mondrian"]
             ""
             if options["strict"] and options["effort"] == "fast"
             else "relaxed splits and the search for better groups (effort) look at all rows"
-        )
+        ),
+        any_order=True,
     ),
     draws=lambda options: not options["strict"],
     blind=True,

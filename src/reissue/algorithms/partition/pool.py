@@ -48,7 +48,7 @@ _ABOVE = 1 + 1e-9
 _ROWS_A_LEAF = 2
 """Where groups have that many rows for each leaf between their bounds, it pays to count rows by leaf first."""
 
-_BY_REGIONS = ByRegions()
+_BY_REGIONS = ByRegions(any_order=True)
 
 
 @algorithm(

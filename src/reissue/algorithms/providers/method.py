@@ -82,6 +82,7 @@ _BY_REGIONS = ByRegions(
     lambda options: "splits by the fitness score look at all rows" if options["choose"] == "fitness" else "",
     judged,
     _together,
+    any_order=True,
     by_provider=True,
 )
 

@@ -10,7 +10,7 @@ import polars as pl
 from reissue.engines.base import CodedRows, Counted, RewritePlan
 from reissue.engines.spark.errors import explained
 
-__all__ = ["SparkSource", "column_types", "numbered"]
+__all__ = ["HeldRows", "SparkSource", "column_types", "numbered"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +34,6 @@ class SparkSource:
             found = _polars(rows.groupBy(*names).agg(functions.count(functions.lit(1)).alias("times")).toArrow())
         return Counted(found.select(pl.col(old).alias(new) for old, new in zip(names, by, strict=True)), found["times"])
 
-    def distinct(self, names: Sequence[str]) -> Mapping[str, Counted]:
-        """Every column by itself, in one pass over the rows."""
-        from reissue.engines.spark.passes import PARTIAL, CountColumns, merged, read_partial
-
-        with explained("counting"):
-            found = numbered(self.frame, names).mapInArrow(CountColumns(), PARTIAL).toArrow()
-        parts: dict[int, list[pl.DataFrame]] = {}
-        for place, first, _ in read_partial(found):
-            parts.setdefault(place, []).append(pl.read_ipc(first))
-        empty = {name: pl.DataFrame(schema={"value": kind, "times": pl.Int64}) for name, kind in self.columns.items()}
-        tables = {name: merged(parts.get(place, [empty[name]])) for place, name in enumerate(names)}
-        return {name: Counted(one.select(pl.col("value").alias(name)), one["times"]) for name, one in tables.items()}
-
     def people(self, name: str) -> tuple[int, int, int]:
         """How many identifiers are missing, how many are different, and how many rows there are."""
         from pyspark.sql import functions
@@ -63,22 +50,71 @@ class SparkSource:
         return rows - there, different, rows
 
     @contextmanager
-    def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:
-        """The columns that are published, packed and kept by Spark until all is done: no row may change meanwhile."""
+    def held(self, names: Sequence[str]) -> Iterator["HeldRows"]:
+        """Packed and kept by Spark: no row may change meanwhile, and to hand rows over costs more than all else."""
         from pyspark import StorageLevel
 
-        from reissue.engines.spark.passes import PACKED, Coder, Pack
+        from reissue.engines.spark.passes import ROWS, Pack
+
+        with explained("reading the table"):
+            packed = numbered(self.frame, names).mapInArrow(Pack(), ROWS).persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            yield HeldRows(self.frame, packed, tuple(names))
+        finally:
+            packed.unpersist(blocking=True)
+
+    def distinct(self, names: Sequence[str]) -> Mapping[str, Counted]:
+        """Every column by itself."""
+        with self.held(names) as rows:
+            return rows.distinct(names)
+
+    @contextmanager
+    def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:
+        """The columns that are handed on, coded."""
+        names = dict.fromkeys((*plan.handed, *(() if plan.person is None else (plan.person.name,))))
+        with self.held(tuple(names)) as rows, rows.coded(plan) as coded:
+            yield coded
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows(SparkSource):
+    """The same with some columns packed: columns are counted, and rows coded, from there."""
+
+    packed: Any
+    names: tuple[str, ...]
+
+    def distinct(self, names: Sequence[str]) -> Mapping[str, Counted]:
+        """Every column by itself, in one pass over the packed rows."""
+        from reissue.engines.spark.passes import PARTIAL, CountColumns, merged, read_partial
+
+        places = {self.names.index(name): name for name in names}
+        with explained("counting"):
+            found = self.packed.mapInArrow(CountColumns(tuple(places)), PARTIAL).toArrow()
+        kinds = self.columns
+        parts = {name: [pl.DataFrame(schema={"value": kinds[name], "times": pl.Int64})] for name in names}
+        for place, first, _ in read_partial(found):
+            parts[places[place]].append(pl.read_ipc(first))
+        tables = {name: merged(some[1:] or some) for name, some in parts.items()}
+        return {name: Counted(one.select(pl.col("value").alias(name)), one["times"]) for name, one in tables.items()}
+
+    @contextmanager
+    def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:
+        """The columns that are handed on, coded, and kept by Spark until all is done."""
+        from pyspark import StorageLevel
+
+        from reissue.engines.spark.passes import CODED, Coder, CodeRows
         from reissue.engines.spark.rows import SparkRows
 
         whose = () if plan.person is None else (plan.person.name,)
+        places = tuple(self.names.index(name) for name in (*plan.handed, *whose))
         with explained("coding the table"):
-            rows = numbered(self.frame, (*plan.handed, *whose))
-            kinds = tuple(field.dataType for field in rows.schema.fields[: len(plan.names)])
-            packed = rows.mapInArrow(Pack(Coder.of(plan)), PACKED).persist(StorageLevel.MEMORY_AND_DISK)
+            fields = numbered(self.frame, plan.names).schema.fields
+            coded = self.packed.mapInArrow(CodeRows(Coder.of(plan), places), CODED)
+            coded = coded.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            yield SparkRows(packed, plan, kinds, SparkSource)
+            yield SparkRows(coded, plan, tuple(field.dataType for field in fields), SparkSource)
         finally:
-            packed.unpersist(blocking=True)
+            coded.unpersist(blocking=True)
 
 
 def numbered(frame: Any, names: Sequence[str]) -> Any:

@@ -1,8 +1,8 @@
 """What runs on Spark's workers: a pass over Arrow batches of rows, each counted or rewritten with Polars and NumPy.
 
-Rows are packed once: half a million of them are two values to Spark, their codes and themselves as bytes. Spark takes
-rows apart value by value wherever it hands them over, which costs more than all that is computed here; packed ones it
-keeps, moves and hands over as they are.
+Rows are packed once, when they are read: half a million of them are one value to Spark, as bytes, and later two, with
+their codes. Spark takes rows apart value by value wherever it hands them over, which costs more than all that is
+computed here; packed ones it keeps, moves and hands over as they are.
 
 Columns are numbered (`0`, `1`, ...), since Spark takes names apart at dots and ignores their case. Whatever fails in
 here ends in logs of Spark, so errors are raised anew without a library's words, which may quote the data.
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from reissue._arrays import Codes
 from reissue.engines.base import ColumnCodes, MakeRegion, RewritePlan
@@ -23,10 +24,12 @@ from reissue.engines.regions import RegionCounts, Split, region_of
 from reissue.engines.spark.errors import told
 
 __all__ = [
+    "CODED",
     "MADE",
-    "PACKED",
     "PARTIAL",
     "PLACED",
+    "ROWS",
+    "CodeRows",
     "Coder",
     "CountColumns",
     "CountPacked",
@@ -35,13 +38,15 @@ __all__ = [
     "Pack",
     "PlaceRows",
     "Unpack",
+    "code_type",
     "merged",
     "read_partial",
 ]
 
 PARTIAL = "place int, first binary, second binary"
 """What counting passes give back, as Spark writes a schema: numbers or tables as bytes."""
-PACKED = "codes binary, rows binary"
+ROWS = "rows binary"
+CODED = "codes binary, rows binary"
 PLACED = "region int, rows binary"
 MADE = "groups long, number long, lost double, rows binary"
 """Some rows of a region, how many they are, and, told once for each, its groups and what it loses."""
@@ -52,7 +57,8 @@ _OUT = 1 << 16
 _DRAW = "draw"
 """The column of the numbers drawn for people; what says who they are goes no further."""
 _PARTIAL = pa.schema([("place", pa.int32()), ("first", pa.binary()), ("second", pa.binary())])
-_PACKED = pa.schema([("codes", pa.binary()), ("rows", pa.binary())])
+_ROWS = pa.schema([("rows", pa.binary())])
+_CODED = pa.schema([("codes", pa.binary()), ("rows", pa.binary())])
 _PLACED = pa.schema([("region", pa.int32()), ("rows", pa.binary())])
 _MADE = pa.schema([("groups", pa.int64()), ("number", pa.int64()), ("lost", pa.float64()), ("rows", pa.binary())])
 
@@ -104,19 +110,34 @@ def read_partial(found: pa.Table) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 @dataclass(frozen=True)
+class Pack:
+    """Rows in chunks, as bytes."""
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Pack a partition."""
+        with told():
+            for rows in chunks(batches):
+                yield _one(_ROWS, _bytes(rows))
+
+
+@dataclass(frozen=True)
 class CountColumns:
-    """Every column by itself: its different values and their numbers, as Arrow bytes."""
+    """Some columns of packed rows, every one by itself: its different values and their numbers, as Arrow bytes."""
+
+    places: tuple[int, ...]
 
     def __call__(self, batches: Batches) -> Batches:
         """Count a partition."""
         with told():
-            found: dict[str, list[pl.DataFrame]] = {}
-            for rows in chunks(batches):
-                for name in rows.columns:
-                    counted = rows.group_by(pl.col(name).alias("value")).agg(pl.len().cast(pl.Int64).alias("times"))
-                    found.setdefault(name, []).append(counted)
-            for name, parts in found.items():
-                yield _partial(int(name), _bytes(merged(parts)), b"")
+            found: dict[int, list[pl.DataFrame]] = {}
+            for (packed,) in _each(batches, "rows"):
+                rows = pl.read_ipc(packed, columns=[str(place) for place in self.places])
+                for place in self.places:
+                    value = pl.col(str(place)).alias("value")
+                    counted = rows.group_by(value).agg(pl.len().cast(pl.Int64).alias("times"))
+                    found.setdefault(place, []).append(counted)
+            for place, parts in found.items():
+                yield _partial(place, _bytes(merged(parts)), b"")
 
 
 def merged(parts: list[pl.DataFrame]) -> pl.DataFrame:
@@ -146,9 +167,9 @@ class Coder:
         changed = replace(plan, quasi=quasi, value=called(plan.value), provider=called(plan.provider), person=person)
         return cls(changed)
 
-    def codes(self, rows: pl.DataFrame) -> Codes:
+    def codes(self, rows: pl.DataFrame) -> NDArray[Any]:
         """Attributes x rows, and below them what a row counts as."""
-        codes = np.empty((len(self.plan.quasi) + 1, rows.height), np.int32)
+        codes = np.empty((len(self.plan.quasi) + 1, rows.height), code_type(self.plan))
         for place, column in enumerate(self.plan.quasi):
             codes[place] = rows.select(column.code()).to_series().to_numpy()
         codes[-1] = rows.select(self.plan.value_code()).to_series().to_numpy()
@@ -161,20 +182,30 @@ class Coder:
 
 
 @dataclass(frozen=True, eq=False)
-class Pack:
-    """Rows in chunks: the codes of each attribute and of the value, and the rows with people's numbers, as bytes."""
+class CodeRows:
+    """Packed rows with the codes of each attribute and of the value beside them, and people's numbers among them."""
 
     coder: Coder
+    places: tuple[int, ...]
+    """Which columns of the packed rows are handed on, in their order; the last says who they are, if asked for."""
 
     def __call__(self, batches: Batches) -> Batches:
-        """Pack a partition."""
+        """Code a partition."""
         with told():
-            for rows in chunks(batches):
-                yield _one(_PACKED, self.coder.codes(rows).tobytes(), _bytes(self.coder.drawn(rows)))
+            chosen = [pl.col(str(place)).alias(str(number)) for number, place in enumerate(self.places)]
+            for (packed,) in _each(batches, "rows"):
+                rows = pl.read_ipc(packed).select(chosen)
+                yield _one(_CODED, self.coder.codes(rows).tobytes(), _bytes(self.coder.drawn(rows)))
 
 
-def _codes(packed: bytes, attributes: int) -> tuple[Codes, Codes]:
-    whole = np.frombuffer(packed, np.int32).reshape(attributes + 1, -1)
+def code_type(plan: RewritePlan) -> type[np.integer[Any]]:
+    """The smallest type that holds all codes: every pass reads them."""
+    largest = max(plan.values, *(int(one.codes.max()) + 1 for one in plan.quasi))
+    return next(one for one in (np.uint8, np.uint16, np.int32) if largest <= np.iinfo(one).max)
+
+
+def _codes(packed: bytes, kind: type[np.integer[Any]], attributes: int) -> tuple[Codes, Codes]:
+    whole = np.frombuffer(packed, kind).reshape(attributes + 1, -1)
     return whole[:-1], whole[-1]
 
 
@@ -185,13 +216,15 @@ class CountRegions:
     splits: Mapping[int, Split]
     empty: RegionCounts
     """What is to be counted, with nothing in it."""
+    kind: type[np.integer[Any]]
+    """Of the codes."""
 
     def __call__(self, batches: Batches) -> Batches:
         """Count a partition."""
         with told():
             counts = RegionCounts(self.empty.sizes, self.empty.values, self.empty.regions, self.empty.wanted)
             for (packed,) in _each(batches, "codes"):
-                counts.add(*_codes(packed, len(counts.sizes)), self.splits)
+                counts.add(*_codes(packed, self.kind, len(counts.sizes)), self.splits)
             yield _partial(-1, counts.lo.tobytes(), counts.hi.tobytes())
             for place, (keys, count) in counts.counts.items():
                 yield _partial(place, keys.astype(np.int64).tobytes(), count.astype(np.int64).tobytes())
@@ -202,6 +235,8 @@ class PlaceRows:
     """Rows by region: the number of the region in the order of regions, and its rows of one chunk."""
 
     attributes: int
+    kind: type[np.integer[Any]]
+    """Of the codes."""
     splits: Mapping[int, Split]
     number: Mapping[int, int]
 
@@ -211,7 +246,7 @@ class PlaceRows:
             place = np.full(max(self.number) + 1, -1, np.int32)
             place[list(self.number)] = list(self.number.values())
             for packed, rows in _each(batches, "codes", "rows"):
-                region = place[region_of(_codes(packed, self.attributes)[0], self.splits)]
+                region = place[region_of(_codes(packed, self.kind, self.attributes)[0], self.splits)]
                 whole = pl.read_ipc(rows).with_columns(pl.Series("region", region))
                 for (number,), part in whole.partition_by("region", as_dict=True, include_key=False).items():
                     yield _one(_PLACED, number, _bytes(part))
@@ -225,6 +260,7 @@ class Finish:
     regions: tuple[int, ...]
     """A region's number among those that are finished to its own."""
     make: MakeRegion
+    any_order: bool
 
     def __call__(self, batches: Batches) -> Batches:
         """Finish the regions of a partition."""
@@ -234,7 +270,7 @@ class Finish:
                 parts.setdefault(number, []).append(packed)
             for number in sorted(parts):
                 part = pl.concat(pl.read_ipc(packed) for packed in parts.pop(number))
-                made = self.make(self.regions[number], *laid_out(part, self.names))
+                made = self.make(self.regions[number], *laid_out(part, self.names, any_order=self.any_order))
                 del part
                 for first in range(0, made.rows.height, _CHUNK):
                     rows = made.rows.slice(first, _CHUNK)
@@ -252,7 +288,7 @@ class Unpack:
         """Unpack a partition."""
         with told():
             for (packed,) in _each(batches, "rows"):
-                rows = pl.read_ipc(packed)
+                rows = pl.read_ipc(packed).with_columns(pl.col(pl.Enum).cast(pl.String))
                 rows = rows.rename({name: str(place) for place, name in enumerate(rows.columns)})
                 for first in range(0, rows.height, _OUT):
                     table: Any = rows.slice(first, _OUT).to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -269,8 +305,12 @@ class CountPacked:
         """Count a partition."""
         with told():
             columns = [pl.col(name).alias(str(place)) for place, name in enumerate(self.by)]
+            # Texts are compared by their numbers, which hold within a region, and put out when there are few left.
             parts = [
-                pl.read_ipc(packed).group_by(columns).agg(pl.len().cast(pl.Int64).alias("times"))
+                pl.read_ipc(packed)
+                .group_by(columns)
+                .agg(pl.len().cast(pl.Int64).alias("times"))
+                .with_columns(pl.col(pl.Enum).cast(pl.String))
                 for (packed,) in _each(batches, "rows")
             ]
             if parts:

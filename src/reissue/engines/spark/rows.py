@@ -28,6 +28,7 @@ from reissue.engines.spark.passes import (
     Finish,
     PlaceRows,
     Unpack,
+    code_type,
     merged,
     read_partial,
 )
@@ -74,7 +75,11 @@ class SparkRows:
         """One pass over all rows."""
         counts = RegionCounts(self._sizes, self.plan.values, tuple(regions), tuple(wanted))
         with explained("counting regions"):
-            found = self.packed.select("codes").mapInArrow(CountRegions(dict(splits), counts), PARTIAL).toArrow()
+            found = (
+                self.packed.select("codes")
+                .mapInArrow(CountRegions(dict(splits), counts, code_type(self.plan)), PARTIAL)
+                .toArrow()
+            )
         shape = counts.lo.shape
         for place, first, second in read_partial(found):
             if place < 0:
@@ -109,9 +114,9 @@ class SparkRows:
         order = tuple(sorted(work.regions.sizes))
         number = {region: at for at, region in enumerate(order)}
         with explained("making the release"):
-            place = PlaceRows(len(self.plan.quasi), dict(work.regions.splits), number)
+            place = PlaceRows(len(self.plan.quasi), code_type(self.plan), dict(work.regions.splits), number)
             placed = _apart(self.packed.mapInArrow(place, PLACED), len(order))
-            return placed.mapInArrow(Finish(self.plan.handed, order, work.make), MADE)
+            return placed.mapInArrow(Finish(self.plan.handed, order, work.make, work.any_order), MADE)
 
     def _shown(self, made: Any) -> Any:
         """The published rows, under their names."""

@@ -155,6 +155,19 @@ def _run(
     progress: Callable[[float], None],
 ) -> "_Run":
     """The release, counted again."""
+    with source.held([name for name in source.columns if name in schema.used]) as held:
+        return _made(held, schema, asked, place, seed, fits, progress)
+
+
+def _made(
+    source: Rewritable,
+    schema: Schema,
+    asked: Asked,
+    place: Path | None,
+    seed: int | None,
+    fits: int | None,
+    progress: Callable[[float], None],
+) -> "_Run":
     sequence: Any = np.random.default_rng(seed).bit_generator.seed_seq
     entropy = sequence.entropy
     coding, plan = code_whole(
@@ -173,7 +186,8 @@ def _run(
         regions = find_regions(rows, size, coding.taxonomies, counted, judged, asked.most(fits, size))
         asked.refuse_regions(len(regions.sizes))
         progress(0.4)
-        finished = rows.finish(RegionWork(regions, make, place, lambda share: progress(0.4 + 0.5 * share)))
+        work = RegionWork(regions, make, place, lambda share: progress(0.4 + 0.5 * share), asked.any_order)
+        finished = rows.finish(work)
         with ExitStack() as stack:
             stack.callback(finished.drop)
             _recheck(finished, coding, asked)

@@ -111,6 +111,11 @@ class Asked:
         """Whether it matters who gave a record."""
         return self._rule.by_provider
 
+    @property
+    def any_order(self) -> bool:
+        """Whether it does not matter in which order the rows of a region come."""
+        return self.by_cells or self._rule.any_order
+
     def region_rule(self, coding: WholeCoding) -> tuple[Requirement, Domain]:
         """What regions must meet, and by what they are counted; stops where the table as a whole does not meet it."""
         if self.by_cells:

@@ -103,5 +103,4 @@ def _made(table: Table, draft: Draft, rng: np.random.Generator) -> MadeRegion:
     boxes = boxes_of(table, draft)
     shown = tables_of(table, draft, boxes, rng)["release"]
     losses = attribute_losses(table.taxonomies, boxes.lo, boxes.hi, boxes.sizes.astype(np.float64))
-    shown = shown.with_columns(pl.col(table.schema.quasi).cast(pl.String))
     return MadeRegion(shown, len(boxes.sizes), float(losses.mean() * shown.height))
