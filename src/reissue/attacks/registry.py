@@ -68,6 +68,8 @@ class Attack:
     """Whether it needs nothing of an earlier release but who was in which group, and each group's values."""
     by_cells: bool = False
     """Whether it decides on the different rows and their numbers (`Tables.times`), so that an engine may count them."""
+    by_people: bool = False
+    """Whether it decides on these and on who has which of them, so that an engine may count them and say that."""
     files_alone: bool = False
     """Whether it is for those who have nothing but the files: a gate, which knows more, asks for it only by name."""
     asked_if: str = ""
@@ -120,6 +122,7 @@ def attack(
     several_rows: bool = False,
     follows: bool = False,
     by_cells: bool = False,
+    by_people: bool = False,
     files_alone: bool = False,
     asked_if: str = "",
     heading: Heading = Heading.INFERENCE,
@@ -150,6 +153,7 @@ def attack(
             several_rows=several_rows,
             follows=follows,
             by_cells=by_cells,
+            by_people=by_people,
             files_alone=files_alone,
             asked_if=asked_if,
             heading=heading,

@@ -65,7 +65,7 @@ def run(attack: Attack, series: Series, knowledge: Knowledge, places: Collection
     states: dict[int, Any] = {}
     try:
         _one_row_each(attack, series)
-        _every_row(attack, series)
+        _every_row(attack, series, knowledge)
         _same_columns(attack, series)
         series, knowledge = _seen(attack, series, knowledge, held)
         last = len(series) - 1
@@ -87,10 +87,16 @@ def _one_row_each(attack: Attack, series: Series) -> None:
         )
 
 
-def _every_row(attack: Attack, series: Series) -> None:
+def _every_row(attack: Attack, series: Series, knowledge: Knowledge) -> None:
     """Stop where equal rows were counted together, and the attack would take each kind of row for one record."""
-    if not attack.by_cells and any(one.tables.times is not None for one in series.releases):
-        raise CannotRunError("it needs every row, and an engine counted equal ones together: use engine memory.")
+    counted = [one for one in series.releases if one.tables.times is not None]
+    if attack.by_cells or not counted:
+        return
+    registers = knowledge.members is not None or knowledge.population is not None
+    if attack.by_people and (registers or all(one.tables.people is not None for one in counted)):
+        return
+    people = "; of copies that kept the identifier, engine stream knows whose they are" if attack.by_people else ""
+    raise CannotRunError(f"it needs every row, and an engine counted equal ones together: use engine memory{people}.")
 
 
 def _same_columns(attack: Attack, series: Series) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "Counted",
     "Engine",
     "FinishedRows",
+    "FollowsPeople",
     "MadeRegion",
     "MakeRegion",
     "PersonDraw",
@@ -168,6 +169,14 @@ class CodedRows(RowsByRegion, Protocol):
 
     def finish(self, work: RegionWork) -> FinishedRows:
         """Every region by a function."""
+
+
+@runtime_checkable
+class FollowsPeople(Source, Protocol):
+    """A table of which it can be told who has which row, in a few bytes for each person."""
+
+    def by_person(self, name: str, counted: Counted) -> tuple[pl.Series, Ints]:
+        """Of every row the identifier, a column of this name, and its place among the different rows counted."""
 
 
 @runtime_checkable

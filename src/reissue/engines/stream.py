@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from reissue._arrays import Ints
 from reissue.engines.base import CodedRows, Counted, RewritePlan
 from reissue.engines.coded import CodedFiles
 from reissue.engines.memory import counted
@@ -28,6 +30,10 @@ _PARQUET = (
     'Convert other tables first, or leave the engine to "auto".'
 )
 
+_DAMAGED = "The table cannot be read to its end: a file is damaged, or the files differ."
+_PERSON, _PLACE = "\0person", "\0place"
+"""Names that no column of a user has."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Scan:
@@ -41,7 +47,25 @@ class _Scan:
         try:
             return counted(self.rows, by)
         except pl.exceptions.PolarsError:
-            raise DataError("The table cannot be read to its end: a file is damaged, or the files differ.") from None
+            raise DataError(_DAMAGED) from None
+
+    def by_person(self, name: str, counted: Counted) -> tuple[pl.Series, Ints]:
+        """The identifier of every row, and where what it shows is among the different rows."""
+        by, kinds = counted.values.columns, self.rows.collect_schema()
+        texts = pl.col([one for one in by if kinds[one] in {pl.String, pl.Categorical, pl.Enum}]).cast(pl.String)
+        known = counted.values.with_columns(texts).with_row_index(_PLACE)
+        rows = self.rows.select(pl.col(name).alias(_PERSON), *by).with_columns(texts)
+        try:
+            found = (
+                rows.join(known.lazy(), on=by, how="left", nulls_equal=True, maintain_order="left")
+                .select(_PERSON, _PLACE)
+                .collect(engine="streaming")
+            )
+        except pl.exceptions.PolarsError:
+            raise DataError(_DAMAGED) from None
+        if found[_PLACE].null_count():
+            raise DataError("The table changed while it was read.")
+        return found[_PERSON].alias(name), found[_PLACE].to_numpy().astype(np.int64)
 
     def distinct(self, names: Sequence[str]) -> Mapping[str, Counted]:
         """Every column by itself."""

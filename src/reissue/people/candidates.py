@@ -173,15 +173,15 @@ def _labels(release: PublishedRelease) -> Labels | None:
 
 def from_copy(release: PublishedRelease) -> Sighting:
     """A file that kept the identifier: everyone's group is known."""
-    name = release.schema.identifier
-    if name is None or name not in release.main.columns:
+    if not release.keeps_identifier:
         raise InputError("These files have no identifier column.")
-    ids = release.main[name].cast(pl.String)
-    rows = np.flatnonzero(ids.is_not_null().to_numpy())
+    given, row = release.named
+    ids = given.cast(pl.String)
+    there = np.flatnonzero(ids.is_not_null().to_numpy())
     return Sighting(
-        ids.gather(rows),
-        np.arange(len(rows)),
-        release.group[rows],
+        ids.gather(there),
+        np.arange(len(there)),
+        release.group[row[there]],
         release.histogram,
         release.counterfeits,
         knows_groups=True,

@@ -221,17 +221,18 @@ def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, p
         return _own(release.roster)
     if not release.main.height:
         raise CannotRunError("a release has no rows.")
-    values, identifier = counted_texts(release.histogram), release.schema.identifier
+    values = counted_texts(release.histogram)
     if members is not None:
         return _with_strangers(_matched(release, members), release), values
-    if identifier is None or identifier not in release.main.columns:
+    if not release.keeps_identifier:
         raise CannotRunError(
             "it starts from who is in which group: give our own releases, files that kept the identifier column, "
             "or a table of people for each release.",
             needs=["members"],
         )
-    ids = identifier_texts(release.main[identifier]).alias(_PERSON)
-    known = pl.DataFrame([ids, pl.Series(_GROUP, release.group)]).filter(ids.is_not_null())
+    given, row = release.named
+    ids = identifier_texts(given).alias(_PERSON)
+    known = pl.DataFrame([ids, pl.Series(_GROUP, release.group[row])]).filter(ids.is_not_null())
     return _with_strangers(known, release), values
 
 
@@ -261,7 +262,7 @@ def _with_strangers(known: pl.DataFrame, release: PublishedRelease) -> pl.DataFr
     missing = release.sizes - np.bincount(known[_GROUP].to_numpy(), minlength=release.groups)
     if (missing < 0).any():
         raise CannotRunError("more people than records were found in a group: the tables are not of these releases.")
-    if release.schema.identifier in release.main.columns:
+    if release.keeps_identifier:
         strangers = _lasting(release)
     else:
         alone = pl.DataFrame({_GROUP: np.repeat(np.arange(release.groups), missing)})
@@ -278,9 +279,10 @@ def _with_strangers(known: pl.DataFrame, release: PublishedRelease) -> pl.DataFr
 
 def _lasting(release: PublishedRelease) -> pl.DataFrame:
     """Records without a name that look the same from release to release are one person."""
-    nobody = release.main[str(release.schema.identifier)].is_null()
-    looks = joined_texts(release.main, release.schema.quasi).alias("looks")
-    marked = pl.DataFrame([looks, pl.Series(_GROUP, release.group)]).filter(nobody)
+    given, row = release.named
+    nobody = row[given.is_null().to_numpy()]
+    looks = joined_texts(release.main, release.schema.quasi).gather(nobody).alias("looks")
+    marked = pl.DataFrame([looks, pl.Series(_GROUP, release.group[nobody])])
     turn = pl.int_range(pl.len()).over("looks").cast(pl.String)
     return marked.with_columns((pl.lit(_STRANGER) + pl.col("looks") + pl.lit("\3") + turn).alias(_PERSON))
 

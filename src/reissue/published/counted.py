@@ -1,6 +1,8 @@
 """Published tables that an engine counts: the different rows, each with its number, read as the table itself is."""
 
-from reissue.engines.base import Source
+from functools import cache, partial
+
+from reissue.engines.base import FollowsPeople, Source
 from reissue.errors import DataError
 from reissue.files.tables import refuse_nested
 from reissue.published.release import PublishedRelease, read_published
@@ -20,4 +22,7 @@ def read_counted(source: Source, schema: Schema, *, by: str | None = None, provi
         raise DataError("The published table has none of the columns that the schema names.")
     counted = source.counts(columns)
     refuse_nested(counted.values, columns)
-    return read_published(Tables({WHOLE: counted.values}, times=counted.times), schema)
+    people = None
+    if isinstance(source, FollowsPeople) and schema.identifier in source.columns and schema.identifier not in columns:
+        people = cache(partial(source.by_person, str(schema.identifier), counted))
+    return read_published(Tables({WHOLE: counted.values}, times=counted.times, people=people), schema)

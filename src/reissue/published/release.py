@@ -109,6 +109,20 @@ class PublishedRelease:
             hint = nearest_column(absent[0], known)
             raise SchemaError(f"A release lacks columns that the schema names: {', '.join(absent)}.{hint}")
 
+    @property
+    def keeps_identifier(self) -> bool:
+        """Whether it is a holder's copy, which kept the identifier of every record."""
+        return self.schema.identifier is not None and (
+            self.tables.people is not None or self.schema.identifier in self.main.columns
+        )
+
+    @property
+    def named(self) -> tuple[pl.Series, Ints]:
+        """Of such a copy: every record's identifier, and which row of the main table it is."""
+        if self.tables.people is not None:
+            return self.tables.people()
+        return self.main[str(self.schema.identifier)], np.arange(self.main.height)
+
     # --- groups ------------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -4,13 +4,14 @@ A release lies in one file or in several: the sensitive values of groups apart f
 numbers of counterfeits, lie beside the first file under its name (`out.csv`, `out.sensitive.csv`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from reissue._arrays import Ints
 from reissue.data.provider_folder import read_together
 from reissue.data.table import to_polars
 from reissue.errors import DataError
@@ -43,6 +44,8 @@ class Tables:
     """Of our own release as a ledger keeps it: who is in which group. Attacks that follow people need no tables."""
     times: pl.Series | None = None
     """How many records each row of the one table stands for, where an engine counted equal ones; None: one each."""
+    people: Callable[[], tuple[pl.Series, Ints]] | None = None
+    """Of a copy that an engine counted: asks it for every record's identifier, and which of the rows it is."""
 
     def __post_init__(self) -> None:
         only_people = not self.frames and self.kept is not None

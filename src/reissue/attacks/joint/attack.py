@@ -138,6 +138,7 @@ joint = attack(
     insiders=True,
     heavy=True,
     any_columns=True,
+    by_people=True,
     kept=Fold(one_by_one, add, judge, state=JointState),
     follows=True,
     needs="to know people: our own releases, files that kept the identifier, or a register (`--people`, `--members`)",

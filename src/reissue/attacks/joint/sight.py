@@ -101,7 +101,7 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
         return by_register(release, knowledge.members[place], presence=True)
     if knowledge.population is not None:
         return by_register(release, knowledge.population, presence=False)
-    if series.schema.identifier is not None and series.schema.identifier in release.main.columns:
+    if release.keeps_identifier:
         return from_copy(release)
     raise CannotRunError(_NOBODY, needs=["members", "people"])
 

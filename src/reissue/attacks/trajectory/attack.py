@@ -49,6 +49,7 @@ MEASURE = "class: how many people share what all releases show of a person, the 
     any_columns=True,
     files_alone=True,
     several_rows=True,
+    by_people=True,
     needs="files that kept a pseudonym (`--identifier COLUMN`), or columns that never change, such as a date of birth",
     story=(
         "Someone knows what a person looked like (age, home) each time a release was made, and when the person was in "
@@ -77,7 +78,9 @@ def trajectory(series: Series, knowledge: Knowledge) -> Finding:
     if panels:
         return _of_slots(series, *zip(*panels, strict=True), limit=limit)
     name = series.schema.identifier
-    if name is None or not all(name in one.main.columns for one in shown):
+    if name is None or not all(one.keeps_identifier for one in shown):
+        if any(one.tables.times is not None for one in shown):
+            raise CannotRunError("without a pseudonym it needs every row, and an engine counted equal ones together.")
         return _without_pseudonym(series, shown, limit)
     sights = [_sight(one, name, number) for one, number in zip(shown, series.numbers, strict=True)]
     found = follow(sights, limit)
@@ -148,10 +151,11 @@ def _limit(series: Series) -> int:
 
 def _sight(release: PublishedRelease, name: str, number: int) -> Sight:
     """Who is in a release; rows without a mark are counterfeits or people whom nobody can follow."""
-    marks = release.main[name].cast(pl.String)
+    given, row = release.named
+    marks = given.cast(pl.String)
     there = marks.is_not_null()
     marks = marks.filter(there)
-    looks = _looks(release)[release.looks.of_row[there.to_numpy()]]
+    looks = _looks(release)[release.looks.of_row[row[there.to_numpy()]]]
     if not len(marks):
         raise CannotRunError(f"in release {number} no row has a pseudonym.")
     if release.schema.several_rows:

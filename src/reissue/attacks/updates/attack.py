@@ -272,6 +272,7 @@ updates = attack(
     "Follows people through their groups: which values are left, and how likely each is.",
     kept=Fold(one_by_one, _add, _judge, _explain, looks_back=True, state=UpdateState),
     follows=True,
+    by_people=True,
     needs="to know who is in each release: our own, files that kept the identifier, or `--knows members=FOLDER`",
     story=(
         "Someone knows that a person is in several releases and finds the person's group in each of them. Only "

@@ -26,7 +26,7 @@ _LARGEST = 20_000
 """Cells of a table at most."""
 MOST, ALL = 400, 100_000
 """Components that are all solved; where there are more, as many as make few presences. With ALL as many as that."""
-_SHARE = 250
+_SHARE = 400
 """Where there are more components than that, one presence in so many is solved, in the smallest ones."""
 _PAIRS = 12
 """People of a component, at most, among whom pairs with the same value are looked for."""
