@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.counting.memory import give_back
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
@@ -119,8 +120,10 @@ def believe(
     """Solve a series for everyone at once."""
     thin = not exact and fits_many(series)
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
+    give_back()
     progress(0.1)
     part = unsettled(narrowed.layers, model, prior, times)
+    give_back()
     unsolved = Unsolved(narrowed.layers, part, narrowed.contradicted, _sharp(series) and not thin, thin)
     most = 0 if thin else ALL if exact else MOST
     return solve(unsolved, model, times, start=start, how=how, most=most, progress=progress)
@@ -195,6 +198,8 @@ def solve(
         made.append(ScaledLot(lot.slot, lot.records, scaled))
         exact.append(found.exact)
         done += lot.part.entries
+        del lot, found
+        give_back()
     scaled = joined(made, part.layers)
     pairs = [pair for one in exact for pair in one.equal]
     return Beliefs(
