@@ -12,7 +12,18 @@ import polars as pl
 from reissue.data.table import Table
 from reissue.schema import Schema
 
-__all__ = ["Seconds", "adult_folder", "adult_schema", "adult_table", "cpu", "data_folder", "one_pass", "peak", "timed"]
+__all__ = [
+    "Seconds",
+    "adult_folder",
+    "adult_schema",
+    "adult_table",
+    "cpu",
+    "data_folder",
+    "group_all",
+    "one_pass",
+    "peak",
+    "timed",
+]
 
 Outcome = TypeVar("Outcome")
 ADULT = {
@@ -56,7 +67,12 @@ def timed(work: Callable[[], Outcome], times: int = 2) -> tuple[Seconds, Outcome
 
 def one_pass(frame: pl.DataFrame) -> Seconds:
     """The yardstick: one lazy Polars group-by over all (integer-coded) columns, in this process, by all its threads."""
-    return timed(lambda: frame.lazy().group_by(frame.columns).len().collect(), times=5)[0]
+    return timed(lambda: group_all(frame), times=5)[0]
+
+
+def group_all(frame: pl.DataFrame) -> pl.DataFrame:
+    """All different rows, and how often each occurs."""
+    return frame.lazy().group_by(frame.columns).len().collect()
 
 
 def peak() -> int:

@@ -211,6 +211,7 @@ def _solve(axes: list[list[_Axis]], given: _Given, solved: ExactPosteriors) -> N
     last: dict[int, tuple[int, _Axis]] = {}
     table = np.ones((1,) * len(order))
     moves: list[dict[int, Floats]] = []
+    fits: list[Floats] = []
     for place, here in enumerate(axes):
         moved: dict[int, Floats] = {}
         for axis in here:
@@ -223,7 +224,8 @@ def _solve(axes: list[list[_Axis]], given: _Given, solved: ExactPosteriors) -> N
             moved[at] = step
             table = _along(table, at, step)
             last[axis.person] = (place, axis)
-        table = table * _fits(here, order, layers[place], room[place])
+        fits.append(_fits(here, order, layers[place], room[place]))
+        table = table * fits[place]
         table = table / max(float(table.max()), 1e-300)
         ahead.append(table)
         moves.append(moved)
@@ -235,14 +237,17 @@ def _solve(axes: list[list[_Axis]], given: _Given, solved: ExactPosteriors) -> N
     for place in range(len(axes) - 1, -1, -1):
         weight = ahead[place] * back
         _read(weight, axes[place], order, place, solved)
-        here_back = back * _fits(axes[place], order, layers[place], room[place])
+        here_back = back * fits[place]
         for at, step in moves[place].items():
             here_back = _along(here_back, at, step.T)
         back = here_back / max(float(here_back.max()), 1e-300)
 
 
 def _along(table: Floats, axis: int, step: Floats) -> Floats:
-    return np.asarray(np.moveaxis(np.tensordot(np.moveaxis(table, axis, -1), step, axes=1), -1, axis))
+    """One axis taken on by a step: what is summed is the axis before. By shapes alone, since tables are tiny."""
+    before, after = table.shape[:axis], table.shape[axis + 1 :]
+    flat = table.reshape(prod(before), table.shape[axis], prod(after))
+    return np.matmul(step.T, flat).reshape(*before, step.shape[1], *after)
 
 
 def _fits(here: list[_Axis], order: list[int], layer: Layer, room: Ints) -> Floats:
