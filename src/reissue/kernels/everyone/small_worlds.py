@@ -247,7 +247,7 @@ def _along(table: Floats, axis: int, step: Floats) -> Floats:
     """One axis taken on by a step: what is summed is the axis before. By shapes alone, since tables are tiny."""
     before, after = table.shape[:axis], table.shape[axis + 1 :]
     flat = table.reshape(prod(before), table.shape[axis], prod(after))
-    return np.matmul(step.T, flat).reshape(*before, step.shape[1], *after)
+    return np.asarray(np.matmul(step.T, flat).reshape(*before, step.shape[1], *after))
 
 
 def _fits(here: list[_Axis], order: list[int], layer: Layer, room: Ints) -> Floats:
