@@ -1,7 +1,6 @@
 """Draws pictures of the concepts: `python docs/concepts/img/draw.py`. Tested to be fresh.
 
-`calibration.csv` is what `python -m benchmarks joint --only calibration` writes; the rows of `pool`, `mondrian` and
-`topdown` on Census are what it prints, to two decimals, until the run was stopped.
+`calibration.csv` is what `python -m benchmarks joint --only calibration` writes.
 """
 
 import csv
