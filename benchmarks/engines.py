@@ -34,17 +34,18 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--memory", default="6g", help="of Java")
+    parser.add_argument("--methods", nargs="*", default=["mondrian", "pool"])
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "table"
         _write(table, chosen.rows)
-        mondrian, pool = (_memory(table, method) for method in ("mondrian", "pool"))
+        memory = {method: _memory(table, method) for method in chosen.methods}
         settings = {"spark.driver.memory": chosen.memory, "spark.sql.shuffle.partitions": str(2 * chosen.cores)}
         with running_session(f"local[{chosen.cores}]", settings) as spark:
             _warm(spark, Path(folder) / "small")
-            for method, inside in (("mondrian", mondrian), ("pool", pool)):
+            for method, inside in memory.items():
                 _spark(spark, table, Path(folder) / method, method, inside)
-            _check(spark, Path(folder) / "mondrian")
+            _check(spark, Path(folder) / chosen.methods[0])
 
 
 @dataclass

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.engines import stream
+from reissue.engines.base import ColumnCodes
 from reissue.engines.regions import RegionCounts, Split, region_of
 from reissue.engines.registry import choose, registered
 from reissue.published import Form
@@ -123,3 +124,22 @@ def test_regions_are_counted_as_they_are_defined(seed: int, kind: type, values: 
                 found = list(zip(spread.code.tolist(), spread.value.tolist(), spread.count.tolist(), strict=True))
                 right = Counter(zip(own, value[inside].tolist(), strict=True))
                 assert found == [(code, its, times) for (code, its), times in sorted(right.items())]
+
+
+@examples(60)
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-5, 60)), min_size=1),
+    st.sampled_from([0, 2**62, -(2**62), 10**9]),
+    st.sampled_from([pl.Int64, pl.Int8, pl.Float64]),
+)
+def test_codes_are_looked_up_alike_however_numbers_lie(numbers: list[int | None], more: int, kind: Any) -> None:
+    given_kind = kind if not more else pl.Int64
+    column = pl.Series("age", [one if one is None else one + more for one in numbers], dtype=given_kind)
+    values = column.unique()
+    codes = np.random.default_rng(1).permutation(len(values)).astype(np.int32)
+    right = dict(zip(values.to_list(), codes.tolist(), strict=True))
+    found = column.to_frame().select(ColumnCodes("age", values, codes).code()).to_series()
+    assert found.to_list() == [right[one] for one in column.to_list()]
+    assert found.dtype == pl.Int32
+    with pytest.raises(pl.exceptions.PolarsError):
+        pl.DataFrame({"age": pl.Series([more + 70], dtype=given_kind)}).select(ColumnCodes("age", values, codes).code())

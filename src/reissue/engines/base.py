@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
@@ -66,7 +68,27 @@ class ColumnCodes:
         return column.map_batches(self._coded, return_dtype=pl.Int32, is_elementwise=True)
 
     def _coded(self, column: pl.Series) -> pl.Series:
+        near = self._near
+        if near is not None and len(column) and column.dtype == self.values.dtype and not column.null_count():
+            first, code = near
+            place = column.to_numpy().astype(np.int64, copy=False) - first
+            if place.min() >= 0 and place.max() < len(code) and code[place].min() >= 0:
+                return pl.Series(column.name, code[place])
         return column.replace_strict(self.values, pl.Series(self.codes), return_dtype=pl.Int32)
+
+    @cached_property
+    def _near(self) -> tuple[int, Codes] | None:
+        """Of whole numbers that lie close together: the first, and the code of each from there on, -1 for none."""
+        known = self.values.is_not_null()
+        if not self.values.dtype.is_integer() or not known.any():
+            return None
+        numbers = self.values.filter(known)
+        first, last = int(numbers.min()), int(numbers.max())  # type: ignore[arg-type]  # there is one
+        if last - first > max(4 * len(numbers), 1 << 16) or not -(2**62) < first <= last < 2**62:
+            return None
+        code = np.full(last - first + 1, -1, np.int32)
+        code[numbers.cast(pl.Int64).to_numpy() - first] = self.codes[known.to_numpy()]
+        return first, code
 
 
 @dataclass(frozen=True)

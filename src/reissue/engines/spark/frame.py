@@ -94,7 +94,7 @@ class HeldRows(SparkSource):
         parts = {name: [pl.DataFrame(schema={"value": kinds[name], "times": pl.Int64})] for name in names}
         for place, first, _ in read_partial(found):
             parts[places[place]].append(pl.read_ipc(first))
-        tables = {name: merged(some[1:] or some) for name, some in parts.items()}
+        tables = {name: merged(some[1:] or some).sort("value") for name, some in parts.items()}
         return {name: Counted(one.select(pl.col("value").alias(name)), one["times"]) for name, one in tables.items()}
 
     @contextmanager

@@ -141,10 +141,11 @@ class CountColumns:
 
 
 def merged(parts: list[pl.DataFrame]) -> pl.DataFrame:
-    """Values with their numbers (`times`), each combination once, in order."""
+    """Values with their numbers (`times`), each combination once."""
     whole = pl.concat(parts)
-    by = [name for name in whole.columns if name != "times"]
-    return whole.group_by(by).agg(pl.col("times").sum()).sort(by)
+    if len(parts) == 1:
+        return whole
+    return whole.group_by([name for name in whole.columns if name != "times"]).agg(pl.col("times").sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +195,15 @@ class CodeRows:
         with told():
             chosen = [pl.col(str(place)).alias(str(number)) for number, place in enumerate(self.places)]
             for (packed,) in _each(batches, "rows"):
-                rows = pl.read_ipc(packed).select(chosen)
-                yield _one(_CODED, self.coder.codes(rows).tobytes(), _bytes(self.coder.drawn(rows)))
+                whole = pl.read_ipc(packed)
+                rows = whole.select(chosen)
+                as_they_are = self.coder.plan.person is None and rows.columns == whole.columns and self._in_order
+                handed = packed if as_they_are else _bytes(self.coder.drawn(rows))
+                yield _one(_CODED, self.coder.codes(rows).tobytes(), handed)
+
+    @property
+    def _in_order(self) -> bool:
+        return self.places == tuple(range(len(self.places)))
 
 
 def code_type(plan: RewritePlan) -> type[np.integer[Any]]:
@@ -305,13 +313,8 @@ class CountPacked:
         """Count a partition."""
         with told():
             columns = [pl.col(name).alias(str(place)) for place, name in enumerate(self.by)]
-            # Texts are compared by their numbers, which hold within a region, and put out when there are few left.
-            parts = [
-                pl.read_ipc(packed)
-                .group_by(columns)
-                .agg(pl.len().cast(pl.Int64).alias("times"))
-                .with_columns(pl.col(pl.Enum).cast(pl.String))
-                for (packed,) in _each(batches, "rows")
-            ]
-            if parts:
-                yield _partial(0, _bytes(merged(parts)), b"")
+            # Texts are compared by their numbers, which hold within a region, and put out when there are few left. What
+            # two chunks have in common is put together by whoever asked: that is little, and texts are slow to compare.
+            for (packed,) in _each(batches, "rows"):
+                counted = pl.read_ipc(packed).group_by(columns).agg(pl.len().cast(pl.Int64).alias("times"))
+                yield _partial(0, _bytes(counted.with_columns(pl.col(pl.Enum).cast(pl.String))), b"")
