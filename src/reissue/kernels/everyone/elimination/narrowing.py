@@ -9,7 +9,7 @@ The first round looks at everything, O(ways); later ones at people and slots of 
 are fewer from round to round. Stopping early is safe.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,7 +46,7 @@ def narrow(
         releases, lost = _opened(series, model, times)
         aside = np.union1d(aside, lost)
         if not len(lost) or len(aside) > most:
-            return Narrowed(tuple(series), tuple(_kept(one.layer, one.open) for one in releases), aside)
+            return Narrowed(tuple(series), tuple(_all_kept(releases)), aside)
         series = [without(seen, lost) for seen in series]
 
 
@@ -99,6 +99,14 @@ def _eliminate(releases: Sequence[OpenWays], steps: ChainsOfSteps, people: Bools
         if not people.any():
             return lost
     return steps.reach(releases, people)
+
+
+def _all_kept(releases: list[OpenWays]) -> Iterator[Layer]:
+    """What is left of every release; nothing else is kept of it."""
+    releases.reverse()
+    while releases:
+        one = releases.pop()
+        yield _kept(one.layer, one.open)
 
 
 def _kept(layer: Layer, ways: Bools) -> Layer:

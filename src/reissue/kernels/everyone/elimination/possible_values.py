@@ -16,6 +16,9 @@ from reissue.kernels.everyone.observations import Observation, ways
 
 __all__ = ["PossibleValues", "possible_values"]
 
+_PIECE = 1 << 20
+"""Ways that are looked up at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class PossibleValues:
@@ -30,8 +33,12 @@ class PossibleValues:
         person, slot = ways(seen)
         place = np.zeros(int(self.people.max(initial=-1)) + 1, np.int32)
         place[self.people] = np.arange(len(self.people))
-        value = seen.slot_value[slot]
-        possible = self.sets[place[person], value // WORD] >> (value % WORD).astype(np.uint64) & np.uint64(1) > 0
+        possible = np.empty(len(slot), np.bool_)
+        for begin in range(0, len(slot), _PIECE):
+            some = slice(begin, begin + _PIECE)
+            value = seen.slot_value[slot[some]]
+            word = self.sets[place[person[some]], value // WORD]
+            possible[some] = word >> (value % WORD).astype(np.uint64) & np.uint64(1) > 0
         return person[possible], slot[possible]
 
 
