@@ -157,14 +157,16 @@ def scale(
     worst, off, sweep = np.inf, np.inf, 0
     momentum = _Momentum()
     steady = not any(len(layer.fakes) for layer in chains.layers)  # what is tilted moves beside the multipliers
-    while sweep < how.sweeps and worst > how.tolerance and off > how.elsewhere:
+    reached = False
+    while sweep < how.sweeps and not reached:
         later = _backward(chains, beginnings, lambda place: chains.layers[place].said(lambdas[place]))  # noqa: B023
         before, earlier = [*lambdas], off
         worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how)
-        lambdas = momentum.further(before, lambdas, better=steady and off <= earlier)
+        reached = bool(worst <= how.tolerance or off <= how.elsewhere)
         sweep += 1
+        if sweep < how.sweeps and not reached:
+            lambdas = momentum.further(before, lambdas, better=steady and off <= earlier)
         progress(sweep / how.sweeps)
-    reached = bool(worst <= how.tolerance or off <= how.elsewhere)
     return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts))
 
 
