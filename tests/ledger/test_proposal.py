@@ -144,7 +144,7 @@ def test_a_policy_is_one_that_its_columns_are_enough_for(tmp_path: Path) -> None
         assert release.frame.height >= 120
         assert ", assumed." in proposal.text
         methods.append(proposal.schema.policy["method"])
-    assert methods == ["cohorts", "correspondence", "correspondence", "correspondence"]
+    assert methods == ["cohorts", "correspondence", "pool", "correspondence"]
     assert not ri.propose(whole.select("patient_id")).schema.policy
 
 

@@ -17,6 +17,9 @@ from reissue.publishing.publish import publish_next
 from reissue.schema import Schema
 from tests.publishing.populations import POPULATIONS, SCHEMA
 
+SOME = ("hardly anything changes", "people come and go, values stay")
+"""The others are among the slow tests."""
+
 
 def published(place: Path, schema: Schema, name: str, people: int, waves: int, seed: int) -> int:
     """How many waves of a population go out."""
@@ -34,7 +37,9 @@ def goes_on(place: Path, name: str, people: int, waves: int, seed: int) -> None:
     assert published(place, schema, name, people, 2 * waves, seed) == 2 * waves
 
 
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in SOME else pytest.mark.slow) for name in POPULATIONS]
+)
 def test_a_planned_policy_publishes_as_many_waves_again(tmp_path: Path, name: str) -> None:
     goes_on(tmp_path, name, people=150, waves=3, seed=0)
 

@@ -121,13 +121,17 @@ def sensible(waves: Waves, limits: Limits | None = None) -> list[Setting]:
 
 
 def _skewed(waves: Waves, limit: float) -> list[Setting]:
-    """Where one value is so frequent that equal shares cost too much: no value above a share below the limit."""
+    """Where one value is so frequent that equal shares cost too much: no value above a share below the limit.
+
+    In a later wave the value may be more frequent, by chance alone: of few people by more.
+    """
     asked = [(k, round(part * limit, 2)) for k, part in _SHARES]
-    fits = waves.largest_share > 1 / 3
+    largest = waves.largest_share
+    more = max(0.02, 3 * sqrt(largest * (1 - largest) / waves.fewest))
     return [
         Setting("pool", f"k={k} & confidence={share:g}")
         for k, share in asked
-        if fits and waves.largest_share < share - 0.02 and k <= waves.fewest / 2
+        if largest > 1 / 3 and largest < share - more and k <= waves.fewest / 2
     ]
 
 
