@@ -1,4 +1,4 @@
-"""How many cases Hypothesis draws: a fifth of what a test asks for under `make test`, all under `make test-all`."""
+"""How many cases Hypothesis draws: a tenth of what a test asks for under `make test`, all under `make test-all`."""
 
 import os
 
@@ -7,7 +7,7 @@ from hypothesis import settings
 __all__ = ["examples"]
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "steady")
-SHARE = 5 if PROFILE == "steady" else 1
+SHARE = 10 if PROFILE == "steady" else 1
 
 settings.register_profile("steady", derandomize=True, deadline=None, database=None, max_examples=100 // SHARE)
 settings.register_profile("explore", deadline=None, print_blob=True)

@@ -145,6 +145,7 @@ def test_it_does_what_the_definition_says() -> None:
     assert sum(refused for _, refused in made) > 8
 
 
+@pytest.mark.slow
 def test_it_does_so_in_longer_series() -> None:
     rng = seeded(12)
     made = [published_beside_the_twin(rng, 6) for _ in range(25)]
