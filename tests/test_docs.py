@@ -15,7 +15,14 @@ from tests.pages import ROOT, blocks, script, shell, words
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 HOW_TOS = [page for page in sorted((ROOT / "docs" / "how-to").glob("*.md")) if "```sh" in page.read_text()]
 LONG = {"recipients", "several-hospitals", "adopt-earlier-releases", "people-come-and-go", "table-that-only-grows"}
-LONG |= {"stop-a-pipeline", "values-change", "several-rows", "which-protection", "larger-than-memory"}
+LONG |= {
+    "publish-every-month",
+    "stop-a-pipeline",
+    "values-change",
+    "several-rows",
+    "which-protection",
+    "larger-than-memory",
+}
 """Pages of many commands: `make test-all` runs them too."""
 
 

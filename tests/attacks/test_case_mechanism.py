@@ -36,6 +36,7 @@ def test_andre_and_kim() -> None:
         assert picture["limit"] == found.limit
 
 
+@pytest.mark.slow
 def test_values_that_were_changed() -> None:
     """MASK may publish a group without the value that its people are believed to have."""
     patients = pl.DataFrame({"born": ["q1", "q2", "q3", "q3", "q4", "q4"], "disease": ["HIV"] * 3 + ["none"] * 3})

@@ -8,7 +8,7 @@ import pytest
 from tests.fuzz.drive import drive
 from tests.fuzz.generate import make
 
-BATCH, SOME, MANY = 20, 120, 20_000
+BATCH, SOME, MANY = 20, 80, 20_000
 
 
 def problems(first: int, number: int, *, apart: bool = False) -> list[str]:

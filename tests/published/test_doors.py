@@ -140,7 +140,11 @@ def test_utility_reads_what_we_write(
         assert found["losses"]["birth"] == 0 or case.form.boxes
 
 
-@pytest.mark.parametrize("extra", [(), ("--people", "register.parquet"), ("--people", "people/1.csv")], ids=str)
+@pytest.mark.parametrize(
+    "extra",
+    [(), ("--people", "register.parquet"), pytest.param(("--people", "people/1.csv"), marks=pytest.mark.slow)],
+    ids=str,
+)
 @cases
 def test_attacks_on_files_end_in_findings(
     case: Case, extra: Sequence[str], files: list[str], capsys: pytest.CaptureFixture[str]
