@@ -38,6 +38,13 @@ class Found:
     beside: Ints | None = None
     near: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
+    other: bool = False
+    """Whether another attack exposes somebody."""
+
+    @property
+    def withstood(self) -> bool:
+        return not len(self.exposed) and not self.other
+
     def companions(self, people: Ints) -> list[Ints]:
         return [people if self.beside is None else self.beside for _ in people]
 
@@ -137,8 +144,9 @@ def test_where_leaving_out_helps_nobody_more_groups_are_joined() -> None:
 
 
 @pytest.mark.parametrize("method", ["pool", "cohorts"])
-@pytest.mark.parametrize("helps", [False, True])
-def test_who_is_near_the_limit_is_brought_away_from_it_if_that_helps(method: str, helps: bool) -> None:
+@pytest.mark.parametrize(("helps", "other"), [(False, False), (True, False), (True, True)])
+def test_who_is_near_the_limit_is_brought_away_from_it_if_that_helps(method: str, helps: bool, other: bool) -> None:
+    """Not at the price that another attack exposes somebody then."""
     asked = {"require": "k=3 & l=2", "method": method, "suppress": 0.5}
     attempt = Once(
         table=Table.read(stream(7, size=400)[0], SCHEMA), schema=SCHEMA, policy=Policy.of(replace(SCHEMA, policy=asked))
@@ -150,12 +158,32 @@ def test_who_is_near_the_limit_is_brought_away_from_it_if_that_helps(method: str
     def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
         attacked.append(release)
         mended = one.widened is not None or bool(one.repairs.left_out)
-        return Found(nobody, near=nobody if helps and mended else ids[:1].to_numpy())
+        near = nobody if helps and mended else ids[:1].to_numpy()
+        return Found(nobody, near=near, other=other and mended)
 
     mended, release, _ = make_and_mend(attempt, attack)
     assert len(attacked) == 2
-    assert release is attacked[helps]
-    assert bool(mended.repairs.sentences) == helps
+    taken = helps and not other
+    assert release is attacked[taken]
+    assert bool(mended.repairs.sentences) == taken
+
+
+def test_a_release_that_exposes_nobody_is_kept_where_nobody_can_be_left_out() -> None:
+    @dataclass(frozen=True, eq=False, kw_only=True)
+    class Needed(Once):
+        def anonymize(self, progress: Callable[[float], None]) -> Release:
+            if self.repairs.left_out:
+                raise NotMetError("Not without them.")
+            return super().anonymize(progress)
+
+    attempt = Needed(table=Table.read(stream(7, size=400)[0], SCHEMA), schema=SCHEMA, policy=policy(0.5))
+    ids = attempt.table.ids
+    assert ids is not None
+    near = Found(np.zeros(0, np.int64), near=ids[:1].to_numpy())
+    mended, release, found = make_and_mend(attempt, lambda *_: near)
+    assert found is near
+    assert release.groups
+    assert not mended.repairs.left_out
 
 
 def test_a_random_method_begins_anew_where_mending_does_not_suffice() -> None:

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["INPUTS", "show_findings", "show_not_run", "show_ran"]
 
-_STYLES = {"exposed": "red", "withstood": "green", "incomplete": "yellow", "not_run": "yellow"}
-_MARKS = {"bad": "red", "good": "green", "unsure": "yellow"}
+_STYLES = {"bad": "red", "good": "green", "unsure": "yellow"}
 _ASIDE = "The verdict is joint's, which solves for everyone at once; `--limit {name}={limit:g}` would make this count."
 _WORDS = {"exposed": "EXPOSED", "withstood": "withstood", "not_run": "not run"}
 _SHARES = ("posterior", "credibility", "accuracy")
@@ -39,7 +38,7 @@ def show_findings(findings: "Findings") -> None:
 
     from reissue.attacks import registered
     from reissue.attacks.cases import listed
-    from reissue.attacks.findings import gravity
+    from reissue.attacks.findings import HINT, gravity, verdict
 
     _show_releases(findings)
     ran = [one for one in findings if one.reason is None]
@@ -53,7 +52,9 @@ def show_findings(findings: "Findings") -> None:
     waiting = [one.attack for one in findings if one.reason is not None and fewest.get(one.attack, 1) > 1]
     if len(findings.releases) == 1 and waiting:
         _render.say(f"There is one release only: {listed(waiting)} could only be run on two or more.")
-    _render.say("", _verdict(findings), style=f"bold {_STYLES[findings.verdict]}")
+    text = verdict(findings, None)
+    said = text.sentence.replace(HINT, f"{HINT} Give it with `--people` or `--members`.")
+    _render.say("", f"{text.word}: {said}", style=f"bold {_STYLES[text.mark]}")
 
 
 def _show_releases(findings: "Findings") -> None:
@@ -75,21 +76,13 @@ def _show_releases(findings: "Findings") -> None:
         _render.say(f"(and {len(findings.releases) - _MOST:,} releases more: --json has them all)")
 
 
-def _verdict(findings: "Findings") -> str:
-    """One sentence for everything: the report's own."""
-    from reissue.attacks.findings import HINT, verdict
-
-    text = verdict(findings, None)
-    return f"{text.word}: {text.sentence}".replace(HINT, f"{HINT} Give it with `--people` or `--members`.")
-
-
 def show_ran(findings: "Findings") -> None:
     """What the attacks that ran have found."""
     from reissue.attacks.findings import gravity
 
     for one in sorted(findings, key=gravity):
         if one.reason is None:
-            _render.say(f"{one.attack} {_outcome(one)}: {one.sentence}", style=_MARKS[one.mark])
+            _render.say(f"{one.attack} {_outcome(one)}: {one.sentence}", style=_STYLES[one.mark])
             if one.details.get("place"):
                 _render.say(f"    {one.details['place']}")
             if one.measure and one.worst is not None and one.limit is not None:
@@ -114,13 +107,15 @@ def show_not_run(findings: "Findings", *, needs: bool = True) -> None:
         if one.reason is not None and one.attack not in apart and one not in lacking:
             wanted = known[one.attack].needs if needs and one.attack in known else ""
             more = f" It needs {wanted}." if wanted else ""
-            _render.say(f"{one.attack}: {one.sentence}{more}", style=_STYLES["not_run"])
+            _render.say(f"{one.attack}: {one.sentence}{more}", style=_STYLES["unsure"])
     if apart:
         _render.say(f"Not about releases like these: {', '.join(apart)}. (--json and the report say why.)")
 
 
 def _outcome(finding: "Finding") -> str:
-    return _WORDS[finding.status] if finding.decides else "by the paper only"
+    from reissue.attacks.findings import outcome
+
+    return _WORDS[finding.status] if finding.decides else outcome(finding)
 
 
 def _people(finding: "Finding") -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "NEARLY_ALL",
     "QUESTIONS",
     "Proposal",
+    "common_share",
     "policy_for",
     "propose_policy",
     "read_answers",
@@ -135,7 +136,7 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
     if Role.QUASI not in roles or any(guess.several for guess in guesses):
         return ""
     answers = {**ASSUMED, "providers": Role.PROVIDER in roles, **given}
-    common = max((guess.common for guess in guesses if not guess.confirm), default=0.0)
+    common = common_share(guesses)
     proposed = propose_policy(answers, roles - {Role.SENSITIVE} if common else roles)
     if 0 < common <= NEARLY_ALL:
         asked = f"{proposed.suggestion.require} & {_TWO_VALUES}"
@@ -147,6 +148,11 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
         valueless=Role.SENSITIVE not in roles,
     )
     return proposed.as_toml(answers, assumed=QUESTIONS.keys() - given.keys())
+
+
+def common_share(guesses: Sequence[Guess]) -> float:
+    """The share of the most frequent sensitive value, where that is most people's or there are only two; else 0."""
+    return max((guess.common for guess in guesses if not guess.confirm), default=0.0)
 
 
 def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(Role)) -> Proposal:

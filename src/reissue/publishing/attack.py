@@ -1,6 +1,6 @@
 """attack: what releases give away together."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,26 +75,20 @@ def attack(
         if points:
             grown[one.name] = points
         progress((number + 1) / len(chosen))
-    asked = {*(limits or {}), *_asked_by(guessed.schema)}
-    return Findings(tuple(_deciding(findings, asked)), attacked(series), grown, guessed.assumed)
+    return Findings(tuple(_deciding(findings, series)), attacked(series), grown, guessed.assumed)
 
 
-def _asked_by(schema: Schema) -> set[str]:
-    """The attacks that a policy names."""
-    policy = schema.policy or {}
-    return {*(policy.get("attacks") or ()), *(policy.get("limits") or {})}
-
-
-def _deciding(findings: Sequence[Finding], asked: Collection[str]) -> list[Finding]:
+def _deciding(findings: Sequence[Finding], series: Series) -> list[Finding]:
     """Where everyone at once was solved for, a paper's measure that is no probability decides nothing, unless asked."""
     truth = next((one for one in findings if one.attack == FIRST and one.reason is None), None)
     if truth is None or not truth.details.get("converged", True):
         return list(findings)
-    known = registered()
+    known, named = registered(), series.schema.policy.get("attacks") or ()
     return [
         replace(one, decides=False)
         if one.status == Status.EXPOSED
-        and one.attack not in asked
+        and one.attack not in named
+        and series.limit(one.attack) is None
         and known[one.attack].no_probability
         and set(one.releases) <= set(truth.releases)
         else one

@@ -76,6 +76,11 @@ class GateResult:
         joint = self.states.get(GATE)
         return joint.near if isinstance(joint, JointState) else np.empty(0, np.int64)
 
+    @property
+    def withstood(self) -> bool:
+        """Whether no attack exposes anybody."""
+        return not self.findings.exposing
+
     def companions(self, people: Ints) -> list[Ints]:
         """For each of some people those who may have been in a group with them when they were last there."""
         joint = self.states.get(GATE)

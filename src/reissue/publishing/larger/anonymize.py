@@ -168,6 +168,7 @@ def _made(
     fits: int | None,
     progress: Callable[[float], None],
 ) -> "_Run":
+    """The same of rows that the engine holds, so that they are handed over once."""
     sequence: Any = np.random.default_rng(seed).bit_generator.seed_seq
     entropy = sequence.entropy
     coding, plan = code_whole(

@@ -9,7 +9,7 @@ import polars as pl
 
 from reissue.errors import InputError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
-from reissue.proposing.policy_questions import GUESSABLE, NEARLY_ALL, policy_for
+from reissue.proposing.policy_questions import GUESSABLE, NEARLY_ALL, common_share, policy_for
 from reissue.proposing.propose import Guess, as_toml, propose, read_proposed
 from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
 from reissue.publishing.plan.outcome import Plan
@@ -105,7 +105,7 @@ def begin_series(
         return replace(begun, advice=(_NO_SENSITIVE,))
     if not any(guess.role == Role.IDENTIFIER for guess in guesses):
         return replace(begun, policy=policy_for(guesses, {}), advice=(_NO_PERSON,))
-    if _most_common(guesses) > NEARLY_ALL:
+    if common_share(guesses) > NEARLY_ALL:
         return replace(begun, policy=policy_for(guesses, {}), advice=(_NOT_PLANNED,))
     return _with_plan(begun, try_all)
 
@@ -113,7 +113,7 @@ def begin_series(
 def _with_plan(begun: Beginning, try_all: Callable[[Limits], Plan]) -> Beginning:
     """With the plan and its policy; a value that most people have is planned for at a higher limit if need be."""
     made, told = try_all(Limits()), []
-    common = _most_common(begun.guesses)
+    common = common_share(begun.guesses)
     if common and made.recommended is None and not made.stopped:
         told.append(_HIGHER.format(limit=made.limits.limit, higher=GUESSABLE))
         made = try_all(replace(made.limits, limit=GUESSABLE))
@@ -123,11 +123,6 @@ def _with_plan(begun: Beginning, try_all: Callable[[Limits], Plan]) -> Beginning
         policy = policy_for(begun.guesses, {})
     guess = [_ONE_WAVE] if made.guess and policy else []
     return replace(begun, policy=policy, plan=made, advice=(*made.sentences, *told, *guess))
-
-
-def _most_common(guesses: Sequence[Guess]) -> float:
-    """The share of the most frequent sensitive value, where that is most people's or there are only two."""
-    return max((guess.common for guess in guesses if not guess.confirm), default=0.0)
 
 
 def propose_series(

@@ -67,6 +67,10 @@ class _Found:
     def near(self) -> Ints:
         return np.empty(0, np.int64)  # a rehearsal's limit is lower than the policy's
 
+    @property
+    def withstood(self) -> bool:
+        return self.finding.status == Status.WITHSTOOD
+
     def companions(self, people: Ints) -> list[Ints]:
         return [] if self.state is None else companions(self.state, people)
 

@@ -13,6 +13,7 @@ known of others may expose them, and then nothing helps any more.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -91,6 +92,10 @@ class Attacked(Protocol):
     @property
     def near(self) -> Ints:
         """Pseudonyms of those whom it nearly exposes."""
+
+    @property
+    def withstood(self) -> bool:
+        """Whether no attack exposes anybody."""
 
     def companions(self, people: Ints) -> list[Ints]:
         """For each of some people those who may have been in a group with them when they were last there."""
@@ -187,15 +192,41 @@ def make_and_mend(
     Where groups that were joined hold more than the share `widest` of the rows, nothing more is mended; `turns` is how
     often it is attacked at most, `draws` how often a random method may begin anew where that does not suffice.
     """
+    made = _by_draws(
+        attempt, partial(_mended_in_turns, attack=attack, progress=progress, widest=widest, turns=turns), draws
+    )
+    return made if turns == 1 else _away_from_the_limit(*made, attack)
+
+
+def _by_draws(attempt: A, mend: Callable[[A], tuple[A, Release, R]], draws: int) -> tuple[A, Release, R]:
+    """Mended by one draw after the other, until nobody is exposed, or too many are."""
     last = draws - 1 if find(attempt.policy.method).random else 0
     for draw in range(last):
         try:
-            made = _mended_in_turns(replace(attempt, draw=draw, further=last - draw), attack, progress, widest, turns)
+            made = mend(replace(attempt, draw=draw, further=last - draw))
         except NotMetError:
             break  # chance seldom decides that: one draw more
         if not _few(attempt, made[2]):
             return made
-    return _mended_in_turns(replace(attempt, draw=last), attack, progress, widest, turns)
+    return mend(replace(attempt, draw=last))
+
+
+def _away_from_the_limit(
+    attempt: A, release: Release, found: R, attack: Callable[[A, Release, Callable[[float], None]], R]
+) -> tuple[A, Release, R]:
+    """Mended once more where nobody is exposed and few are near to it, if that helps."""
+    before = attempt, release, found
+    if not found.withstood or not 0 < len(found.near) <= _NEARBY * attempt.rows:
+        return before
+    try:
+        mended = _mended(attempt, release, found, found.near, leaving=True)
+    except (NotMetError, RequirementError):
+        return before  # the method cannot do without them
+    if mended is None:
+        return before
+    again = attack(*mended, lambda _: None)
+    better = again.withstood and len(again.near) < len(found.near)
+    return (*mended, again) if better else before
 
 
 def _few(attempt: Attempt, found: Attacked) -> bool:
@@ -204,25 +235,6 @@ def _few(attempt: Attempt, found: Attacked) -> bool:
 
 
 def _mended_in_turns(
-    attempt: A,
-    attack: Callable[[A, Release, Callable[[float], None]], R],
-    progress: Callable[[float], None],
-    widest: float,
-    turns: int,
-) -> tuple[A, Release, R]:
-    """By one draw; of a release that exposes nobody also where somebody is near to it, once, if that helps."""
-    made = _unexposing(attempt, attack, progress, widest, turns)
-    if turns < 2 or len(made[2].exposed) or not 0 < len(made[2].near) <= _NEARBY * attempt.rows:
-        return made
-    mended = _mended(made[0], made[1], made[2], made[2].near, leaving=True)
-    if mended is None:
-        return made
-    found = attack(*mended, lambda _: None)
-    better = not len(found.exposed) and len(found.near) < len(made[2].near)
-    return (*mended, found) if better else made
-
-
-def _unexposing(
     attempt: A,
     attack: Callable[[A, Release, Callable[[float], None]], R],
     progress: Callable[[float], None],
