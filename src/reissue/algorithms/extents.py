@@ -28,11 +28,11 @@ class Extent:
         return float(self.lost @ self.people)
 
     def pick(self, sets: Ints) -> "Extent":
-        """Some of them, in the given order."""
+        """Some of them, in the given order and shape."""
         return Extent(self.taxonomies, self.lo[:, sets], self.hi[:, sets], self.people[sets], self.lost[sets])
 
     def cost(self, other: "Extent") -> Floats:
-        """Pair by pair: what all people lose together in one box, beyond what they lose in two."""
+        """Pair by pair: what all people lose together in one box, beyond what they lose in two. Shapes may differ."""
         lo, hi = np.minimum(self.lo, other.lo), np.maximum(self.hi, other.hi)
         whole = _loss(self.taxonomies, lo, hi) * (self.people + other.people)
         return whole - self.lost * self.people - other.lost * other.people
@@ -55,5 +55,7 @@ def extent_of(taxonomies: tuple[Taxonomy, ...], codes: Codes) -> Extent:
 
 
 def _loss(taxonomies: tuple[Taxonomy, ...], lo: Codes, hi: Codes) -> Floats:
-    each = [taxonomy.lost(lo[place], hi[place]) for place, taxonomy in enumerate(taxonomies)]
-    return np.asarray(np.mean(each, axis=0))
+    total = np.zeros(lo.shape[1:])
+    for place, taxonomy in enumerate(taxonomies):
+        total += taxonomy.lost(lo[place], hi[place])
+    return total / max(len(taxonomies), 1)

@@ -83,8 +83,7 @@ def _round(groups: _Groups, failing: Ints, counts: Counts, requirement: Requirem
 
 def _pairs(extent: Extent, failing: Ints, counts: Counts, requirement: Requirement) -> _Pairs:
     """Each failing group with the neighbours that cost least."""
-    one, other = _neighbours(extent, failing)
-    cost = _costs(extent, one, other)
+    one, other, cost = (_everyone if len(extent.people) <= _FEW else _neighbours)(extent, failing)
     order = np.lexsort((cost, one))  # pairs are sorted already: of the same cost the first neighbour comes first
     first = np.searchsorted(one, one)
     order = order[np.arange(len(order)) - first < _NEAREST]
@@ -101,13 +100,23 @@ def _together(counts: Counts, one: Ints, other: Ints) -> Counts:
     return Counts(np.repeat(pair, width), counts.value[triple], counts.domain, len(one), counts.count[triple])
 
 
-def _neighbours(extent: Extent, failing: Ints) -> tuple[Ints, Ints]:
-    """Pairs of a failing group and one that it may join."""
+def _everyone(extent: Extent, failing: Ints) -> tuple[Ints, Ints, Floats]:
+    """Pairs of a failing group and one that it may join, of all groups, and what they cost; those that cost least."""
+    every = extent.pick(np.arange(len(extent.people))[np.newaxis])
+    found = []
+    for some in _pieces(failing, len(extent.people)):
+        cost = extent.pick(some[:, np.newaxis]).cost(every)
+        cost[np.arange(len(some)), some] = np.inf
+        last = min(_NEAREST, len(extent.people) - 1) - 1
+        row, other = np.nonzero(cost <= np.partition(cost, last)[:, last : last + 1])
+        found.append((some[row], other, cost[row, other]))
+    one, other, cost = (np.concatenate(part) for part in zip(*found, strict=True))
+    return one, other, cost
+
+
+def _neighbours(extent: Extent, failing: Ints) -> tuple[Ints, Ints, Floats]:
+    """The same of those that are next to it in some order."""
     total = len(extent.people)
-    if total <= _FEW:
-        one, other = (part.reshape(-1) for part in np.meshgrid(failing, np.arange(total), indexing="ij"))
-        apart = one != other
-        return one[apart], other[apart]
     middle = extent.lo // 2 + extent.hi // 2
     pairs = []
     steps = np.concatenate([np.arange(-_WINDOW, 0), np.arange(1, _WINDOW + 1)])
@@ -120,10 +129,10 @@ def _neighbours(extent: Extent, failing: Ints) -> tuple[Ints, Ints]:
         pairs.append(np.broadcast_to(failing[:, np.newaxis] * total, at.shape)[inside] + order[at[inside]])
     keys = np.sort(np.concatenate(pairs))
     one, other = np.divmod(keys[np.append(True, keys[1:] > keys[:-1])], total)
-    return one, other
+    pieces = _pieces(np.arange(len(one)), 1)
+    return one, other, np.concatenate([extent.pick(one[some]).cost(extent.pick(other[some])) for some in pieces])
 
 
-def _costs(extent: Extent, one: Ints, other: Ints) -> Floats:
-    """Pair to what it costs, in pieces."""
-    pieces = np.array_split(np.arange(len(one)), max(len(one) // 500_000, 1))
-    return np.concatenate([extent.pick(one[some]).cost(extent.pick(other[some])) for some in pieces])
+def _pieces(items: Ints, width: int) -> list[Ints]:
+    """Items in pieces of about half a million pairs, where each takes part in some."""
+    return np.array_split(items, max(len(items) * width // 500_000, 1))

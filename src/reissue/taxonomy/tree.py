@@ -102,7 +102,7 @@ class Taxonomy:
         return self._lowest(lo, hi).reshape(self.size, self.size)
 
     def _lowest(self, lo: Codes, hi: Codes) -> Codes:
-        level = np.zeros(len(lo), np.int32)
+        level = np.zeros(lo.shape, np.int32)
         for above in self.levels[:-1]:
             level += above.node[lo] != above.node[hi]
         return level
@@ -133,7 +133,7 @@ class Taxonomy:
         halves = self.positions / 2
         span = float(halves[-1] - halves[0])
         if span == 0:
-            return np.zeros(len(lo))
+            return np.zeros(lo.shape)
         return (halves[hi] - halves[lo]) / span
 
     def lost(self, lo: Codes, hi: Codes) -> Floats:

@@ -162,6 +162,6 @@ class Repair:
             if total <= 4 * _CHOICES:
                 ways: Any = itertools.product(*(one.tolist() for one in sets))
             else:
-                ways = (tuple(int(self.rng.choice(one)) for one in sets) for _ in range(4 * _CHOICES))
+                ways = zip(*(self.rng.choice(one, 4 * _CHOICES).tolist() for one in sets), strict=True)
             found |= {(value, *way) for way in ways if len({value, *way}) == len(way) + 1}
         return sorted(found)

@@ -2,9 +2,10 @@
 
 Where a group is too large for permanents, or people fit several groups, every slot still has a whole number of
 records. For those who may fill it, with odds r, the message to one is the weight of all ways in which the others fill
-all but one, over that in which they fill all: a ratio of elementary symmetric polynomials without that one, summed
-from the left and from the right. O(candidates x count) for each slot; slots of many records are left as they are, for
-there the expected count says nearly the same.
+all but one, over that in which they fill all: a ratio of elementary symmetric polynomials without that one. They are
+multiplied up a tree of halves, and what is outside of each half is carried down it, so that few and long operations do
+and nothing is subtracted. O(candidates x count) for each slot; slots of many records are left as they are, for there
+the expected count says nearly the same.
 """
 
 import numpy as np
@@ -43,29 +44,41 @@ def count_messages(layer: Layer, chosen: Bools, cavity: Floats, ways: Floats, mu
     return said
 
 
-def without_one(odds: Floats, count: int) -> Floats:
+def without_one(odds: Floats, count: Ints) -> Floats:
     """Slots x members: ways of the others to be count - 1, over their ways to be count; odds of 0 are nobody."""
     unit = np.maximum(odds.max(axis=1), TINY)
-    weights = np.ascontiguousarray((odds / unit[:, np.newaxis]).T)  # slots last, so that every operation is a long one
-    left = np.zeros((len(weights), count + 1, len(odds)))
-    left[0, 0] = 1.0
-    for member in range(len(weights) - 1):
-        _join(left[member], weights[member], left[member + 1])
-    right, next_right, out = left[0].copy(), np.empty_like(left[0]), np.empty_like(weights)
-    for member in range(len(weights) - 1, -1, -1):
-        less = np.einsum("ks,ks->s", left[member, :count], right[:count][::-1])
-        full = np.einsum("ks,ks->s", left[member], right[::-1])
-        out[member] = less / np.maximum(full, less / _MOST + TINY)
-        _join(right, weights[member], next_right)
-        right, next_right = next_right, right
-    return np.ascontiguousarray((out / unit).T)
+    members, most = odds.shape[1], int(count.max())
+    weights = np.zeros((1 << (members - 1).bit_length(), len(odds)))
+    weights[:members] = (odds / unit[:, np.newaxis]).T  # slots last, so that every operation is a long one
+    halves = [np.stack([np.ones_like(weights), weights])]
+    while halves[-1].shape[1] > 1:
+        halves.append(_product(halves[-1][:, 0::2], halves[-1][:, 1::2], most))
+    outside = np.zeros((most + 1, 1, len(odds)))
+    outside[count, 0, np.arange(len(odds))] = 1.0
+    for inside in reversed(halves[:-1]):
+        below = np.empty_like(inside)
+        _beside(outside, inside[:, 1::2], below[:, 0::2])
+        _beside(outside, inside[:, 0::2], below[:, 1::2])
+        outside = below
+    full, less = outside[:2, :members]
+    return np.ascontiguousarray((less / np.maximum(full, less / _MOST + TINY) / unit).T)
 
 
-def _join(ways: Floats, weight: Floats, joined: Floats) -> None:
-    """Ways to be 0, 1, ... with one more member (counts x slots)."""
-    np.multiply(ways[:-1], weight, out=joined[1:])
-    joined[1:] += ways[1:]
-    joined[0] = ways[0]
+def _product(left: Floats, right: Floats, most: int) -> Floats:
+    """Ways to be 0, 1, ... of two halves together, no more than the most that is needed (counts x halves x slots)."""
+    made = np.zeros((min(2 * len(left) - 1, most + 1), *left.shape[1:]))
+    for number, ways in enumerate(left[: len(made)]):
+        some = min(len(right), len(made) - number)
+        made[number : number + some] += ways * right[:some]
+    return made
+
+
+def _beside(outside: Floats, sibling: Floats, below: Floats) -> None:
+    """Ways to be count, count - 1, ... of all who are not in a half: outside of both halves, and in the other one."""
+    below[:] = 0.0
+    for number, ways in enumerate(sibling[: len(outside)]):
+        some = min(len(below), len(outside) - number)
+        below[:some] += ways * outside[number : number + some]
 
 
 def _free(layer: Layer, slots: Ints, multipliers: Floats) -> tuple[Ints, Floats]:
@@ -78,22 +91,27 @@ def _free(layer: Layer, slots: Ints, multipliers: Floats) -> tuple[Ints, Floats]
 
 
 def _ratios(slot: Ints, odds: Floats, room: Ints) -> Floats:
-    """Candidate to the ratio of its slot without it; slots of the same room and about as many candidates at once."""
+    """Candidate to the ratio of its slot without it; slots of about the same room and as many candidates at once."""
     order = stable_order(slot, max(len(room), 1))
     first = np.flatnonzero(np.diff(slot[order], prepend=-1))
     slots, number = slot[order[first]], np.diff(np.append(first, len(order)))
     out = np.empty(len(slot))
-    kind = room[slots] * 64 + np.ceil(np.log2(number)).astype(np.int64)
+    kind = _doublings(room[slots]) * 64 + _doublings(number)
     for one in np.unique(kind):
         some = np.flatnonzero(kind == one)
-        count, width = int(room[slots[some[0]]]), int(number[some].max())
-        size = max(1, _CELLS // ((width + 1) * (count + 1)))
+        width = int(number[some].max())
+        size = max(1, _CELLS // (width * int(room[slots[some]].max() + 1)))
         for begin in range(0, len(some), size):
             part = some[begin : begin + size]
             at = order[ranges(first[part], number[part])]
             table, cell = _table(odds[at], number[part], width)
-            out[at] = without_one(table, count).reshape(-1)[cell]
+            out[at] = without_one(table, room[slots[part]]).reshape(-1)[cell]
     return out
+
+
+def _doublings(numbers: Ints) -> Ints:
+    """How often 1 is doubled to reach each."""
+    return np.ceil(np.log2(numbers)).astype(np.int64)
 
 
 def _table(odds: Floats, number: Ints, width: int) -> tuple[Floats, Ints]:
