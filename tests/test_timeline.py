@@ -69,11 +69,33 @@ def test_with_and_without_a_timeline_the_finding_is_the_same(releases: list[ri.R
         assert one[attack].as_dict() == other[attack].as_dict()
 
 
-def test_an_attack_on_single_releases_is_shown_release_by_release(releases: list[ri.Release]) -> None:
-    found = ri.attack(releases, schema(), only="coalition", timeline=True)
-    each = [ri.attack([one], schema(), only="coalition")["coalition"].people for one in releases]
-    assert [point.people for point in found.timeline["coalition"]] == each
-    assert max(each) == found["coalition"].people > 0
+@pytest.mark.parametrize(("attack", "limit"), [("coalition", 1), ("minimality", 0.4)])
+def test_an_attack_on_single_releases_is_shown_release_by_release(
+    releases: list[ri.Release], attack: str, limit: float
+) -> None:
+    limits = {attack: limit}
+    found = ri.attack(releases, schema(), only=attack, limits=limits, timeline=True)
+    each = [ri.attack([one], schema(), only=attack, limits=limits)[attack] for one in releases]
+    assert [(one.people, one.population, one.worst) for one in found.timeline[attack]] == [
+        (one.people, one.population, one.worst) for one in each
+    ]
+    assert max(one.people or 0 for one in each) == found[attack].people
+    assert found[attack].people
+
+
+def test_a_coalition_need_not_be_in_every_release() -> None:
+    columns = Schema.read({"columns": {"age": "quasi", "hospital": "provider", "disease": "sensitive"}})
+    months = [
+        pl.DataFrame(
+            {"age": [30, 31, 32] * 8, "hospital": [first, second] * 12, "disease": ["flu", "cold", "cough"] * 8}
+        )
+        for first, second in (("North", "South"), ("North", "West"))
+    ]
+    data = [ri.anonymize(month, columns, "k=8") for month in months]
+    found = ri.attack(data, columns, only="coalition", knowledge=ri.Knowledge(coalition=["South"]), timeline=True)
+    assert [point.people for point in found.timeline["coalition"]] == [12, 0]
+    with pytest.raises(ri.InputError, match="1 provider"):
+        ri.attack(data, columns, only="coalition", knowledge=ri.Knowledge(coalition=["East"]), timeline=True)
 
 
 def test_tables_of_people_go_with_the_releases_held(releases: list[ri.Release]) -> None:

@@ -6,12 +6,14 @@ from typing import Any, Generic, TypeVar
 
 from reissue.attacks.findings import Finding
 from reissue.people.knowledge import Knowledge
+from reissue.published import PublishedRelease
 from reissue.published.series import Series
 
-__all__ = ["Fold", "Run", "at_hand", "fold_over", "one_by_one", "some_members"]
+__all__ = ["Fold", "Run", "at_hand", "fold_over", "one_by_one", "release_by_release", "some_members"]
 
 Seen = TypeVar("Seen")
 State = TypeVar("State")
+Outcome = TypeVar("Outcome")
 
 Run = Callable[[Series, Knowledge], Finding]
 """An attack written whole: releases and knowledge to what it found. Where it does not apply: CannotRunError."""
@@ -48,7 +50,7 @@ class Fold(Generic[Seen, State]):
     """What was given away after some releases, by their places in order, from the state after all of them.
 
     For folds that see all releases at once; None where the attack could not be run then. Others are judged by the
-    states that they had.
+    states that they had. Of an attack that judges every release by itself: what each of these gives away.
     """
 
 
@@ -67,6 +69,43 @@ def one_by_one(series: Series, knowledge: Knowledge) -> Iterator[Series]:
     for place, number in enumerate(series.numbers, start=1):
         yield series.of([number])
         knowledge.progress(place / len(series))
+
+
+# --- attacks that look at every release by itself -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcomes(Generic[Outcome]):
+    """What each release by itself comes to."""
+
+    knowledge: Knowledge
+    found: tuple[Outcome, ...]
+
+
+def release_by_release(
+    outcome: Callable[[PublishedRelease, Series, Knowledge], Outcome],
+    judge: Callable[[Sequence[Outcome], Series, Knowledge], Finding],
+    explain: Callable[[Sequence[Outcome], Finding, Series, Knowledge], Finding],
+) -> Fold[_Outcomes[Outcome], _Outcomes[Outcome]]:
+    """What each release comes to, by that a judgement of some, and the case of all: a timeline looks at none again."""
+
+    def see(series: Series, knowledge: Knowledge) -> Iterator[_Outcomes[Outcome]]:
+        return (_Outcomes(knowledge, (outcome(release, series, knowledge),)) for release in series.releases)
+
+    def add(state: _Outcomes[Outcome] | None, seen: _Outcomes[Outcome]) -> _Outcomes[Outcome]:
+        return seen if state is None else replace(seen, found=state.found + seen.found)
+
+    def judged(state: _Outcomes[Outcome], series: Series) -> Finding:
+        return judge(state.found, series, state.knowledge)
+
+    def each(state: _Outcomes[Outcome], series: Series, places: Sequence[int]) -> Iterator[Finding]:
+        for place in places:
+            yield judge(state.found[place : place + 1], series.of([series.numbers[place]]), state.knowledge)
+
+    def explained(state: _Outcomes[Outcome], found: Finding, series: Series, knowledge: Knowledge) -> Finding:
+        return explain(state.found, found, series, knowledge)
+
+    return Fold(see, add, judged, explained, grown=each)
 
 
 # --- attacks that are written whole ----------------------------------------------------------------------------------

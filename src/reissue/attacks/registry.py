@@ -135,7 +135,8 @@ def attack(
     """
 
     def keep(written: Written) -> Written:
-        fold, own = (written, kept or written) if isinstance(written, Fold) else (at_hand(written), kept)
+        fold = written if isinstance(written, Fold) else at_hand(written)
+        own = fold if kept is None and fold.state is not None else kept
         known = Attack(
             name,
             fold,

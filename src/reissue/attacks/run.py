@@ -33,13 +33,12 @@ class Ran:
         None where it could not be run then.
         """
         limit, last = self.finding.limit, len(self.series) - 1
+        series, grown = self.series, self.attack.fold.grown
         if self.attack.per_release:
-            return self._each(places)
-        series = self.series
+            return self._each(places) if grown is None else grown(self.states[last], series, places)
         if limit is not None:
             series = replace(series, limits={**series.limits, self.attack.name: limit})
         earlier = [place for place in places if place != last]
-        grown = self.attack.fold.grown
         found = self._judged(earlier, series) if grown is None else grown(self.states[last], series, earlier)
         return chain(found, (self.finding for place in places if place == last))
 

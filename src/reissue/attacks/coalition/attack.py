@@ -12,7 +12,7 @@ decided, all five search strategies are run, and their checks are reported.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -23,6 +23,7 @@ from reissue._arrays import Bools, Ints
 from reissue.attacks.coalition.case import tell
 from reissue.attacks.coalition.records import ProviderRecords, read_records
 from reissue.attacks.findings import Finding, Status
+from reissue.attacks.fold import release_by_release
 from reissue.attacks.registry import attack
 from reissue.errors import CannotRunError, InputError
 from reissue.kernels.coalitions.contributions import Contributions, answers, private
@@ -60,49 +61,24 @@ class Weakness:
     exact: bool = True
 
 
-@attack(
-    NAME,
-    "Providers who collude take their own records out and look at what is left.",
-    insiders=True,
-    per_release=True,
-    by_cells=True,
-    asked_if="providers",
-    needs=(
-        "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "
-        "requirement that should hold (`--knows requirement=...`, or the policy's)"
-    ),
-    story=(
-        "Some of those who gave records to a common table put their knowledge together. They cross out their own "
-        "records in each group, and what is left, of other people, may be too few or too alike."
-    ),
-    prevention=(
-        (
-            "Publish with the method `providers` and the number of providers that may collude: the requirement then "
-            "holds without the records of any group of that many."
-        ),
-        "A larger `k` helps too, but promises nothing.",
-    ),
-    command=(
-        "reissue anonymize data.csv --schema schema.toml --method providers --option m=2 --require k=5 "
-        "--out release.csv"
-    ),
-)
-def coalition(series: Series, knowledge: Knowledge) -> Finding:
-    """Find the smallest coalition that breaks the requirement in any release, or judge the one that is given."""
-    found = []
-    for number, published in zip(series.numbers, series.releases, strict=True):
-        requirement = _requirement(published, series, knowledge)
-        records = read_records(published, series.schema)
-        requirement.fits(records.contributions.domain)
-        found.append((number, records, requirement, weakest(records, requirement)))
+_Found = tuple[ProviderRecords, Requirement, Weakness]
+
+
+def _of_release(published: PublishedRelease, series: Series, knowledge: Knowledge) -> _Found:
+    """The smallest coalition that breaks the requirement in a release."""
+    requirement = _requirement(published, series, knowledge)
+    records = read_records(published, series.schema)
+    requirement.fits(records.contributions.domain)
+    return records, requirement, weakest(records, requirement)
+
+
+def _judge(found: Sequence[_Found], series: Series, knowledge: Knowledge) -> Finding:
+    """The smallest coalition that breaks the requirement in any release, or what the one that is given breaks."""
     if knowledge.coalition:
         return _of_one(series, found, knowledge.coalition)
-    number, records, requirement, weakness = min(found, key=lambda one: (one[3].largest_m, -one[3].people))
+    number, (records, requirement, weakness) = _worst(found, series)
     m = int(series.limits.get(NAME, 1 if knowledge.m is None else knowledge.m))
     exposes = weakness.largest_m < m
-    fewest, end = weakness.fewest if weakness.groups else None, _outcome(weakness, m)
-    story = tell(number, records, requirement, weakness.members, exposed, fewest, end, _known(weakness))
-    details = _details(number, records, requirement, weakness)
     return Finding(
         NAME,
         Status.EXPOSED if exposes else Status.WITHSTOOD,
@@ -114,8 +90,29 @@ def coalition(series: Series, knowledge: Knowledge) -> Finding:
         worst=weakness.largest_m,
         limit=m,
         at_least=True,
-        details=details | {"by_release": [one[3].largest_m for one in found], "case": story},
     )
+
+
+def _explain(found: Sequence[_Found], finding: Finding, series: Series, knowledge: Knowledge) -> Finding:
+    """With the case of the release that is broken by fewest; a coalition that is given must be of these releases."""
+    if knowledge.coalition:
+        strangers = set(knowledge.coalition).difference(*(records.names for records, _, _ in found))
+        if strangers:
+            said = f"The coalition names {len(strangers)} providers who gave no record to any of the releases."
+            raise InputError(said)
+        return finding
+    number, (records, requirement, weakness) = _worst(found, series)
+    fewest, end = weakness.fewest if weakness.groups else None, _outcome(weakness, int(finding.limit or 0))
+    story = tell(number, records, requirement, weakness.members, exposed, fewest, end, _known(weakness))
+    details = _details(number, records, requirement, weakness)
+    details |= {"by_release": [one.largest_m for _, _, one in found], "case": story}
+    return replace(finding, details=details)
+
+
+def _worst(found: Sequence[_Found], series: Series) -> tuple[int, _Found]:
+    """The number of the release that the smallest coalition breaks, and what was found in it."""
+    by_number = zip(series.numbers, found, strict=True)
+    return min(by_number, key=lambda one: (one[1][2].largest_m, -one[1][2].people))
 
 
 def weakest(records: ProviderRecords, requirement: Requirement) -> Weakness:
@@ -237,16 +234,10 @@ def _checks(contributions: Contributions, requirement: Requirement, largest_m: i
     return checks
 
 
-def _of_one(
-    series: Series, found: list[tuple[int, ProviderRecords, Requirement, Weakness]], coalition: Sequence[str]
-) -> Finding:
+def _of_one(series: Series, found: Sequence[_Found], coalition: Sequence[str]) -> Finding:
     """What one given coalition breaks, in the release where it exposes most people."""
-    known = {name for _, records, _, _ in found for name in records.names}
-    if set(coalition) - known:
-        strangers = len(set(coalition) - known)
-        raise InputError(f"The coalition names {strangers} providers who gave no record to any of the releases.")
     outcomes = []
-    for number, records, requirement, weakness in found:
+    for number, (records, requirement, weakness) in zip(series.numbers, found, strict=True):
         members = [place for place, name in enumerate(records.names) if name in set(coalition)]
         groups = exposed(records.contributions, requirement, members)
         fewest, people = _harm(records.contributions, members, groups)
@@ -318,3 +309,33 @@ def _known(weakness: Weakness) -> dict[tuple[str, ...], int]:
 
 def _others(people: int) -> str:
     return "1 other person is" if people == 1 else f"{people:,} other people are"
+
+
+coalition = attack(
+    NAME,
+    "Providers who collude take their own records out and look at what is left.",
+    insiders=True,
+    per_release=True,
+    by_cells=True,
+    asked_if="providers",
+    needs=(
+        "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "
+        "requirement that should hold (`--knows requirement=...`, or the policy's)"
+    ),
+    story=(
+        "Some of those who gave records to a common table put their knowledge together. They cross out their own "
+        "records in each group, and what is left, of other people, may be too few or too alike."
+    ),
+    prevention=(
+        (
+            "Publish with the method `providers` and the number of providers that may collude: the requirement then "
+            "holds without the records of any group of that many."
+        ),
+        "A larger `k` helps too, but promises nothing.",
+    ),
+    command=(
+        "reissue anonymize data.csv --schema schema.toml --method providers --option m=2 --require k=5 "
+        "--out release.csv"
+    ),
+)(release_by_release(_of_release, _judge, _explain))
+"""The smallest coalition that breaks the requirement in any release, or what the one that is given breaks."""

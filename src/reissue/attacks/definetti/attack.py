@@ -399,9 +399,8 @@ def _expectation_maximization(people: ReleasePeople, pairs: _Pairs) -> _Link:
 
 
 def _best(pairs: _Pairs, chances: Floats, posterior: Floats, guess: Codes) -> None:
-    """Everyone's likeliest value, and its chance."""
-    order = np.lexsort((chances, pairs.person))
-    last = np.append(np.flatnonzero(np.diff(pairs.person[order])), len(order) - 1)
-    chosen = order[last]
-    posterior[pairs.person[chosen]] = chances[chosen]
-    guess[pairs.person[chosen]] = pairs.value[chosen]
+    """Everyone's likeliest value, the last of equal ones, and its chance."""
+    largest = np.maximum.reduceat(chances, pairs.starts)
+    likeliest = np.flatnonzero(chances == np.repeat(largest, pairs.lengths))
+    posterior[pairs.person[pairs.starts]] = largest
+    guess[pairs.person[likeliest]] = pairs.value[likeliest]

@@ -256,6 +256,7 @@ def _grown(state: _Followed, series: Series, places: Sequence[int]) -> Iterator[
     people = len(linked.table)
     largest, there = np.zeros(people), np.zeros(people, np.bool_)
     certain, impossible = there.copy(), there.copy()
+    limit = _limit(series, _alone(linked))
     for place in places:
         again = (linked.table[:, before : place + 1] >= 0).any(axis=1)
         known = _Followed(linked.of_people(np.flatnonzero(again)), state.model, place + 1).known
@@ -263,7 +264,6 @@ def _grown(state: _Followed, series: Series, places: Sequence[int]) -> Iterator[
         there |= again
         before = place + 1
         now = Known(None, None, largest[there], certain[there], impossible[there], np.ones(int(there.sum()), np.int64))
-        limit = _limit(series, _alone(linked))
         yield None if now.impossible.all() else _finding(series, series.numbers[: place + 1], now, limit)
 
 
@@ -348,9 +348,8 @@ def _alone(linked: PersonHistories) -> float:
     That is what a single release tells by itself. A group of one value tells all, which no release may: it sets no
     limit.
     """
-    used = np.unique(linked.table[linked.table >= 0])
     inside = np.zeros(len(linked.places.widths), np.bool_)
-    inside[used] = True
+    inside[linked.table[linked.table >= 0]] = True
     share = linked.places.share[np.repeat(inside, linked.places.widths)]
     return float(share[share < 1 - _SLACK].max(initial=0.0))
 
