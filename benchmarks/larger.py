@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks._measure import peak
 from reissue.publishing.anonymize import anonymize
-from reissue.publishing.larger.anonymize import anonymize_folder
+from reissue.publishing.larger.folder import anonymize_folder
 from reissue.synth import bench_schema, bench_table
 
 SIZES = (1_000_000, 10_000_000)

@@ -20,7 +20,7 @@ from reissue.counting.digests import RowDigest
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
-from reissue.publishing.larger.anonymize import anonymize_folder
+from reissue.publishing.larger.folder import anonymize_folder
 from reissue.schema import Role, Schema
 from reissue.synth import Population, schema
 

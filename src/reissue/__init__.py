@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from reissue.proposing.schema_proposal import SchemaProposal, propose
     from reissue.publishing.anonymize import anonymize
     from reissue.publishing.attack import attack
-    from reissue.publishing.larger.anonymize import anonymize_folder, anonymize_frame
+    from reissue.publishing.larger.anonymize import anonymize_frame
+    from reissue.publishing.larger.folder import anonymize_folder
     from reissue.publishing.plan import Plan, plan
     from reissue.publishing.publish import publish
     from reissue.release.release import Release
@@ -105,7 +106,8 @@ _PLACES = {
     "reissue.proposing.schema_proposal": "SchemaProposal propose",
     "reissue.publishing.anonymize": "anonymize",
     "reissue.publishing.attack": "attack",
-    "reissue.publishing.larger.anonymize": "anonymize_folder anonymize_frame",
+    "reissue.publishing.larger.anonymize": "anonymize_frame",
+    "reissue.publishing.larger.folder": "anonymize_folder",
     "reissue.publishing.larger.publish": "publish_folder",
     "reissue.publishing.plan": "Plan plan",
     "reissue.publishing.publish": "publish",

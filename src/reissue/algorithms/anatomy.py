@@ -35,7 +35,7 @@ __all__ = ["anatomy"]
     suppresses=True,
     random=True,
     unforced="the method forms groups by chance, and no need to generalize is behind them",
-    whole_table="it publishes two tables that are joined by numbers, and an engine writes and checks one",
+    whole_table="it deals all rows into buckets, each of different values",
 )
 def anatomy(job: Job) -> Draft:
     """Deal the rows into buckets of different sensitive values."""

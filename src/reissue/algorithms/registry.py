@@ -170,7 +170,7 @@ class Algorithm:
     by_regions: ByRegions | None = None
     """How it works region by region; None if it never can."""
     whole_table: str = ""
-    """Why an engine cannot make its releases, if none can: what it needs all rows for."""
+    """Why it cannot work by regions or by cells: what it needs the codes of all rows for, in one place."""
     by_cells: bool = False
     """Whether it decides on cuts from a table of different rows with their numbers (`Table.times`)."""
     draws: Callable[[Options], bool] = _never
@@ -206,6 +206,11 @@ class Algorithm:
     """
     recheck_counted: Callable[[PublishedRelease, Sequence[Coding], Requirement, Options], None] | None = None
     """The same of a release that an engine counted, with the codings of the table that it was made of."""
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether it can make a release of a table of which it never sees all rows, not even as codes."""
+        return self.by_regions is not None or self.by_cells
 
     @property
     def stateful(self) -> bool:

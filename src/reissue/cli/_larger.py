@@ -34,13 +34,18 @@ def make_folder(
     as_json: bool,
 ) -> None:
     """Make it, into a folder, by an `asked` method and engine; `others` are options that must be left out."""
-    from reissue.publishing.larger.anonymize import anonymize_folder
+    from reissue.algorithms import find
+    from reissue.publishing.larger.folder import anonymize_folder
 
     named = [name for name, value in others.items() if value]
     if named:
         raise InputError(f"{', '.join(named)}: only with --engine memory.")
     if out is None:
         raise InputError("A release larger than memory goes to a folder: name it with --out.")
+    if find(asked["method"]).stateful and asked["memory"] is None:
+        raise InputError(
+            f"The method '{asked['method']}' follows people from release to release: give --memory FILE to keep."
+        )
     with _render.watching("Anonymizing") as progress:
         made = anonymize_folder(data, schema, requirement, out, progress=progress, **asked)
     if as_json:

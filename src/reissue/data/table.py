@@ -1,6 +1,6 @@
 """Table: the only door for data. Any dataframe or file in, integer codes inside, the same kind of frame out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +24,7 @@ from reissue.taxonomy.codings import Coding, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
 from reissue.words import plural
 
-__all__ = ["RowDraws", "Table", "to_polars", "unlisted_values"]
+__all__ = ["RowDraws", "Table", "code_column", "joint_codes", "to_polars", "unlisted_values", "with_ranges"]
 
 
 class RowDraws(Protocol):
@@ -54,7 +54,8 @@ class Table:
     joint: Codes
     """Sensitive columns x sensitive codes: what a joint code means on each of them."""
     frame: pl.DataFrame
-    """The columns as the user gave them, for publishing what is not generalized. Never for algorithms."""
+    """The columns as the user gave them, for publishing what is not generalized. Never for algorithms. Of a table that
+    an engine handed over as codes it lacks the quasi-identifiers, and may hold kept texts as categories."""
     back: Back
     people: Ints | None = None
     """Row to its person's number 0, 1, ..., where the schema says that people have several rows."""
@@ -64,6 +65,8 @@ class Table:
     """Numbers drawn for rows (`data.draws`): of equal ones they say which is taken first; None: the table's order."""
     dialect: Dialect = PLAIN
     """How the file was written that it was read from: releases go out the same way."""
+    given: Mapping[str, pl.DataType] | None = None
+    """The user's columns, in order, and their types, where `frame` does not have them all; None: as it has them."""
 
     def __repr__(self) -> str:
         """How large it is; the fields would show what is private."""
@@ -88,6 +91,11 @@ class Table:
     def sizes(self) -> tuple[int, ...]:
         """The number of leaves of each quasi-identifier."""
         return tuple(taxonomy.size for taxonomy in self.taxonomies)
+
+    @property
+    def kinds(self) -> Mapping[str, pl.DataType]:
+        """The columns as the user gave them, in order, and their types."""
+        return self.frame.schema if self.given is None else self.given
 
     @property
     def ids(self) -> pl.Series | None:
@@ -135,7 +143,7 @@ class Table:
         """The sensitive columns that sensitive codes stand for."""
         return pl.DataFrame(
             [
-                coding.decode(codes[sensitive]).alias(name).cast(self.frame.schema[name])
+                coding.decode(codes[sensitive]).alias(name).cast(self.kinds[name])
                 for name, coding, codes in zip(self.schema.sensitive, self.secrets, self.joint, strict=True)
             ]
         )
@@ -165,7 +173,8 @@ class Table:
         for place, (name, coding) in enumerate(zip(schema.quasi, codings, strict=True)):
             codes[place] = _encode(frame[name], coding)
         secrets = tuple(secrets) or tuple(code_column(frame[name], schema) for name in schema.sensitive)
-        sensitive, domain, joint = _sensitive(frame, schema, secrets)
+        hidden = [_encode(frame[name], coding) for name, coding in zip(schema.sensitive, secrets, strict=True)]
+        sensitive, domain, joint = joint_codes(hidden, secrets, frame.height)
         used = frame.select([name for name in frame.columns if name in schema.used])
         manner = settle(data, dialect) if isinstance(data, str | Path) else PLAIN
         return cls(schema, tuple(codings), codes, sensitive, domain, secrets, joint, used, back, people, dialect=manner)
@@ -263,12 +272,10 @@ def _people(frame: pl.DataFrame, schema: Schema) -> Ints | None:
     return None
 
 
-def _sensitive(frame: pl.DataFrame, schema: Schema, secrets: Sequence[Coding]) -> tuple[Codes, Domain, Codes]:
+def joint_codes(columns: Sequence[Codes], secrets: Sequence[Coding], rows: int) -> tuple[Codes, Domain, Codes]:
     """The joint code of the sensitive columns, their domain, and what a joint code means on each of them."""
     if not secrets:
-        codes = np.zeros(frame.height, np.int32)
-        return codes, Domain(np.array([frame.height], np.int64)), np.empty((0, 1), np.int32)
-    columns = [_encode(frame[name], coding) for name, coding in zip(schema.sensitive, secrets, strict=True)]
+        return np.zeros(rows, np.int32), Domain(np.array([rows], np.int64)), np.empty((0, 1), np.int32)
     if len(columns) == 1:
         taxonomy = secrets[0].taxonomy
         domain = Domain(np.bincount(columns[0], minlength=taxonomy.size), taxonomy)

@@ -1,6 +1,6 @@
 """What an engine is: it opens a table that may be larger than memory, counts it, and may rewrite its rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +21,7 @@ __all__ = [
     "Engine",
     "FinishedRows",
     "FollowsPeople",
+    "InBatches",
     "MadeRegion",
     "MakeRegion",
     "PersonDraw",
@@ -219,6 +220,14 @@ class Rewritable(Source, Protocol):
 
     def coded(self, plan: RewritePlan) -> AbstractContextManager[CodedRows]:
         """The rows, read once and coded; what is kept of that is gone afterwards."""
+
+
+@runtime_checkable
+class InBatches(Rewritable, Protocol):
+    """A table whose rows come here, too, some at a time: what a method that decides on codes is made of."""
+
+    def batches(self, columns: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+        """These of every row, all rows once and in their order."""
 
 
 @dataclass(frozen=True)

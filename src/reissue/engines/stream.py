@@ -30,6 +30,8 @@ _PARQUET = (
     'Convert other tables first, or leave the engine to "auto".'
 )
 
+_BATCH = 250_000
+"""Rows that come into memory at a time."""
 _DAMAGED = "The table cannot be read to its end: a file is damaged, or the files differ."
 _PERSON, _PLACE = "\0person", "\0place"
 """Names that no column of a user has."""
@@ -83,6 +85,13 @@ class _Scan:
         counted_ids = self.rows.select(ids.null_count().alias("missing"), ids.n_unique().alias("different"), pl.len())
         missing, different, rows = counted_ids.collect(engine="streaming").row(0)
         return missing, different, rows
+
+    def batches(self, columns: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+        """In the order of the files."""
+        try:
+            yield from self.rows.select(columns).collect_batches(chunk_size=_BATCH)
+        except pl.exceptions.PolarsError:
+            raise DataError(_DAMAGED) from None
 
     @contextmanager
     def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:

@@ -12,6 +12,7 @@ __all__ = [
     "LARGEST",
     "LEDGER_FILE",
     "SECOND_TABLES",
+    "beside_folder",
     "format_of",
     "in_folder",
     "part_of",
@@ -143,6 +144,11 @@ def _is_of_a_ledger(path: Path) -> bool:
     if any(folder.name == "files" and (folder.parent / LEDGER_FILE).exists() for folder in place.parents):
         return True
     return place.suffix.lower() in {".key", ".head"} and place.exists()
+
+
+def beside_folder(folder: Path, name: str) -> Path:
+    """Where a further table of a release goes that lies in a folder: out, out.sensitive."""
+    return folder.with_name(f"{folder.name}.{name}")
 
 
 def second_path(path: str | Path, name: str) -> str:

@@ -10,7 +10,7 @@ from reissue.engines.registry import MEMORY, choose
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, read_published
-from reissue.published.counted import read_counted
+from reissue.published.counted import open_counted
 from reissue.published.groups import SeriesCounts, read_counts
 from reissue.release.release import Release
 from reissue.requirements import parse
@@ -96,4 +96,4 @@ def _read(data: Any, schema: Schema, dialect: Dialect, engine: str) -> Published
     chosen = choose(engine, data)
     if chosen.name == MEMORY or isinstance(data, PublishedRelease | Release):
         return read_published(data, schema, dialect=dialect)
-    return read_counted(chosen.open(data), schema, providers=True)
+    return open_counted(chosen, data, schema, providers=True)

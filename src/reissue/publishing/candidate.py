@@ -119,7 +119,7 @@ class Candidate(Attempt):
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
-        refuse_other_form(self.earlier, kinds_of(self.table.frame.schema, self.schema), self.request.dated)
+        refuse_other_form(self.earlier, kinds_of(self.table.kinds, self.schema), self.request.dated)
         if self.again is None and not self.request.newcomers and self.table.ids is not None:
             refuse_other_people(self.ledger, self.earlier, self.table.ids.to_numpy(), self.identifiers)
 
@@ -187,7 +187,7 @@ class Candidate(Attempt):
             findings=as_json(together.findings.as_dict()),
             groups=release.groups,
             identifiers=self.identifiers,
-            kinds=kinds_of(self.table.frame.schema, self.schema),
+            kinds=kinds_of(self.table.kinds, self.schema),
             loss=_loss(release, self.repairs.left_out),
             method=release.method,
             promises={} if release.draft.e is None else {"e": release.draft.e},

@@ -9,7 +9,7 @@ same, since whoever has it can test a guess.
 import hashlib
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -40,6 +40,7 @@ __all__ = [
     "pack_memory",
     "read_memory",
     "save_memory",
+    "widened",
 ]
 
 
@@ -120,7 +121,8 @@ def enter(
     memory = memory or Memory(fingerprint(table.schema), method, secrets.token_bytes(16))
     _check(memory, table.schema, method)
     state = _state(memory, kind)
-    past = table.frame.select(table.schema.sensitive).clear() if memory.values is None else memory.values
+    unseen = pl.DataFrame(schema={name: table.kinds[name] for name in table.schema.sensitive})
+    past = unseen if memory.values is None else memory.values
     table = _knowing(table, past, memory.rows)
     stable_code, values = _stable_codes(table, past)
     people = siphash(identifier_texts(ids), memory.key)
@@ -145,7 +147,7 @@ def keep(entry: SeriesTable, state: MethodState, method: str) -> Memory:
     """The memory after a release, from what the method leaves."""
     codes, rows = state.codes, None
     if codes is not None and codes.shape[1]:
-        names, kinds = entry.table.schema.quasi, entry.table.frame.schema
+        names, kinds = entry.table.schema.quasi, entry.table.kinds
         columns = zip(names, entry.table.codings, codes, strict=True)
         rows = pl.DataFrame([coding.decode(own).alias(name).cast(kinds[name]) for name, coding, own in columns])
     packed = pack_state(state if codes is None else state.with_codes(codes[:, :0]))
@@ -180,16 +182,19 @@ def _extended(
 ) -> tuple[Coding, ...]:
     if past is None or not past.height:
         return codings
-    wider = []
-    for name, coding in zip(names, codings, strict=True):
-        column = past[name].unique().cast(table.frame.schema[name])
-        _, lacking = coding.encode(prepare(column, coding.hierarchy))
-        if len(lacking):
-            both = table.frame[name].append(column)
-            wider.append(Coding.build(coding.hierarchy, prepare(both, coding.hierarchy)))
-        else:
-            wider.append(coding)
-    return tuple(wider)
+    return tuple(
+        widened(coding, past[name].cast(table.kinds[name]), lambda name=name: table.frame[name])  # type: ignore[misc]
+        for name, coding in zip(names, codings, strict=True)
+    )
+
+
+def widened(coding: Coding, past: pl.Series, own: Callable[[], pl.Series]) -> Coding:
+    """The coding of a column that codes remembered values too; the column itself is asked for if some are new to it."""
+    past = past.unique()
+    _, lacking = coding.encode(prepare(past, coding.hierarchy))
+    if not len(lacking):
+        return coding
+    return Coding.build(coding.hierarchy, prepare(own().append(past), coding.hierarchy))
 
 
 def _with_pairs(table: Table, values: pl.DataFrame) -> Table:

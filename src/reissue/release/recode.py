@@ -135,7 +135,7 @@ def _row_by_row(table: Table, draft: Draft, order: Codes) -> tuple[list[pl.Serie
 def _exact(table: Table, codes: Codes) -> list[pl.Series]:
     """Quasi-identifiers as they were coded, in the user's types: nothing finer, and counterfeits look the same."""
     return [
-        _values(coding, column, table.frame.schema[name]).alias(name)
+        _values(coding, column, table.kinds[name]).alias(name)
         for name, coding, column in zip(table.schema.quasi, table.codings, codes, strict=True)
     ]
 
@@ -177,7 +177,7 @@ def _published(table: Table, draft: Draft, order: Codes, quasi: list[pl.Series])
         columns |= _named(table.decode(draft.sensitive[order]))
     schema = table.schema
     public = {*schema.quasi, *schema.sensitive, *schema.kept}
-    names = [name for name in table.frame.columns if name in public]
+    names = [name for name in table.kinds if name in public]
     return pl.DataFrame([columns[name] if name in columns else table.frame[name].gather(order) for name in names])
 
 
@@ -186,7 +186,7 @@ def _fakes(
 ) -> pl.DataFrame:
     """The counterfeits as published rows, in the columns of the real ones."""
     columns = {column.name: column for column in quasi} | counterfeit_cells(table, draft, fakes, rng)
-    return pl.DataFrame([columns[name] for name in table.frame.columns if name in columns])
+    return pl.DataFrame([columns[name] for name in table.kinds if name in columns])
 
 
 def _named(frame: pl.DataFrame) -> dict[str, pl.Series]:

@@ -180,10 +180,15 @@ class Release:
         return {name: self._handed(frame) for name, frame in self.tables.items()}
 
     def _handed(self, frame: pl.DataFrame) -> Any:
-        """A table as its user wants it: generalized values as plain text, not as our Enum."""
-        own = self.table.frame.schema
+        """A table as its user wants it."""
+        return self.table.back(self.as_given(frame))
+
+    def as_given(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """A published table, or some of its rows, in the user's types; generalized values as text, not as our Enum."""
+        own, schema = self.table.kinds, self.schema
         ours = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum) and kind != own.get(name)]
-        return self.table.back(frame.with_columns(pl.col(ours).cast(pl.String)) if ours else frame)
+        held = {name: own[name] for name in schema.kept if name in frame.columns and frame.schema[name] != own[name]}
+        return frame.with_columns(pl.col(ours).cast(pl.String)).cast(held) if ours or held else frame  # type: ignore[arg-type]
 
     @property
     def suppressed(self) -> int:

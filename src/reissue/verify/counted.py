@@ -6,7 +6,7 @@ from reissue.engines.registry import AUTO, MEMORY, choose
 from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, read_published
-from reissue.published.counted import read_counted
+from reissue.published.counted import open_counted
 from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.verify.risk import RiskInputs
@@ -24,7 +24,7 @@ def read_for_check(
         return read_published(published, schema, dialect=dialect, as_text=False)
     if schema.several_rows:
         raise InputError(f"The engine '{chosen.name}' counts rows, not people who have several: use engine memory.")
-    return read_counted(chosen.open(published), schema, by=by)
+    return open_counted(chosen, published, schema, by=by)
 
 
 def refuse_records(release: PublishedRelease, inputs: RiskInputs) -> None:

@@ -134,7 +134,7 @@ def anonymize(
         str,
         typer.Option(
             metavar="NAME",
-            help="memory; stream (Parquet larger than memory) or spark, by methods that need not see all rows at once, "
+            help="memory; stream (Parquet larger than memory) or spark (methods that need not see all rows at once), "
             "into a folder (--out); or auto, which goes by the file's size.",
         ),
     ] = "memory",
@@ -162,8 +162,8 @@ def anonymize(
     find(method).settle(options)
     asked: dict[str, Any] = {"method": method, "seed": seed, "boxes": boxes}
     if streams(engine, data):
-        others = {"--private": private, "--memory": memory, "--force": force, "--read": reading, "--write": writing}
-        asked |= {"engine": engine, "suppress": suppress, **options}
+        others = {"--private": private, "--force": force, "--read": reading, "--write": writing}
+        asked |= {"engine": engine, "suppress": suppress, "memory": memory, "newcomers": newcomers, **options}
         make_folder(data, plan, requirement, out, asked, others, as_json=as_json)
         return
     say_reading([data], dialect_of(reading), quiet=as_json)

@@ -30,7 +30,7 @@ from reissue.requirements import Requirement
 from reissue.schema import Role, Schema
 from reissue.verify.by_parts import meets_by_parts, value_totals
 
-__all__ = ["ReleaseFolder", "ReleaseFrame", "anonymize_folder", "anonymize_frame", "write_release"]
+__all__ = ["ReleaseFolder", "ReleaseFrame", "anonymize_frame", "write_release"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,30 +69,6 @@ class ReleaseFrame(_Outcome):
         self.close()
 
 
-def anonymize_folder(
-    data: Any,
-    schema: Schema,
-    requirement: Requirement | str,
-    out: str | Path,
-    *,
-    method: str = "mondrian",
-    engine: str = "stream",
-    suppress: float = 0.0,
-    seed: int | None = None,
-    fits: int | None = None,
-    progress: Callable[[float], None] = lambda _: None,
-    boxes: str = "nodes",
-    **options: Any,
-) -> ReleaseFolder:
-    """Make one release of a table larger than memory, and write it to a folder that is not there yet.
-
-    `data` is what the engine opens: for "stream" Parquet, a file or a folder. The release has the same rows as that of
-    `anonymize` with the same options, in another order. `fits` says how many rows are grouped in memory at a time.
-    """
-    asked = Asked.of(method, requirement, suppress, boxes, options, schema)
-    return write_release(data, schema, asked, Path(out), engine, seed, fits, progress)
-
-
 def write_release(
     data: Any,
     schema: Schema,
@@ -103,7 +79,7 @@ def write_release(
     fits: int | None,
     progress: Callable[[float], None],
 ) -> ReleaseFolder:
-    """The same, for what was asked already."""
+    """Make a release region by region, and write it to a folder that is not there yet."""
     if place.exists():
         raise InputError(f"'{place}' is there already. Name a folder that is not.")
     source, asked = _rewritable(data, engine), asked.with_earlier(engine, schema)

@@ -10,11 +10,12 @@ from reissue.counting.cells import Domain
 from reissue.data.table import code_column, with_ranges
 from reissue.engines.base import ColumnCodes, Counted, PersonDraw, Rewritable, RewritePlan
 from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
+from reissue.release.memory import widened
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Providers", "WholeCoding", "code_whole"]
+__all__ = ["Providers", "WholeCoding", "code_whole", "coded_column", "refuse_source"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +78,10 @@ def code_whole(
 
     With `tight`, ranges are published that are no nodes. `person` says for whom numbers are drawn.
     """
-    _refuse_columns(source, schema, by_provider=by_provider)
-    _refuse_people(source, schema)
+    refuse_source(source, schema, by_provider=by_provider)
     found = source.distinct([*schema.quasi, *schema.sensitive])
-    quasi = [_coded(found[name], name, schema) for name in schema.quasi]
-    secrets = [_coded(found[name], name, schema) for name in schema.sensitive]
+    quasi = [coded_column(found[name], name, schema) for name in schema.quasi]
+    secrets = [coded_column(found[name], name, schema) for name in schema.sensitive]
     if secrets:
         coding, value, totals = secrets[0]
         domain = Domain(totals, coding.taxonomy)
@@ -108,6 +108,12 @@ def _private(*names: str | None) -> dict[str, Role]:
     return dict.fromkeys((name for name in names if name is not None), Role.DROP)
 
 
+def refuse_source(source: Rewritable, schema: Schema, *, by_provider: bool = False) -> None:
+    """Stop where a table lacks columns, or people have several rows or no name."""
+    _refuse_columns(source, schema, by_provider=by_provider)
+    _refuse_people(source, schema)
+
+
 def _refuse_columns(source: Rewritable, schema: Schema, *, by_provider: bool) -> None:
     absent = [name for name in schema.used if name not in source.columns]
     if absent:
@@ -117,13 +123,20 @@ def _refuse_columns(source: Rewritable, schema: Schema, *, by_provider: bool) ->
         raise SchemaError('This needs to know who gave each record: name the column in the schema, as  x = "provider".')
 
 
-def _coded(found: Counted, name: str, schema: Schema) -> tuple[Coding, ColumnCodes, Ints]:
-    """A column's coding, the code of each of its values, and how often each code occurs."""
+def coded_column(
+    found: Counted, name: str, schema: Schema, past: pl.Series | None = None
+) -> tuple[Coding, ColumnCodes, Ints]:
+    """A column's coding, the code of each of its values, and how often each code occurs.
+
+    `past` are values that must have a code too, if nobody has them now.
+    """
     values = found.values[name]
     if not len(values):
         raise DataError("The table has no rows.")
     values = values.fill_nan(None) if values.dtype.is_float() else values
     coding = code_column(values, schema)
+    if past is not None and len(past):
+        coding = widened(coding, past.cast(values.dtype), values.clone)
     codes, unlisted = coding.encode(prepare(values, coding.hierarchy))
     if len(unlisted):
         raise TaxonomyError(
