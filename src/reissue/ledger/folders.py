@@ -78,10 +78,10 @@ class FolderInLedger:
         """The parts, one at a time."""
         return (unpack_frame(self.read(name)) for name in self.names)
 
-    def stage(self, place: Path, staging: Staging, *, force: bool) -> bool:
+    def stage(self, place: Path, staging: Staging, *, in_folder: bool, force: bool) -> bool:
         """Write it beside its place: to a folder byte for byte, or as CSV; False for any other format."""
         kind = place.name.lower()
-        if "." not in kind:
+        if in_folder:
             self._stage_folder(place, staging)
         elif kind.endswith((".csv", ".csv.gz")):
             staging.add(place, lambda beside: self._write_csv(beside, packed=kind.endswith(".gz")), replaces=force)

@@ -17,7 +17,7 @@ import polars as pl
 
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files.dialect import PLAIN, Dialect
-from reissue.files.places import refuse_existing, second_path
+from reissue.files.places import beside_folder, refuse_existing, second_path
 from reissue.files.staging import Staging
 from reissue.files.tables import stage_tables
 from reissue.ledger.chain import LedgerEntry, broken, content_name
@@ -276,13 +276,17 @@ class Ledger:
     ) -> list[str]:
         """The same beside their places, to be placed with other files. Returns their paths."""
         release = self._handed_out(number)
-        places = [str(path), *(second_path(path, name) for name in release.tables[1:])]
+        in_folder = "." not in Path(path).name
+        further = release.tables[1:]
+        beside = [str(beside_folder(Path(path), one)) if in_folder else second_path(path, one) for one in further]
+        places = [str(path), *beside]
         for name, place in zip(release.tables, places, strict=True):
             parts = FolderInLedger.of(release, name, self.store.read) is not None
-            refuse_existing(place, force=force, table=not parts or bool(Path(place).suffix))
+            refuse_existing(place, force=force, table=not (parts and in_folder))
         for name, place in zip(release.tables, places, strict=True):
             folder = FolderInLedger.of(release, name, self.store.read)
-            if folder is not None and dialect == PLAIN and folder.stage(Path(place), staging, force=force):
+            how = {"in_folder": in_folder, "force": force}
+            if folder is not None and dialect == PLAIN and folder.stage(Path(place), staging, **how):
                 continue
             if folder is None and dialect == PLAIN and place.lower().endswith((*KEPT, *original_ending(release, name))):
                 staging.add_bytes(Path(place), table_bytes(release, name, place, self.store.read), replaces=force)

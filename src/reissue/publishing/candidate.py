@@ -24,6 +24,7 @@ from reissue.schema import Schema
 if TYPE_CHECKING:
     from reissue.ledger import Ledger, Recorded
     from reissue.ledger.chain import LedgerEntry
+    from reissue.ledger.pack import Keep
     from reissue.ledger.recorded import ReleaseRecord
     from reissue.ledger.store import Writer
     from reissue.publishing.gate import GateResult
@@ -70,6 +71,8 @@ class Candidate(Attempt):
     """That the release will have, or has."""
     withdrawn: tuple[int, ...]
     """Numbers of earlier releases that never left the house."""
+    part: int | None = None
+    """How many rows a part has, at most, where the release is kept in parts."""
 
     @classmethod
     def of(
@@ -82,13 +85,30 @@ class Candidate(Attempt):
         request: Request,
     ) -> "Candidate":
         """What the ledger says about a table, whose rows have an order that does not depend on how they came."""
+        from reissue.ledger.recorded import releases_of, sent_of
+
+        sent = sent_of(releases_of(entries))
+        asked, last = request.asked(ledger.schema_of(entries)), sent[-1].record.request if sent else ""
+        mark, table = _marked(ledger, asked, table, order, last)
+        return cls.marked(ledger, entries, table, mark, identifiers, request)
+
+    @classmethod
+    def marked(
+        cls,
+        ledger: "Ledger",
+        entries: "Sequence[LedgerEntry]",
+        table: Table,
+        mark: str,
+        identifiers: str | None,
+        request: Request,
+    ) -> "Candidate":
+        """The same where the table's mark is known, and its rows are in that order."""
         from reissue.ledger.chain import canonical
         from reissue.ledger.recorded import releases_of, sent_of
         from reissue.policy import Policy
 
         schema, releases = ledger.schema_of(entries), releases_of(entries)
         sent = sent_of(releases)
-        mark, table = _marked(ledger, request.asked(schema), table, order, sent[-1].record.request if sent else "")
         again = sent[-1] if sent and sent[-1].record.request == mark else None
         earlier = sent if again is None else sent[:-1]
         number = len(releases) + 1 if again is None else again.number
@@ -163,11 +183,11 @@ class Candidate(Attempt):
     def record(self, release: Release, together: "GateResult", writer: "Writer") -> "ReleaseRecord":
         """What the release's entry says, its files kept."""
         from reissue._version import __version__
-        from reissue.ledger.pack import ENDINGS, csv_bytes, pack_frame, pack_roster
+        from reissue.ledger.pack import ENDINGS, pack_roster
         from reissue.ledger.recorded import ReleaseRecord
         from reissue.publishing.gate import state_mark
 
-        files = {f"table.{name}": writer.keep(pack_frame(frame), ".parquet") for name, frame in release.tables.items()}
+        files, csv = self._kept(release, writer.keep)
         if release.table.ids is not None:
             files["roster"] = writer.keep(pack_roster(release), ENDINGS["roster"])
         if release.draft.memory is not None:  # without its key, which is derived from the ledger's own
@@ -181,7 +201,7 @@ class Candidate(Attempt):
             carried=state_mark(release.schema.dumps(), self.withdrawn),
             contributed=self.table.contributed,
             counterfeits=release.counterfeits,
-            csv={name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()},
+            csv=csv,
             date=self.request.dated,
             files=files,
             findings=as_json(together.findings.as_dict()),
@@ -201,6 +221,18 @@ class Candidate(Attempt):
             time=datetime.now(UTC).isoformat(timespec="seconds"),
             warnings=self.warnings(release),
         )
+
+    def _kept(self, release: Release, keep: "Keep") -> tuple[dict[str, str], dict[str, str]]:
+        """The tables kept, whole or in parts: their files, and the SHA-256 of the CSV of each."""
+        from reissue.ledger.folders import keep_parts
+        from reissue.ledger.pack import csv_bytes, pack_frame
+
+        if self.part is None:
+            files = {f"table.{name}": keep(pack_frame(frame), ".parquet") for name, frame in release.tables.items()}
+            return files, {name: hashlib.sha256(csv_bytes(frame)).hexdigest() for name, frame in release.tables.items()}
+        parts = {name: keep_parts(name, release.in_parts(name, self.part), keep) for name in release.tables}
+        kept = {what: file for one in parts.values() for what, file in one.files.items()}
+        return kept, {name: one.csv for name, one in parts.items()}
 
     def same(self, release: Release) -> Findings:
         """The release that was published from this table before, made again."""

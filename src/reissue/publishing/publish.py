@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reissue.ledger.chain import LedgerEntry
     from reissue.ledger.store import Writer
 
-__all__ = ["Publication", "attack_by_providers", "publish", "publish_next", "tried_release"]
+__all__ = ["Publication", "attack_by_providers", "publish", "publish_candidate", "publish_next", "tried_release"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,35 +106,54 @@ def publish_next(
     `schema` is recorded with the first release; after that it must be the one that the ledger goes by. `when_made`
     gets the release whether it is refused or not; `before_record` what will be recorded: if it raises, nothing is.
     """
-    from reissue.ledger.recorded import needed_files
-    from reissue.publishing.refusal import problems_of, refusal
-
     request = Request(tuple(sorted(set(recipients))), day_of(dated), seed, newcomers)
     with turn(ledger, first_schema(ledger, schema, dry_run=dry_run), dry_run=dry_run) as (entries, writer):
         candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, dialect), request)
-        candidate.check()
-        candidate, release, together = made(candidate, progress)
-        when_made(release)
-        if candidate.again is not None:
-            known = candidate.again.record.warnings
-            same = Publication(
-                release, candidate.number, candidate.same(release), recorded=True, again=True, warnings=known
-            )
-            before_record(same)
-            return same
-        findings = together.findings
-        problems = problems_of(release, findings, candidate.policy, together.uncompared)
-        if problems:
-            raise refusal(candidate.number, problems, findings, candidate.policy, release)
-        recorded = writer is not None
-        published = Publication(
-            release, candidate.number, findings, recorded=recorded, warnings=candidate.warnings(release)
-        )
-        before_record(published)
-        if writer is not None:
-            writer.remove_all_but(needed_files(entries))
-            writer.append("release", candidate.record(release, together, writer).as_json())
+        published = publish_candidate(candidate, entries, writer, when_made, before_record, progress)
+    if published.again:
+        return published
     return replace(published, warnings=(*published.warnings, ledger.unwritten)) if ledger.unwritten else published
+
+
+def publish_candidate(
+    candidate: Candidate,
+    entries: "Sequence[LedgerEntry]",
+    writer: "Writer | None",
+    when_made: Callable[[Release], object] = lambda _: None,
+    before_record: Callable[[Publication], object] = lambda _: None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Publication:
+    """A candidate made, attacked, mended, and recorded by a writer, if there is one."""
+    from reissue.ledger.recorded import needed_files
+    from reissue.ledger.store import PARTS
+    from reissue.publishing.refusal import problems_of, refusal
+
+    candidate.check()
+    candidate, release, together = made(candidate, progress)
+    when_made(release)
+    if candidate.again is not None:
+        known = candidate.again.record.warnings
+        same = Publication(
+            release, candidate.number, candidate.same(release), recorded=True, again=True, warnings=known
+        )
+        before_record(same)
+        return same
+    findings = together.findings
+    problems = problems_of(release, findings, candidate.policy, together.uncompared)
+    if problems:
+        raise refusal(candidate.number, problems, findings, candidate.policy, release)
+    recorded = writer is not None
+    published = Publication(
+        release, candidate.number, findings, recorded=recorded, warnings=candidate.warnings(release)
+    )
+    before_record(published)
+    if writer is not None:
+        writer.remove_all_but(needed_files(entries))
+        record = candidate.record(release, together, writer)
+        if candidate.part is not None:
+            writer.note(PARTS)
+        writer.append("release", record.as_json())
+    return published
 
 
 def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> tuple[Release, int]:

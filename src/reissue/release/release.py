@@ -1,6 +1,6 @@
 """Draft and Release: what an algorithm decided, and what goes out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -189,6 +189,11 @@ class Release:
         ours = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum) and kind != own.get(name)]
         held = {name: own[name] for name in schema.kept if name in frame.columns and frame.schema[name] != own[name]}
         return frame.with_columns(pl.col(ours).cast(pl.String)).cast(held) if ours or held else frame  # type: ignore[arg-type]
+
+    def in_parts(self, name: str, rows: int) -> Iterator[pl.DataFrame]:
+        """A published table so many rows at a time, as it goes out; one of no rows is one part."""
+        frame = self.tables[name]
+        return (self.as_given(frame[start : start + rows]) for start in range(0, max(frame.height, 1), rows))
 
     @property
     def suppressed(self) -> int:

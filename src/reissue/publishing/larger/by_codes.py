@@ -28,7 +28,7 @@ from reissue.requirements import Requirement
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
 
-__all__ = ["PART", "in_parts", "refuse_by_codes", "table_by_codes", "write_by_codes"]
+__all__ = ["PART", "refuse_by_codes", "table_by_codes", "write_by_codes"]
 
 PART = 1_000_000
 """Rows of a file, unless said otherwise."""
@@ -172,20 +172,15 @@ def write_by_codes(
     more = dict(asked) if earlier is None else {"memory": earlier, **asked}
     release = anonymize(table, schema, requirement, progress=lambda done: progress(0.2 + 0.6 * done), **more)
     with Staging() as staging:
-        for number, (name, frame) in enumerate(release.tables.items()):
-            _stage(staging, place if number == 0 else beside_folder(place, name), in_parts(release, frame, rows))
+        for number, name in enumerate(release.tables):
+            folder = place if number == 0 else beside_folder(place, name)
+            _stage(staging, folder, release.in_parts(name, PART if rows is None else rows))
         kept = release.draft.memory
         if memory is not None and kept is not None:
             staging.add_bytes(memory, pack_memory(kept), replaces=True, private=True)
         staging.place()
     progress(1.0)
     return release
-
-
-def in_parts(release: Release, frame: pl.DataFrame, rows: int | None = None) -> Iterator[pl.DataFrame]:
-    """A published table some rows at a time, in the user's types; one of no rows is one part."""
-    size = PART if rows is None else rows
-    return (release.as_given(frame[start : start + size]) for start in range(0, max(frame.height, 1), size))
 
 
 def _refuse_beside(place: Path) -> None:

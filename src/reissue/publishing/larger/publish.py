@@ -5,36 +5,37 @@ that, region by region, and judged by who is in which group of it: attacks that 
 few numbers per person fit where the table does not. It goes into the ledger in parts, all or nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
+from reissue._arrays import Ints
 from reissue.algorithms import find
 from reissue.attacks import find as find_attack
 from reissue.attacks.findings import Findings
-from reissue.data.identifiers import identifier_kind
+from reissue.engines.base import InBatches
 from reissue.engines.registry import choose
-from reissue.errors import DataError, InputError, SchemaError
+from reissue.errors import InputError, SchemaError
 from reissue.files.staging import scratch_folder
 from reissue.ledger.chain import canonical
 from reissue.ledger.folders import KeptParts, keep_parts
-from reissue.ledger.marks import mark_by_rows, row_digest
 from reissue.ledger.pack import ENDINGS, Keep, unpack_roster
 from reissue.ledger.recorded import Recorded, ReleaseRecord, needed_files, releases_of, sent_of
 from reissue.ledger.store import PARTS
 from reissue.policy import Policy
 from reissue.published import Tables, read_published
-from reissue.publishing.candidate import Request, as_json, kinds_of, refuse_other_form, refuse_other_people
+from reissue.publishing.candidate import Candidate, Request, as_json, refuse_other_form, refuse_other_people
 from reissue.publishing.gate import Attackable, GateResult, gate_attacks, run_gate, state_mark
 from reissue.publishing.larger.anonymize import ReleaseFolder, write_release
 from reissue.publishing.larger.asked import Asked
+from reissue.publishing.larger.by_codes import PART, table_by_codes
+from reissue.publishing.larger.private_copy import PrivateCopy
 from reissue.publishing.larger.who_is_where import who_is_where
-from reissue.publishing.publish import day_of, first_schema, turn
+from reissue.publishing.publish import day_of, first_schema, publish_candidate, turn
 from reissue.publishing.refusal import problems_of, refusal, warnings_of
 from reissue.release.release import Form
 from reissue.release.states import pack_state
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     from reissue.ledger.store import Writer
 
 __all__ = ["PublishedFolder", "publish_folder"]
-
-_BATCH = 250_000
 
 
 @dataclass(frozen=True)
@@ -83,66 +82,23 @@ def publish_folder(
 ) -> PublishedFolder:
     """Make the next release of a table larger than memory, attack it with all earlier ones, and record it in parts.
 
-    `data` is Parquet, a file or a folder. What the policy asks for must be possible without the table in memory; what
-    is not is refused, with its reason, before anything is read. `fits` says how many rows are grouped at a time.
+    `data` is Parquet, a file or a folder. What the policy asks for is done region by region, and judged by who is in
+    which group, where that is possible; else by the codes of all rows, which come into memory, as if the table were
+    there. `fits` says how many rows are grouped at a time, or are in a part.
     """
     request = Request(tuple(sorted(set(recipients))), day_of(dated), seed, newcomers)
     first = first_schema(ledger, schema, dry_run=dry_run)
     with turn(ledger, first, dry_run=dry_run) as (entries, writer), scratch_folder() as scratch:
         schema = ledger.schema_of(entries)
         policy = Policy.of(schema)
-        _refuse(schema, policy)
-        rows = getattr(choose(engine, data).open(data), "rows", None)
-        if not isinstance(rows, pl.LazyFrame):
+        _refuse(schema)
+        source = choose(engine, data).open(data)
+        if not isinstance(source, InBatches):
             raise InputError(f"A ledger is fed by engine memory or stream; '{engine}' keeps its rows elsewhere.")
-        copy = _Copy.of(rows, schema, ledger, request, scratch / "named")
+        codes = not in_regions(policy, schema)
+        copy = PrivateCopy.of(source, schema, ledger, request, scratch / "named", ordered=codes)
         turn_of = _Turn(ledger, schema, policy, entries, request, copy)
         return turn_of.run(scratch / "release", fits, writer, progress)
-
-
-@dataclass(frozen=True)
-class _Copy:
-    """A private copy of the table, with pseudonyms instead of identifiers."""
-
-    folder: Path
-    mark: str
-    kinds: dict[str, str]
-    identifiers: str
-    people: Any
-    """Row to its pseudonym."""
-
-    @classmethod
-    def of(cls, rows: pl.LazyFrame, schema: Schema, ledger: "Ledger", request: Request, folder: Path) -> "_Copy":
-        """Read the table once, a batch at a time."""
-        name, digest, people = schema.identifier or "", row_digest(ledger.key), []
-        columns = rows.collect_schema()
-        absent = [one for one in schema.used if one not in columns]
-        if absent:
-            raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.")
-        folder.mkdir()
-        used = rows.select([one for one in columns if one in schema.used])
-        for number, batch in enumerate(_batches(used)):
-            if batch[name].null_count():
-                raise DataError(f"The identifier '{name}' is missing in {batch[name].null_count()} rows, or more.")
-            named = batch.with_columns(ledger.key.pseudonyms(batch[name]))
-            digest.add(named)
-            people.append(named[name].to_numpy())
-            named.write_parquet(folder / f"{number:05d}.parquet", compression="lz4")
-        everyone = np.concatenate([np.empty(0, np.int64), *people])
-        if not len(everyone):
-            raise DataError("The table has no rows.")
-        if len(np.unique(everyone)) < len(everyone):
-            raise DataError(f"The identifier '{name}' is not unique: one row per person is needed.")
-        mark = mark_by_rows(ledger.key, request.asked(schema), digest)
-        kinds = kinds_of({one: columns[one] for one in schema.used}, schema)
-        return cls(folder, mark, kinds, identifier_kind(pl.Series(dtype=columns[name])), everyone)
-
-
-def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    try:
-        yield from rows.collect_batches(chunk_size=_BATCH)
-    except pl.exceptions.PolarsError:
-        raise DataError("The table cannot be read to its end: a file is damaged, or the files differ.") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +110,7 @@ class _Turn:
     policy: Policy
     entries: "Sequence[LedgerEntry]"
     request: Request
-    copy: _Copy
+    copy: PrivateCopy
 
     @property
     def releases(self) -> tuple[Recorded, ...]:
@@ -179,6 +135,8 @@ class _Turn:
         last = self.earlier[-1] if self.earlier else None
         if last is not None and last.record.request == self.copy.mark:
             return self._shown(last.number, last.record, last.findings, recorded=True, again=True)
+        if self.copy.order is not None:
+            return self._by_codes(self.copy.order, fits, writer, progress)
         refuse_other_form(self.earlier, self.copy.kinds, self.request.dated)
         if not self.request.newcomers:
             refuse_other_people(self.ledger, self.earlier, self.copy.people, self.copy.identifiers)
@@ -199,6 +157,32 @@ class _Turn:
             writer.note(PARTS)
             writer.append("release", record.as_json())
         return self._shown(self.number, record, together.findings, recorded=writer is not None, again=False)
+
+    def _by_codes(
+        self, order: Ints, fits: int | None, writer: "Writer | None", progress: Callable[[float], None]
+    ) -> PublishedFolder:
+        """The next release as it is made in memory, of a table that is there as codes."""
+        source = choose("stream", self.copy.folder).open(self.copy.folder)
+        assert isinstance(source, InBatches)  # noqa: S101  # it was asked for by name
+        stateful = find(self.policy.method).stateful
+        memory = self.ledger.memory(self.earlier, self.schema, self.policy.method) if stateful else None
+        table = table_by_codes(source, self.schema, memory).some(order)
+        progress(0.2)
+        candidate = Candidate.marked(
+            self.ledger, self.entries, table, self.copy.mark, self.copy.identifiers, self.request
+        )
+        candidate = replace(candidate, part=PART if fits is None else fits)
+        made = publish_candidate(candidate, self.entries, writer, progress=lambda share: progress(0.2 + 0.8 * share))
+        return PublishedFolder(
+            made.number,
+            made.release.table.rows - made.release.suppressed,
+            made.release.groups,
+            made.release.method,
+            str(made.release.requirement),
+            made.findings,
+            made.recorded,
+            warnings=made.warnings,
+        )
 
     def _made(self, place: Path, fits: int | None, progress: Callable[[float], None]) -> ReleaseFolder:
         """The release, with pseudonyms beside its rows."""
@@ -282,44 +266,29 @@ def _public(part: Path, schema: Schema) -> pl.DataFrame:
 # --- what cannot be done ---------------------------------------------------------------------------------------------
 
 
-def _refuse(schema: Schema, policy: Policy) -> None:
-    """Stop at what needs the table in memory."""
-    if schema.identifier is None or len(schema.sensitive) != 1:
+def _refuse(schema: Schema) -> None:
+    """Stop at what no table larger than memory is published by."""
+    if schema.identifier is None or not schema.sensitive:
         raise SchemaError(
             "A ledger judges a table larger than memory by who is in which group: the schema must name an identifier "
-            "and one sensitive column."
+            "and a sensitive column."
         )
+    schema.refuse_several_rows("A ledger")
+
+
+def in_regions(policy: Policy, schema: Schema) -> bool:
+    """Whether a release is made region by region and judged by who is in which group, of which the policy asks no more.
+
+    A method that changes values or follows providers, one that comes after earlier releases, and attacks that look at
+    published columns would not be judged rightly so; nor is anything mended.
+    """
     chosen = find(policy.method)
-    if chosen.accepts_history or (chosen.by_regions is None and not chosen.by_cells):
-        raise InputError(
-            f"The method '{policy.method}' needs the whole table in memory for a ledger: publish with engine memory."
-        )
     rule = chosen.by_regions
-    if rule is not None and rule.by_provider:
-        raise InputError(
-            f"What the method '{policy.method}' promises is judged by the attack 'coalition', which needs the "
-            "published columns in memory: publish with engine memory."
-        )
-    if chosen.changes_values:
-        raise InputError(
-            f"The method '{policy.method}' publishes values that nobody has, and a ledger judges a table larger than "
-            "memory by what it published: publish with engine memory."
-        )
-    asked = gate_attacks(policy, schema)
-    unable = [name for name in asked if not find_attack(name).follows]
-    if unable:
-        able = [name for name in asked if name not in unable]
-        raise InputError(
-            f"The policy asks for attacks that need the published columns in memory: {', '.join(unable)}. Attacks that "
-            f"follow people run on larger tables: {', '.join(able) or 'joint'}. Name them under `attacks` in the "
-            "policy, or publish with engine memory."
-        )
-    needs = {
-        "suppress": policy.suppress,
-        "options": policy.options,
-        'boxes = "tight"': policy.boxes != "nodes",
-        'prior = "learned"': policy.prior != "common",
-    }
-    named = [name for name, given in needs.items() if given]
-    if named:
-        raise InputError(f"The policy's {', '.join(named)} need the table in memory: publish with engine memory.")
+    more = policy.suppress or policy.options or policy.boxes != "nodes" or policy.prior != "common"
+    return (
+        chosen.in_parts
+        and not (chosen.accepts_history or chosen.changes_values or (rule is not None and rule.by_provider))
+        and not more
+        and len(schema.sensitive) == 1
+        and all(find_attack(name).follows for name in gate_attacks(policy, schema))
+    )
