@@ -50,19 +50,25 @@ def main(arguments: list[str]) -> None:
 
 @dataclass
 class Meter:
-    """CPU seconds of this process and all that it started, wall seconds, and the peak of their memory."""
+    """CPU seconds of this process and all that it started, wall seconds, and the peak of their memory.
+
+    What each process used is remembered when it ends: Spark's daemon disowns its workers, so that nobody inherits their
+    CPU seconds, and a sum over those who live would fall when idle workers end.
+    """
 
     busy: Callable[[], bool] = lambda: True
     """Whether workers have something to do."""
     top: float = 0.0
     serial: float = 0.0
     """CPU seconds while they had nothing to do."""
+    used: dict[tuple[int, float], float] = field(default_factory=dict)
+    """CPU seconds of every process that was ever seen, by its number and when it began."""
     ended: threading.Event = field(default_factory=threading.Event)
     began: tuple[float, float] = (0.0, 0.0)
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._watch, daemon=True).start()
         self.began = self.now()
+        threading.Thread(target=self._watch, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -71,22 +77,21 @@ class Meter:
     def _watch(self) -> None:
         last = self.now()[0]
         while not self.ended.wait(0.1):
-            self.top = max(self.top, sum(_of(one, lambda p: float(p.memory_info().rss)) for one in _tree()) / 2**30)
             last, before = self.now()[0], last
             self.serial += 0.0 if self.busy() else last - before
 
     def now(self) -> tuple[float, float]:
-        """CPU and wall seconds so far; those of processes that ended are their parents' now."""
-        cpu = sum(_of(one, lambda p: float(sum(p.cpu_times()[:4]))) for one in _tree())
-        return cpu, time.monotonic()
+        """CPU and wall seconds so far."""
+        tree = [psutil.Process(), *psutil.Process().children(recursive=True)]
+        seen = {(one.pid, one.create_time()): _of(one, lambda p: float(sum(p.cpu_times()[:2]))) for one in tree}
+        self.used |= {one: max(seconds, self.used.get(one, 0.0)) for one, seconds in seen.items()}
+        self.top = max(self.top, sum(_of(one, lambda p: float(p.memory_info().rss)) for one in tree) / 2**30)
+        return sum(list(self.used.values())), time.monotonic()
 
     def since(self) -> tuple[float, float]:
         """CPU and wall seconds since it began."""
-        return self.now()[0] - self.began[0], self.now()[1] - self.began[1]
-
-
-def _tree() -> list[psutil.Process]:
-    return [psutil.Process(), *psutil.Process().children(recursive=True)]
+        cpu, wall = self.now()
+        return cpu - self.began[0], wall - self.began[1]
 
 
 def _of(process: psutil.Process, what: Callable[[psutil.Process], float]) -> float:

@@ -32,6 +32,8 @@ CASES: dict[str, tuple[tuple[str, float], ...]] = {
     "mask": (("k=10 & simple-l=3", 0.0), ("k=10 & simple-l=3", 0.05)),
     "providers": (("k=10", 0.0), ("k=10 & l=5", 0.0)),
     "correspondence": (("k=10", 0.0), ("k=10 & l=5", 0.0)),
+    "topdown": (*PLAIN, ("k=100", 0.05)),
+    "incognito": (*PLAIN, ("k=100", 0.05)),
 }
 REGIONS = ("pool", "mask", "providers")
 """Methods of which regions are a part, in memory too."""

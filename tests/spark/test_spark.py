@@ -7,7 +7,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ import pytest
 
 import reissue as ri
 from reissue import algorithms
+from reissue.attacks.findings import Status
+from reissue.engines.base import FollowsPeople
 from reissue.engines.registry import choose
 from reissue.errors import InternalError
 from reissue.publishing.larger import anonymize as larger
@@ -25,6 +30,7 @@ from reissue.synth import Population, schema
 from reissue.taxonomy.codings import Hierarchy
 from reissue.testing import check_engine
 from tests.attacks import test_by_cells as by_cells
+from tests.attacks import test_by_people as by_people
 from tests.publishing import test_equal_people as equal_people
 from tests.publishing import test_growing_larger as growing_larger
 from tests.publishing.test_larger import shared
@@ -53,7 +59,7 @@ def kept(spark: Any) -> int:
 
 
 def mixed(rows: int = 400) -> tuple[pl.DataFrame, ri.Schema]:
-    """Trees, numbers, missing values, not-a-number, a kept column, and a name that Spark would take apart."""
+    """Trees, numbers, missing values, not-a-number, kept columns, times, and a name that Spark would take apart."""
     rng = np.random.default_rng(5)
     ages = pl.Series("the.age", rng.integers(20, 60, rows)).to_frame().with_columns(pl.all().replace({21: None}))
     table = ages.with_columns(
@@ -61,10 +67,11 @@ def mixed(rows: int = 400) -> tuple[pl.DataFrame, ri.Schema]:
         pl.Series("job", rng.choice([1.5, 2.5, float("nan"), 9.0], rows)),
         pl.Series("ill", rng.choice(["a", "b", "c"], rows)),
         pl.Series("note", np.arange(rows) // 100),
+        pl.Series("seen", [datetime(2020, 1, 1 + at % 9, 3, 4, 5, 600, UTC) for at in range(rows)]),
     )
     tree = Hierarchy("tree", tree={"food": ["cook", "baker"], "health": ["nurse", "doctor"]})
     plan = ri.Schema.of_columns(
-        quasi=["the.age", "Job", "job"], sensitive=["ill"], keep=["note"], taxonomies={"Job": tree}
+        quasi=["the.age", "Job", "job"], sensitive=["ill"], keep=["note", "seen"], taxonomies={"Job": tree}
     )
     return table, plan
 
@@ -231,7 +238,71 @@ def test_attacks_by_counts_find_what_rows_tell(spark: Any) -> None:
     right = ri.attack(tables, by_cells.PLAN, **known)
     found = ri.attack([given(spark, table) for table in tables], by_cells.PLAN, engine="spark", **known)
     assert [by_cells.told(one) for one in found] == [by_cells.told(one) for one in right]
-    assert "use engine memory" in str(ri.attack([given(spark, tables[0])], by_cells.PLAN, only="joint", engine="spark"))
+
+
+@pytest.mark.parametrize("form", ["whole numbers", "texts", "each table its own"])
+def test_who_has_which_row_tells_what_rows_tell(spark: Any, form: str) -> None:
+    """Numbers of one and of two digits, texts, and the same people in other forms; partitions change nothing."""
+    tables = [table.with_columns(pl.col("who") - 95) for table in by_people.copies(7)]
+    if form != "whole numbers":
+        tables = [table.with_columns(pl.format(" {}", "who")) for table in tables]
+    if form == "each table its own":
+        tables[1:] = [table.with_columns(pl.col("who").str.strip_chars().cast(pl.Float64)) for table in tables[1:]]
+    right = ri.attack(tables, by_people.PLAN, only=by_people.FOLLOWING)
+    for partitions in (1, 5):
+        frames = [given(spark, table, partitions) for table in tables]
+        found = ri.attack(frames, by_people.PLAN, only=by_people.FOLLOWING, engine="spark")
+        assert [by_people.told(one) for one in found] == [by_people.told(one) for one in right]
+    assert all(one.status != Status.NOT_RUN for one in right)
+    assert right["joint"].people > 0
+
+
+def test_a_series_of_folders_by_person(spark: Any, tmp_path: Path) -> None:
+    paths, whole = by_people.published(tmp_path)
+    right = ri.attack(whole, schema(), only=by_people.FOLLOWING)
+    found = ri.attack(paths, schema(), only=by_people.FOLLOWING, engine="spark", timeline=True)
+    assert [by_people.told(one) for one in found] == [by_people.told(one) for one in right]
+
+
+def test_people_are_told_by_numbers_whatever_rows_look_like(spark: Any) -> None:
+    """Not-a-number, a negative zero, missing values, times and decimals, under names that Spark takes apart."""
+    rng = np.random.default_rng(2)
+    kinds: dict[str, list[Any]] = {
+        "a.b": [0.0, -0.0, float("nan"), 1.5, None],
+        "A": [True, None],
+        "a": [date(2020, 1, 1), None],
+        "t": [datetime(2020, 1, 1, 3, 4, 5, 600, UTC), datetime(1960, 1, 1, tzinfo=UTC)],
+        "d": [Decimal("1.10"), Decimal("1.2")],
+        "s": ["x", "", None, "ä"],
+    }
+    drawn = {name: [some[at] for at in rng.integers(0, len(some), 200)] for name, some in kinds.items()}
+    table = pl.DataFrame(drawn).with_columns(pl.Series("who", rng.permutation(200)).cast(pl.String).replace("7", None))
+    tables = [table, table.sample(fraction=0.5, seed=1)]
+    sources = [choose("spark", None).open(given(spark, one)) for one in tables]
+    counted = [source.counts(list(kinds)) for source in sources]
+    assert isinstance(sources[0], FollowsPeople)
+    found = sources[0].by_person("who", list(zip(sources, counted, strict=True)))
+    assert {numbers.dtype for numbers, _ in found} == {pl.Int64}
+    shown = [(numbers, one.values[place]) for (numbers, place), one in zip(found, counted, strict=True)]
+    assert histories(shown) == histories([(one["who"], one.select(list(kinds))) for one in tables])
+
+
+def histories(tables: list[tuple[pl.Series, pl.DataFrame]]) -> Counter[tuple[str, ...]]:
+    """What each person shows over all tables, whatever the person is called; nobody's rows by themselves."""
+    found: dict[Any, list[str]] = {}
+    for at, (people, rows) in enumerate(tables):
+        plain = rows.with_columns(pl.col("a.b").abs()).rows()  # no negative zero
+        for place, (person, row) in enumerate(zip(people.to_list(), plain, strict=True)):
+            found.setdefault((at, place) if person is None else person, []).append(f"{at}: {row}")
+    return Counter(tuple(one) for one in found.values())
+
+
+def test_people_cannot_be_followed_from_spark_to_elsewhere(spark: Any) -> None:
+    """There they are numbers."""
+    one, other = by_people.copies(3, 2)
+    mixed_series = [given(spark, one), other]
+    found = ri.attack(mixed_series, by_people.PLAN, only="joint", engine="auto")["joint"]
+    assert "all of them to one engine" in str(found.reason)
 
 
 def test_minimality_by_counts(spark: Any) -> None:

@@ -94,7 +94,7 @@ def _every_row(attack: Attack, series: Series, knowledge: Knowledge) -> None:
     registers = knowledge.members is not None or knowledge.population is not None
     if attack.by_people and (registers or all(one.tables.people is not None for one in counted)):
         return
-    people = "; of copies that kept the identifier, engine stream knows whose they are" if attack.by_people else ""
+    people = ", or give copies that kept the identifier, all of them to one engine" if attack.by_people else ""
     raise CannotRunError(f"it needs every row, and an engine counted equal ones together: use engine memory{people}.")
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "Rewritable",
     "RewritePlan",
     "Source",
+    "WhoHasWhich",
 ]
 
 
@@ -40,6 +41,10 @@ class Counted:
     """Texts may be categories."""
     times: pl.Series
     """Whole numbers, 1 or more; their sum is the number of records."""
+
+
+WhoHasWhich = tuple[pl.Series, Ints]
+"""Of every row: who has it, null for nobody, and its place among the different rows counted."""
 
 
 class Source(Protocol):
@@ -198,8 +203,15 @@ class CodedRows(RowsByRegion, Protocol):
 class FollowsPeople(Source, Protocol):
     """A table of which it can be told who has which row, in a few bytes for each person."""
 
-    def by_person(self, name: str, counted: Counted) -> tuple[pl.Series, Ints]:
-        """Of every row the identifier, a column of this name, and its place among the different rows counted."""
+    @property
+    def tells_identifiers(self) -> bool:
+        """Whether people are told by their identifiers; else by numbers, which hold for the tables of one answer."""
+
+    def by_person(self, name: str, tables: Sequence[tuple[Any, Counted]]) -> list[WhoHasWhich]:
+        """Of every row of some tables that this engine opened and counted: whose it is, and which one it shows.
+
+        `name` is the column of identifiers; rows may come in any order.
+        """
 
 
 @runtime_checkable

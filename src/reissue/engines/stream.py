@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Ints
-from reissue.engines.base import CodedRows, Counted, RewritePlan
+from reissue.engines.base import CodedRows, Counted, RewritePlan, WhoHasWhich
 from reissue.engines.coded import CodedFiles
 from reissue.engines.memory import counted
 from reissue.engines.registry import engine
@@ -40,6 +39,7 @@ _PERSON, _PLACE = "\0person", "\0place"
 @dataclass(frozen=True, eq=False)
 class _Scan:
     rows: pl.LazyFrame
+    tells_identifiers = True
 
     @property
     def columns(self) -> Mapping[str, pl.DataType]:
@@ -51,23 +51,9 @@ class _Scan:
         except pl.exceptions.PolarsError:
             raise DataError(_DAMAGED) from None
 
-    def by_person(self, name: str, counted: Counted) -> tuple[pl.Series, Ints]:
+    def by_person(self, name: str, tables: Sequence[tuple["_Scan", Counted]]) -> list[WhoHasWhich]:
         """The identifier of every row, and where what it shows is among the different rows."""
-        by, kinds = counted.values.columns, self.rows.collect_schema()
-        texts = pl.col([one for one in by if kinds[one] in {pl.String, pl.Categorical, pl.Enum}]).cast(pl.String)
-        known = counted.values.with_columns(texts).with_row_index(_PLACE)
-        rows = self.rows.select(pl.col(name).alias(_PERSON), *by).with_columns(texts)
-        try:
-            found = (
-                rows.join(known.lazy(), on=by, how="left", nulls_equal=True, maintain_order="left")
-                .select(_PERSON, _PLACE)
-                .collect(engine="streaming")
-            )
-        except pl.exceptions.PolarsError:
-            raise DataError(_DAMAGED) from None
-        if found[_PLACE].null_count():
-            raise DataError("The table changed while it was read.")
-        return found[_PERSON].alias(name), found[_PLACE].to_numpy().astype(np.int64)
+        return [_who_has_which(table.rows, name, counted) for table, counted in tables]
 
     def distinct(self, names: Sequence[str]) -> Mapping[str, Counted]:
         """Every column by itself."""
@@ -98,6 +84,24 @@ class _Scan:
         """Into a private folder."""
         with scratch_folder() as folder:
             yield CodedFiles.write(folder, self.rows, plan, open_stream)
+
+
+def _who_has_which(rows: pl.LazyFrame, name: str, counted: Counted) -> WhoHasWhich:
+    by, kinds = counted.values.columns, rows.collect_schema()
+    texts = pl.col([one for one in by if kinds[one] in {pl.String, pl.Categorical, pl.Enum}]).cast(pl.String)
+    known = counted.values.with_columns(texts).with_row_index(_PLACE)
+    shown = rows.select(pl.col(name).alias(_PERSON), *by).with_columns(texts)
+    try:
+        found = (
+            shown.join(known.lazy(), on=by, how="left", nulls_equal=True, maintain_order="left")
+            .select(_PERSON, _PLACE)
+            .collect(engine="streaming")
+        )
+    except pl.exceptions.PolarsError:
+        raise DataError(_DAMAGED) from None
+    if found[_PLACE].null_count():
+        raise DataError("The table changed while it was read.")
+    return found[_PERSON].alias(name), found[_PLACE].to_numpy().astype(np.int64)
 
 
 def _large(data: Any) -> bool:

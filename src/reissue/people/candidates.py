@@ -175,8 +175,7 @@ def from_copy(release: PublishedRelease) -> Sighting:
     """A file that kept the identifier: everyone's group is known."""
     if not release.keeps_identifier:
         raise InputError("These files have no identifier column.")
-    given, row = release.named
-    ids = given.cast(pl.String)
+    ids, row = release.named
     there = np.flatnonzero(ids.is_not_null().to_numpy())
     return Sighting(
         ids.gather(there),

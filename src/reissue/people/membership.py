@@ -231,7 +231,7 @@ def _presences(release: PublishedRelease, members: Any) -> tuple[pl.DataFrame, p
             needs=["members"],
         )
     given, row = release.named
-    ids = identifier_texts(given).alias(_PERSON)
+    ids = given.alias(_PERSON)
     known = pl.DataFrame([ids, pl.Series(_GROUP, release.group[row])]).filter(ids.is_not_null())
     return _with_strangers(known, release), values
 

@@ -1,13 +1,12 @@
 """Published tables that an engine counts: the different rows, each with its number, read as the table itself is."""
 
 from collections.abc import Mapping
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from reissue.engines.base import Engine, FollowsPeople, Source
+from reissue.engines.base import Engine, Source
 from reissue.errors import DataError
 from reissue.files.places import SECOND_TABLES, beside_folder
 from reissue.files.tables import refuse_nested
@@ -49,9 +48,6 @@ def read_counted(
         raise DataError("The published table has none of the columns that the schema names.")
     counted = source.counts(columns)
     refuse_nested(counted.values, columns)
-    people = None
-    if isinstance(source, FollowsPeople) and schema.identifier in source.columns and schema.identifier not in columns:
-        people = cache(partial(source.by_person, str(schema.identifier), counted))
     others = {name: one for name, one in (beside or {}).items() if GROUP in one.columns and GROUP in columns}
     lacking = set(schema.sensitive) - set(columns)
     apart = bool(lacking) and VALUES in others and lacking <= set(others[VALUES].columns)
@@ -60,7 +56,7 @@ def read_counted(
         frames[VALUES] = _numbers(others[VALUES], [GROUP, *schema.sensitive], COUNT)
     if COUNTERFEITS in others:
         frames[COUNTERFEITS] = _numbers(others[COUNTERFEITS], [GROUP], COUNTERFEITS)
-    return read_published(Tables(frames, times=counted.times, people=people), schema)
+    return read_published(Tables(frames, times=counted.times, opened=source), schema)
 
 
 def _numbers(source: Source, by: list[str], number: str) -> pl.DataFrame:

@@ -19,6 +19,7 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.counting.texts import TextCounts, count_texts, joined_texts
+from reissue.data.identifiers import identifier_texts
 from reissue.errors import DataError, SchemaError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published.tables import Tables, read_tables, whole_numbers
@@ -118,10 +119,11 @@ class PublishedRelease:
 
     @property
     def named(self) -> tuple[pl.Series, Ints]:
-        """Of such a copy: every record's identifier, and which row of the main table it is."""
+        """Of such a copy: every record's identifier as text, and which row of the main table it is."""
         if self.tables.people is not None:
-            return self.tables.people()
-        return self.main[str(self.schema.identifier)], np.arange(self.main.height)
+            given, row = self.tables.people()
+            return identifier_texts(given), row
+        return identifier_texts(self.main[str(self.schema.identifier)]), np.arange(self.main.height)
 
     # --- groups ------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published import PublishedRelease, read_published
 from reissue.published.counted import open_counted
+from reissue.published.followed import with_people
 from reissue.published.groups import SeriesCounts, read_counts
 from reissue.release.release import Release
 from reissue.requirements import parse
@@ -50,8 +51,8 @@ class Series:
         """Read whatever was published; an engine counts its different rows, and no others come into memory."""
         if isinstance(releases, str | Path | Mapping) or not isinstance(releases, Sequence):
             raise InputError("The releases must be a list of paths, dataframes or releases, in the order published.")
-        read = tuple(_read(data, schema, dialect, engine) for data in releases)
-        return cls(read, schema, exact, dict(limits or {}))
+        read = [_read(data, schema, dialect, engine) for data in releases]
+        return cls(with_people(read, schema), schema, exact, dict(limits or {}))
 
     def __len__(self) -> int:
         return len(self.releases)

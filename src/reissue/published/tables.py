@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from reissue._arrays import Ints
 from reissue.data.provider_folder import read_together
 from reissue.data.table import to_polars
+from reissue.engines.base import Source, WhoHasWhich
 from reissue.errors import DataError
 from reissue.files.databases import database_table, is_database_url
 from reissue.files.dialect import FOUND, Dialect
@@ -44,7 +44,9 @@ class Tables:
     """Of our own release as a ledger keeps it: who is in which group. Attacks that follow people need no tables."""
     times: pl.Series | None = None
     """How many records each row of the one table stands for, where an engine counted equal ones; None: one each."""
-    people: Callable[[], tuple[pl.Series, Ints]] | None = None
+    opened: Source | None = None
+    """What an engine opened, where it counted the one table."""
+    people: Callable[[], WhoHasWhich] | None = None
     """Of a copy that an engine counted: asks it for every record's identifier, and which of the rows it is."""
 
     def __post_init__(self) -> None:

@@ -44,9 +44,9 @@ def attack(
     that is done.
 
     `engine` says who reads: "memory", or "stream" and "spark" for releases larger than that, of which the different
-    rows are counted. Attacks that decide on counts run so (`correspondence`, `coalition`, `minimality`), and by
-    "stream" those that follow people in the holder's copies (`joint`, `updates`, `trajectory`); others are not run. A
-    table of people is counted by it too.
+    rows are counted. Attacks that decide on counts run so (`correspondence`, `coalition`, `minimality`), and those that
+    follow people in the holder's copies (`joint`, `updates`, `trajectory`), all releases given to the same engine;
+    others are not run. A table of people is counted by it too.
     """
     names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
     chosen = [find(name) for name in names]

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from reissue.engines.base import Counted
+from reissue.engines.base import Counted, FollowsPeople
 from reissue.engines.registry import MEMORY, choose
 from reissue.schema import Schema
 from reissue.testing.contract import expect
@@ -25,10 +25,32 @@ def check_engine(name: str, give: Callable[[pl.DataFrame], Any]) -> None:
             found, right = source.counts(by), choose(MEMORY, None).open(table).counts(by)
             expect(found.values.columns == list(by), "counts have the columns that were asked for")
             expect(_counts(found) == _counts(right), "every combination is counted, once, with its number of rows")
+        if isinstance(source, FollowsPeople):
+            _check_people(source, table)
     plan = Schema.of_columns(quasi=["age", "times"], sensitive=["value"])
     for asked in ("k=2 & l=2", "k=5"):
         one, other = check(give(table), plan, asked, engine=name), check(table, plan, asked, engine=MEMORY)
         expect(_rounded(one.as_dict()) == _rounded(other.as_dict()), "a check has the same outcome as in memory")
+
+
+def _check_people(source: FollowsPeople, table: pl.DataFrame) -> None:
+    """In a series of the same table twice whoever has rows is one person; rows without an identifier are nobody's."""
+    counted = source.counts(["age", "value"])
+    found = source.by_person("times", [(source, counted)] * 2)
+    whose = [(ids.to_list(), counted.values[place].rows()) for ids, place in found]
+    right = [(table["times"].to_list(), table.select("age", "value").rows())] * 2
+    expect(
+        _people(whose) == _people(right), "every row is its person's, the same in all tables, and shows what it shows"
+    )
+
+
+def _people(tables: list[tuple[list[Any], list[tuple[Any, ...]]]]) -> list[str]:
+    """All that is shown of each person, without the name, in order; of nobody row by row."""
+    found: dict[Any, list[str]] = {}
+    for at, (people, rows) in enumerate(tables):
+        for place, (person, row) in enumerate(zip(people, rows, strict=True)):
+            found.setdefault((at, place) if person is None else person, []).append(f"{at}: {row}")
+    return sorted(str(sorted(one)) for one in found.values())
 
 
 def _tables() -> list[pl.DataFrame]:

@@ -151,8 +151,7 @@ def _limit(series: Series) -> int:
 
 def _sight(release: PublishedRelease, name: str, number: int) -> Sight:
     """Who is in a release; rows without a mark are counterfeits or people whom nobody can follow."""
-    given, row = release.named
-    marks = given.cast(pl.String)
+    marks, row = release.named
     there = marks.is_not_null()
     marks = marks.filter(there)
     looks = _looks(release)[release.looks.of_row[row[there.to_numpy()]]]

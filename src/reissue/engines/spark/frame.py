@@ -7,17 +7,19 @@ from typing import Any
 
 import polars as pl
 
-from reissue.engines.base import CodedRows, Counted, RewritePlan
+from reissue.engines.base import CodedRows, Counted, RewritePlan, WhoHasWhich
+from reissue.engines.spark.columns import column_types, numbered, to_polars
 from reissue.engines.spark.errors import explained
 
-__all__ = ["HeldRows", "SparkSource", "column_types", "numbered"]
+__all__ = ["HeldRows", "SparkSource"]
 
 
 @dataclass(frozen=True, eq=False)
 class SparkSource:
-    """A DataFrame; nothing of it comes to the driver but counts."""
+    """A DataFrame; nothing of it comes to the driver but counts, and numbers of people where they are asked for."""
 
     frame: Any
+    tells_identifiers = False
 
     @property
     def columns(self) -> Mapping[str, pl.DataType]:
@@ -31,8 +33,14 @@ class SparkSource:
         names = [str(place) for place in range(len(by))]
         with explained("counting"):
             rows = numbered(self.frame, by)
-            found = _polars(rows.groupBy(*names).agg(functions.count(functions.lit(1)).alias("times")).toArrow())
+            found = to_polars(rows.groupBy(*names).agg(functions.count(functions.lit(1)).alias("times")).toArrow())
         return Counted(found.select(pl.col(old).alias(new) for old, new in zip(names, by, strict=True)), found["times"])
+
+    def by_person(self, name: str, tables: Sequence[tuple["SparkSource", Counted]]) -> list[WhoHasWhich]:
+        """People are put together on Spark, and numbers come to the driver; who they are stays there."""
+        from reissue.engines.spark.people import follow
+
+        return follow([(table.frame, counted) for table, counted in tables], name)
 
     def people(self, name: str) -> tuple[int, int, int]:
         """How many identifiers are missing, how many are different, and how many rows there are."""
@@ -115,27 +123,3 @@ class HeldRows(SparkSource):
             yield SparkRows(coded, plan, tuple(field.dataType for field in fields), SparkSource)
         finally:
             coded.unpersist(blocking=True)
-
-
-def numbered(frame: Any, names: Sequence[str]) -> Any:
-    """Some columns, named by their places: Spark takes other names apart at dots, and ignores their case."""
-    places = [str(place) for place, _ in enumerate(frame.columns)]
-    of_name = dict(zip(frame.columns, places, strict=True))
-    chosen = frame.toDF(*places).select(*(of_name[name] for name in names))
-    return chosen.toDF(*(str(place) for place, _ in enumerate(names)))
-
-
-def column_types(frame: Any) -> Mapping[str, pl.DataType]:
-    """Names to types in Polars."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    with explained("reading the table's columns"):
-        places = frame.toDF(*(str(place) for place, _ in enumerate(frame.columns)))
-        kinds = _polars(to_arrow_schema(places.schema).empty_table()).schema
-    return dict(zip(frame.columns, kinds.values(), strict=True))
-
-
-def _polars(table: Any) -> pl.DataFrame:
-    found = pl.from_arrow(table)
-    assert isinstance(found, pl.DataFrame)  # noqa: S101  # a table is one
-    return found

@@ -29,6 +29,7 @@ __all__ = [
     "PARTIAL",
     "PLACED",
     "ROWS",
+    "Batches",
     "CodeRows",
     "Coder",
     "CountColumns",
@@ -38,9 +39,12 @@ __all__ = [
     "Pack",
     "PlaceRows",
     "Unpack",
+    "chunks",
     "code_type",
     "merged",
+    "one_partial",
     "read_partial",
+    "to_bytes",
 ]
 
 PARTIAL = "place int, first binary, second binary"
@@ -83,7 +87,8 @@ def _frame(batches: list[pa.RecordBatch]) -> pl.DataFrame:
     return found
 
 
-def _partial(place: int, first: bytes, second: bytes) -> pa.RecordBatch:
+def one_partial(place: int, first: bytes, second: bytes) -> pa.RecordBatch:
+    """A part of an answer, to be put together on the driver."""
     return _one(_PARTIAL, place, first, second)
 
 
@@ -93,7 +98,8 @@ def _one(schema: pa.Schema, *values: object) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _bytes(rows: pl.DataFrame) -> bytes:
+def to_bytes(rows: pl.DataFrame) -> bytes:
+    """Rows as one value to Spark."""
     return rows.write_ipc(None, compression="lz4").getvalue()
 
 
@@ -117,7 +123,7 @@ class Pack:
         """Pack a partition."""
         with told():
             for rows in chunks(batches):
-                yield _one(_ROWS, _bytes(rows))
+                yield _one(_ROWS, to_bytes(rows))
 
 
 @dataclass(frozen=True)
@@ -137,7 +143,7 @@ class CountColumns:
                     counted = rows.group_by(value).agg(pl.len().cast(pl.Int64).alias("times"))
                     found.setdefault(place, []).append(counted)
             for place, parts in found.items():
-                yield _partial(place, _bytes(merged(parts)), b"")
+                yield one_partial(place, to_bytes(merged(parts)), b"")
 
 
 def merged(parts: list[pl.DataFrame]) -> pl.DataFrame:
@@ -198,7 +204,7 @@ class CodeRows:
                 whole = pl.read_ipc(packed)
                 rows = whole.select(chosen)
                 as_they_are = self.coder.plan.person is None and rows.columns == whole.columns and self._in_order
-                handed = packed if as_they_are else _bytes(self.coder.drawn(rows))
+                handed = packed if as_they_are else to_bytes(self.coder.drawn(rows))
                 yield _one(_CODED, self.coder.codes(rows).tobytes(), handed)
 
     @property
@@ -233,9 +239,9 @@ class CountRegions:
             counts = RegionCounts(self.empty.sizes, self.empty.values, self.empty.regions, self.empty.wanted)
             for (packed,) in _each(batches, "codes"):
                 counts.add(*_codes(packed, self.kind, len(counts.sizes)), self.splits)
-            yield _partial(-1, counts.lo.tobytes(), counts.hi.tobytes())
+            yield one_partial(-1, counts.lo.tobytes(), counts.hi.tobytes())
             for place, (keys, count) in counts.counts.items():
-                yield _partial(place, keys.astype(np.int64).tobytes(), count.astype(np.int64).tobytes())
+                yield one_partial(place, keys.astype(np.int64).tobytes(), count.astype(np.int64).tobytes())
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +263,7 @@ class PlaceRows:
                 region = place[region_of(_codes(packed, self.kind, self.attributes)[0], self.splits)]
                 whole = pl.read_ipc(rows).with_columns(pl.Series("region", region))
                 for (number,), part in whole.partition_by("region", as_dict=True, include_key=False).items():
-                    yield _one(_PLACED, number, _bytes(part))
+                    yield _one(_PLACED, number, to_bytes(part))
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +289,7 @@ class Finish:
                 for first in range(0, made.rows.height, _CHUNK):
                     rows = made.rows.slice(first, _CHUNK)
                     once = (0, 0.0) if first else (made.groups, made.lost)
-                    yield _one(_MADE, once[0], rows.height, once[1], _bytes(rows))
+                    yield _one(_MADE, once[0], rows.height, once[1], to_bytes(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,4 +323,4 @@ class CountPacked:
             # two chunks have in common is put together by whoever asked: that is little, and texts are slow to compare.
             for (packed,) in _each(batches, "rows"):
                 counted = pl.read_ipc(packed).group_by(columns).agg(pl.len().cast(pl.Int64).alias("times"))
-                yield _partial(0, _bytes(counted.with_columns(pl.col(pl.Enum).cast(pl.String))), b"")
+                yield one_partial(0, to_bytes(counted.with_columns(pl.col(pl.Enum).cast(pl.String))), b"")

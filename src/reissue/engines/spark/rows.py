@@ -18,6 +18,7 @@ import polars as pl
 from reissue._arrays import Codes
 from reissue.engines.base import Counted, FinishedRows, RegionWork, RewritePlan, Source
 from reissue.engines.regions import RegionCounts, Split, Spread
+from reissue.engines.spark.columns import no_rows
 from reissue.engines.spark.errors import explained
 from reissue.engines.spark.passes import (
     MADE,
@@ -120,13 +121,13 @@ class SparkRows:
 
     def _shown(self, made: Any) -> Any:
         """The published rows, under their names."""
-        from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StringType, StructField, StructType
 
         kinds = zip(self.plan.names, self.kinds, strict=True)
         out = [StringType() if name in self.plan.texts else kind for name, kind in kinds]
         shown = StructType([StructField(str(at), kind) for at, kind in enumerate(out)])
-        return made.select("rows").mapInArrow(Unpack(to_arrow_schema(shown)), shown).toDF(*self.plan.names)
+        schema = no_rows(made.sparkSession.createDataFrame([], shown)).schema
+        return made.select("rows").mapInArrow(Unpack(schema), shown).toDF(*self.plan.names)
 
 
 @dataclass(frozen=True, eq=False)
