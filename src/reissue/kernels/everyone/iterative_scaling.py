@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy import sparse
 
 from reissue._arrays import Floats, Ints
 from reissue.kernels.everyone.observations import TINY, Layer, picked
@@ -250,7 +251,7 @@ def misfit(chains: Chains, scaled: Scaled) -> float:
     chains = chains.tilted(scaled.tilts)
     others = cavities(chains, messages_of(chains, scaled))
     for layer, cavity, lambdas in zip(chains.layers, others, scaled.multipliers, strict=True):
-        off += float(np.abs(_expected(layer, cavity, lambdas) - layer.count).sum()) / 2
+        off += float(np.abs(_Ways.of(layer, cavity).expected(lambdas) - layer.count).sum()) / 2
         records += float(layer.count.sum())
     return off / max(records, 1.0)
 
@@ -314,9 +315,9 @@ def _forward(
 
 def fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, Floats]:
     """Multipliers of one release that fit its counts, all others kept; and how far off each count was before."""
-    off = np.empty(0)
+    off, ways = np.empty(0), _Ways.of(layer, cavity)
     for turn in range(how.rounds):
-        expected = _expected(layer, cavity, lambdas)
+        expected = ways.expected(lambdas)
         gaps = np.abs(expected - layer.count)
         off = gaps if turn == 0 else off
         if gaps.max(initial=0.0) < how.tolerance / 4:
@@ -345,17 +346,31 @@ def _factor(count: Floats, expected: Floats) -> Floats:
     return np.where(expected > 0, np.clip(count / np.maximum(expected, TINY), 1 / _STEP, _STEP), 1.0)
 
 
-def _expected(layer: Layer, cavity: Floats, lambdas: Floats) -> Floats:
-    """Slot to how many are expected there."""
-    total = layer.sums(cavity * layer.said(lambdas))
-    expected = lambdas * (layer.filled(cavity / picked(np.maximum(total, TINY), layer.row)))
-    unknown = lambdas * layer.chance
-    if layer.free.any():
-        whole = np.add.reduceat(np.append(unknown, 0.0), layer.group_starts[:-1])
-        expected = expected + unknown * (layer.free / np.maximum(whole, TINY))[layer.slot_group]
-    if layer.strangers:
-        expected = expected + unknown * (layer.strangers / max(float(unknown.sum()), TINY))
-    return np.asarray(expected)
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """All ways to be in a release, by what the other releases say."""
+
+    layer: Layer
+    weights: sparse.csr_array
+    """Rows x slots."""
+    away: Floats | float
+    """Row to what being in no group weighs."""
+
+    @classmethod
+    def of(cls, layer: Layer, cavity: Floats) -> "_Ways":
+        return cls(layer, layer.weighed(cavity), layer.sums(cavity * layer.away) if layer.absent.any() else 0.0)
+
+    def expected(self, lambdas: Floats) -> Floats:
+        """Slot to how many are expected there."""
+        layer, total = self.layer, self.weights @ lambdas + self.away
+        expected = lambdas * (self.weights.T @ (1 / np.maximum(total, TINY)))
+        unknown = lambdas * layer.chance
+        if layer.free.any():
+            whole = np.add.reduceat(np.append(unknown, 0.0), layer.group_starts[:-1])
+            expected = expected + unknown * (layer.free / np.maximum(whole, TINY))[layer.slot_group]
+        if layer.strangers:
+            expected = expected + unknown * (layer.strangers / max(float(unknown.sum()), TINY))
+        return np.asarray(expected)
 
 
 def first_multipliers(layer: Layer, start: Floats | None = None) -> Floats:

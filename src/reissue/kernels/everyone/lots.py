@@ -127,7 +127,7 @@ def _of(layer: Layer, rows: Bools, entries: Bools, groups: Bools, slots: Bools) 
         starts=np.append(0, np.cumsum(np.diff(layer.starts)[rows])),
         value=layer.value[entries],
         triple_entry=as_small(entry[layer.triple_entry[ways]]),
-        triple_slot=slot[layer.triple_slot[ways]],
+        triple_slot=as_small(slot[layer.triple_slot[ways]]),
         count=layer.count[slots],
         slot_value=layer.slot_value[slots],
         slot_group=group[layer.slot_group[slots]],

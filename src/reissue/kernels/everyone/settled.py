@@ -165,7 +165,7 @@ def _without(layer: Layer, certain: Bools, kept: Bools, stretch: Ints) -> Layer:
         starts=np.append(0, np.cumsum(np.diff(layer.starts)[~certain])),
         value=layer.value[kept],
         triple_entry=as_small(number[layer.triple_entry[ways]]),
-        triple_slot=layer.triple_slot[ways].astype(np.int64),  # looked up in every sweep
+        triple_slot=layer.triple_slot[ways],
         count=layer.count - filled,
         absent=layer.absent[~certain],
         nobody=layer.nobody[~certain],

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.counting.segments import different, ranges
-from reissue.kernels.everyone.observations import Layer
+from reissue.counting.segments import different, pieces, ranges
+from reissue.kernels.everyone.observations import Layer, as_small, matrix_of
 
 __all__ = ["Links", "Model", "Pairing", "link", "pairings", "rows_at_once"]
 
@@ -162,14 +162,20 @@ def _links(layer: Layer, pairing: Pairing, values: Ints, model: Model) -> Links:
     targets = ranges(pairing.target_start, pairing.target_width)
     first = np.ones(layer.entries, np.bool_)
     first[targets] = False
-    pairs = int((pairing.source_width * pairing.target_width).sum())
+    before, now = values[sources], layer.value[targets]
     if model.steps is None:
-        matrix = _equal(pairing, values[sources], layer.value[targets], model.values)
-        return Links(sources, targets, first, pairing, matrix)
-    if model.values > _WIDEST or pairs <= _DENSE * len(pairing.rows) * model.values:
-        return Links(sources, targets, first, pairing, _sparse(pairing, values[sources], layer.value[targets], model))
-    parts = _dense(pairing, values[sources], layer.value[targets], model)
-    return Links(sources, targets, first, pairing, None, parts)
+        return Links(sources, targets, first, pairing, _equal(pairing, before, now, model.values))
+    if model.values > _WIDEST or _most_pairs(pairing, now, model) <= _DENSE * len(pairing.rows) * model.values:
+        return Links(sources, targets, first, pairing, _sparse(pairing, before, now, model))
+    return Links(sources, targets, first, pairing, None, _dense(pairing, before, now, model))
+
+
+def _most_pairs(pairing: Pairing, now: Ints, model: Model) -> int:
+    """How many pairs of values of the same person the model allows, at most."""
+    gaps = different(pairing.gap)
+    come_from = np.array([(model.after(int(gap)) > 0).sum(axis=0) for gap in gaps]).reshape(-1, model.values)
+    gap, width = (np.repeat(one, pairing.target_width) for one in (pairing.gap, pairing.source_width))
+    return int(np.minimum(come_from[np.searchsorted(gaps, gap), now], width).sum())
 
 
 def _equal(pairing: Pairing, before: Ints, now: Ints, values: int) -> sparse.csr_array:
@@ -179,25 +185,26 @@ def _equal(pairing: Pairing, before: Ints, now: Ints, values: int) -> sparse.csr
     at = np.minimum(np.searchsorted(one, other), max(len(one) - 1, 0))
     same = np.flatnonzero(one[at] == other) if len(one) else np.empty(0, np.int64)
     ends = np.searchsorted(same, np.arange(len(other) + 1))
-    return _matrix(np.ones(len(same)), at[same], ends, (len(other), len(one)))
+    return matrix_of(np.ones(len(same)), at[same], ends, (len(other), len(one)))
 
 
 def _sparse(pairing: Pairing, before: Ints, now: Ints, model: Model) -> sparse.csr_array:
-    """Every pair of values of the same person that the model allows."""
-    source = np.append(0, np.cumsum(pairing.source_width))[:-1]
-    of_target = np.repeat(np.arange(len(pairing.rows)), pairing.target_width)
-    widths = pairing.source_width[of_target]
-    column = ranges(source[of_target], widths)
-    row = np.repeat(np.arange(len(now)), widths)
-    chance = model.chances(pairing.gap[of_target[row]], before[column], now[row])
-    kept = chance > 0
-    ends = np.searchsorted(row[kept], np.arange(len(now) + 1))
-    return _matrix(chance[kept], column[kept], ends, (len(now), len(before)))
-
-
-def _matrix(data: Floats, columns: Ints, ends: Ints, shape: tuple[int, int]) -> sparse.csr_array:
-    """With places of 32 bits."""
-    return sparse.csr_array((data, columns.astype(np.int32), ends.astype(np.int32)), shape=shape, copy=False)
+    """Every pair of values of the same person that the model allows, some people at a time."""
+    source, target = (np.append(0, np.cumsum(one)) for one in (pairing.source_width, pairing.target_width))
+    chances, columns, numbers = [np.empty(0)], [as_small(np.empty(0, np.int64))], [np.zeros(1, np.int64)]
+    for some in pieces(pairing.source_width * pairing.target_width):
+        first, last = target[some.start], target[some.stop]
+        of_target = np.repeat(np.arange(len(pairing.rows))[some], pairing.target_width[some])
+        widths = pairing.source_width[of_target]
+        column = ranges(source[of_target], widths)
+        row = np.repeat(np.arange(last - first), widths)
+        chance = model.chances(pairing.gap[of_target][row], before[column], now[first:last][row])
+        kept = np.flatnonzero(chance > 0)
+        chances.append(chance[kept])
+        columns.append(as_small(column[kept]))
+        numbers.append(np.bincount(row[kept], minlength=last - first))
+    ends = np.cumsum(np.concatenate(numbers))
+    return matrix_of(np.concatenate(chances), np.concatenate(columns), ends, (len(now), len(before)))
 
 
 def _dense(pairing: Pairing, before: Ints, now: Ints, model: Model) -> tuple[_Part, ...]:
