@@ -4,6 +4,9 @@ A component is people and groups that hang together through what is still open. 
 of every joint choice of ways (a slot each, or none) fits into a table with one axis a person; it is carried from
 release to release along its axes and emptied where counts do not fit. So posteriors there are exact, what holds in
 every world is certain, and it is seen who must have the same value as whom. O(releases x table x people).
+
+Where values stay, a release in which the same people have the same values open takes nobody on: counts empty the table,
+and everyone's posterior is that of the next release. Which worlds fit is found once for groups that look alike.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +19,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.counting.segments import ranges
 from reissue.kernels.everyone.iterative_scaling import Chains
 from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.transitions import Model
@@ -28,6 +32,8 @@ MOST, ALL = 400, 100_000
 """Components that are all solved; where there are more, as many as make few presences. With ALL as many as that."""
 _SHARE = 400
 """Where there are more components than that, one presence in so many is solved, in the smallest ones."""
+_ALIKE = 1_000
+"""Of so many looks of groups, at most, it is kept which worlds fit."""
 _PAIRS = 12
 """People of a component, at most, among whom pairs with the same value are looked for."""
 
@@ -85,6 +91,8 @@ class _Given:
     room: list[Ints]
     model: Model
     when: Sequence[int]
+    fits: dict[tuple[object, ...], Floats] = field(default_factory=dict)
+    """Groups, and the ways that people may be in them, to the worlds that fit: many look alike."""
 
     @classmethod
     def of(cls, chains: Chains, model: Model, times: Sequence[int] | None) -> "_Given":
@@ -205,42 +213,56 @@ def _axes(layer: Layer, loose: Bools, rows: Ints) -> list[_Axis]:
 
 def _solve(axes: list[list[_Axis]], given: _Given, solved: ExactPosteriors) -> None:
     """Forward and backward through the releases, and what every cell of every table weighs."""
-    layers, room, model = given.layers, given.room, given.model
     order: list[int] = sorted({axis.person for here in axes for axis in here})
     ahead: list[Floats] = []
     last: dict[int, tuple[int, _Axis]] = {}
     table = np.ones((1,) * len(order))
     moves: list[dict[int, Floats]] = []
     fits: list[Floats] = []
-    for place, here in enumerate(axes):
+    there = [place for place, here in enumerate(axes) if here]
+    for place in there:
         moved: dict[int, Floats] = {}
-        for axis in here:
-            at = order.index(axis.person)
-            step = given.beginnings[place][axis.entry][np.newaxis]
-            if axis.person in last:
-                before, old = last[axis.person]
-                gap = given.when[place] - given.when[before]
-                step = step * model.after(gap)[np.ix_(old.value, axis.value)]
-            moved[at] = step
-            table = _along(table, at, step)
+        for axis in axes[place]:
+            step = _step(last.get(axis.person), place, axis, given)
             last[axis.person] = (place, axis)
-        fits.append(_fits(here, order, layers[place], room[place]))
-        table = table * fits[place]
+            if step is not None:
+                at = order.index(axis.person)
+                moved[at] = step
+                table = _along(table, at, step)
+        fits.append(_fitting(axes[place], order, place, given))
+        table = table * fits[-1]
         table = table / max(float(table.max()), 1e-300)
         ahead.append(table)
         moves.append(moved)
     if not ahead or not float(ahead[-1].max()):
         return
-    if model.steps is None and len(order) <= _PAIRS:
+    if given.model.steps is None and len(order) <= _PAIRS:
         solved.equal += _equal(ahead[-1], order, {person: axis.value for person, (_, axis) in last.items()})
     back = np.ones_like(ahead[-1])
-    for place in range(len(axes) - 1, -1, -1):
-        weight = ahead[place] * back
-        _read(weight, axes[place], order, place, solved)
-        here_back = back * fits[place]
-        for at, step in moves[place].items():
+    shares: dict[int, Floats] = {}
+    passed = zip(there, ahead, moves, fits, strict=True)
+    for place, table, moved, fitting in reversed(list(passed)):
+        _read(table * back, axes[place], order, place, solved, shares)
+        if moved:
+            shares = {}
+        here_back = back * fitting
+        for at, step in moved.items():
             here_back = _along(here_back, at, step.T)
         back = here_back / max(float(here_back.max()), 1e-300)
+
+
+def _step(last: tuple[int, _Axis] | None, place: int, axis: _Axis, given: _Given) -> Floats | None:
+    """From a person's ways when it was last there to those now; None where each leads to itself alone."""
+    step = given.beginnings[place][axis.entry][np.newaxis]
+    if last is None:
+        return step
+    before, old = last
+    values = old.value.tolist()
+    same = values == axis.value.tolist() and len(set(values)) == len(values)
+    if same and given.model.steps is None and (step == 1).all():
+        return None
+    gap = given.when[place] - given.when[before]
+    return step * given.model.after(gap)[np.ix_(old.value, axis.value)]
 
 
 def _along(table: Floats, axis: int, step: Floats) -> Floats:
@@ -250,9 +272,33 @@ def _along(table: Floats, axis: int, step: Floats) -> Floats:
     return np.asarray(np.matmul(step.T, flat).reshape(*before, step.shape[1], *after))
 
 
+def _fitting(here: list[_Axis], order: list[int], place: int, given: _Given) -> Floats:
+    """Cell to 1 where every slot gets what it has room for, from groups that look alike if there were some."""
+    layer, room = given.layers[place], given.room[place]
+    if len(layer.fakes):
+        return _fits(here, order, layer, room)
+    chosen = np.concatenate([axis.slot for axis in here])
+    groups = np.unique(layer.slot_group[chosen[chosen >= 0]])
+    starts = layer.group_starts[groups]
+    widths = layer.group_starts[groups + 1] - starts
+    slots = ranges(starts, widths)
+    number = np.where(chosen < 0, -1, np.searchsorted(slots, chosen))
+    ways = tuple((order.index(axis.person), len(axis.slot)) for axis in here)
+    look: list[Ints | Floats] = [number, widths, room[slots], layer.free[groups]]
+    if layer.free[groups].any():
+        look.append(layer.chance[slots])
+    key = (len(order), ways, *(one.tobytes() for one in look))
+    found = given.fits.get(key)
+    if found is None:
+        found = _fits(here, order, layer, room)
+        if len(given.fits) < _ALIKE:
+            given.fits[key] = found
+    return found
+
+
 def _fits(here: list[_Axis], order: list[int], layer: Layer, room: Ints) -> Floats:
     """Cell to 1 where every slot gets what it has room for; with free members the ways to place them."""
-    slots = np.unique(np.concatenate([axis.slot for axis in here])) if here else np.empty(0, np.int64)
+    slots = np.unique(np.concatenate([axis.slot for axis in here]))
     groups = np.unique(layer.slot_group[slots[slots >= 0]])
     weight: Floats = np.ones((1,) * len(order))
     fakes: dict[int, Ints] = {}
@@ -291,13 +337,24 @@ _FACTORIALS = np.array([1.0 / factorial(number) for number in range(151)])
 """One over the ways to exchange this many free members of one value."""
 
 
-def _read(weight: Floats, here: list[_Axis], order: list[int], place: int, solved: ExactPosteriors) -> None:
-    """Everyone's posterior."""
+def _read(
+    weight: Floats,
+    here: list[_Axis],
+    order: list[int],
+    place: int,
+    solved: ExactPosteriors,
+    shares: dict[int, Floats],
+) -> None:
+    """Everyone's posterior; `shares` are those of ways that are known from the next release."""
     for axis in here:
-        at = order.index(axis.person)
-        share = weight.sum(axis=tuple(other for other in range(len(order)) if other != at))
-        entries, of_way = np.unique(axis.entry, return_inverse=True)
-        chance = np.bincount(of_way.reshape(-1), share, len(entries))
+        if axis.person not in shares:
+            at = order.index(axis.person)
+            shares[axis.person] = weight.sum(axis=tuple(other for other in range(len(order)) if other != at))
+        entries: Ints = axis.entry
+        chance: Floats = shares[axis.person]
+        if (entries[1:] <= entries[:-1]).any():
+            entries, of_way = np.unique(axis.entry, return_inverse=True)
+            chance = np.bincount(of_way.reshape(-1), shares[axis.person], len(entries)).astype(np.float64)
         solved.entry[place].append(entries)
         solved.chance[place].append(chance / chance.sum())
 
