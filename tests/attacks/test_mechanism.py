@@ -353,13 +353,26 @@ def test_a_method_that_remembers_is_not_run_again(method: str) -> None:
     assert "remembers earlier releases" in (found.reason or "")
 
 
-def test_a_release_by_size_that_was_drawn_is_not_made_again() -> None:
+@pytest.mark.parametrize(
+    ("method", "options", "asked", "drawn"),
+    [
+        ("pool", {}, "k=3", True),
+        ("mondrian", {"strict": False}, "k=3 & l=2", True),
+        ("mondrian", {"strict": False}, "k=3", True),
+        ("mondrian", {"strict": True}, "k=3 & l=2", False),
+    ],
+)
+def test_a_release_that_was_drawn_is_not_made_again(
+    method: str, options: dict[str, Any], asked: str, drawn: bool
+) -> None:
     rng = np.random.default_rng(3)
     place = rng.choice(["a1", "a2", "b1"], 90, p=[0.6, 0.3, 0.1])
     frame = pl.DataFrame({"age": rng.integers(30, 36, 90), "place": place, "s": rng.choice(["x", "y", "z"], 90)})
     plan = ri.Schema.of_columns(quasi=["age", "place"], sensitive=["s"])
-    release = ri.anonymize(frame, plan, "k=3", method="pool", seed=99)
-    known = Knowledge(algorithm="pool", requirement="k=3", population=frame)
+    release = ri.anonymize(frame, plan, asked, method=method, seed=99, **options)
+    known = Knowledge(algorithm=method, requirement=asked, population=frame, options=options)
     found = attack([release.frame], plan, only="mechanism", knowledge=known)["mechanism"]
-    assert found.status == Status.NOT_RUN
-    assert "draws by lot" in str(found.reason)
+    assert (found.status == Status.NOT_RUN) == drawn
+    assert ("draws by lot" in str(found.reason)) == drawn
+    if drawn:
+        assert ("do not follow values" in str(found.reason)) == (asked == "k=3")

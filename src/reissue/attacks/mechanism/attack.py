@@ -35,6 +35,7 @@ from reissue.attacks.minimality.rules import limit_of, value_sets
 from reissue.attacks.pictures import Case
 from reissue.attacks.registry import attack
 from reissue.counting.cells import Domain
+from reissue.data.draws import draw_key, drawn
 from reissue.data.table import Table, to_polars
 from reissue.errors import CannotRunError, InputError, NotMetError, Why
 from reissue.people.knowledge import Knowledge
@@ -59,6 +60,8 @@ BUDGET = 2_000
 """Runs of the algorithm."""
 _CELLS = 2_000_000
 """Rows times runs, at most: what a minute or so allows."""
+_LOTS = 8
+"""So many draws tell whether a release depends on them."""
 _LEAST = 200
 """With fewer runs there is no point in starting."""
 Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
@@ -341,26 +344,32 @@ def _made_again(release: PublishedRelease, series: Series, knowledge: Knowledge,
         again = _made(data, series.schema, requirement, knowledge)
     except (InputError, NotMetError) as problem:
         raise CannotRunError(f"the algorithm makes no release of that table: {problem}") from None
-    if frame_signature(read_published(again, series.schema)) != frame_signature(release):
+    look = frame_signature(read_published(again, series.schema))
+    if look != frame_signature(release):
         method = find(knowledge.algorithm)
-        if method.draws(method.settle(knowledge.options)) and not requirement.sensitive:
+        lots = range(_LOTS if method.draws(method.settle(knowledge.options)) else 0)
+        drawn_again = (_made(data, series.schema, requirement, knowledge, lot) for lot in lots)
+        if any(frame_signature(read_published(one, series.schema)) != look for one in drawn_again):
+            follow = "" if requirement.sensitive else " Its groups do not follow values."
             raise CannotRunError(
-                "asked for sizes alone, the algorithm draws by lot who of several people with equal quasi-identifiers "
-                "is in which group: without its seed it makes another release. Its groups do not follow values."
+                "the algorithm draws by lot who of several people with equal quasi-identifiers is in which group: "
+                f"without its seed it makes another release.{follow}"
             )
         raise CannotRunError("the algorithm makes another release of that table: the method or its options differ.")
     return again
 
 
-def _made(data: Any, schema: Schema, requirement: Requirement, knowledge: Knowledge) -> Release:
-    """The release that a method makes of a table by itself, with a known seed."""
+def _made(data: Any, schema: Schema, requirement: Requirement, knowledge: Knowledge, lot: int | None = None) -> Release:
+    """The release that a method makes of a table by itself, by a known seed; equal people as they stand, or by lot."""
     method = find(str(knowledge.algorithm))
     if method.stateful:
         raise CannotRunError("the algorithm follows people through a series; one table does not say what it made.")
     table = (data if isinstance(data, Table) else Table.read(data, schema)).with_boxes(tight=False)
     method.refuse_impossible(requirement, table)
-    rng = np.random.default_rng(0)
-    draft = method.run(Job(table, requirement, rng, options=method.settle(knowledge.options)))
+    rng, options = np.random.default_rng(0), method.settle(knowledge.options)
+    if lot is not None:
+        table = drawn(table, draw_key(np.random.default_rng(lot)))
+    draft = method.run(Job(table, requirement, rng, options=options))
     boxes = boxes_of(table, draft)
     return Release(tables_of(table, draft, boxes, rng), table, draft, boxes, requirement, method.name)
 
