@@ -4,23 +4,30 @@
 identifiers, trees, ranges, missing values and a column that is kept as it is; regions of an eighth of the rows. Rows
 are compared by an order-free digest of all published columns, 128 bits. By `correspondence` a second release comes
 after a first one of half the table; then attacks by counts are compared with those on all rows, finding for finding.
+Methods that look at the codes of all rows are compared by `stream` only, all their tables together: `anatomy` on one
+release, those that follow people on a series of two, through a memory file.
 """
 
 import argparse
 import json
+import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from reissue.algorithms import find
 from reissue.counting.digests import RowDigest
+from reissue.files.places import beside_folder
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
 from reissue.publishing.larger.folder import anonymize_folder
+from reissue.release.memory import Memory, fingerprint, load_memory, pack_memory, save_memory
 from reissue.schema import Role, Schema
 from reissue.synth import Population, schema
 
@@ -34,7 +41,14 @@ CASES: dict[str, tuple[tuple[str, float], ...]] = {
     "correspondence": (("k=10", 0.0), ("k=10 & l=5", 0.0)),
     "topdown": (*PLAIN, ("k=100", 0.05)),
     "incognito": (*PLAIN, ("k=100", 0.05)),
+    "anatomy": (("simple-l=3", 0.0), ("k=10 & l=5", 0.0)),
+    "invariance": (("m-unique=3", 0.0),),
+    "equivalence": (("simple-l=3", 0.0),),
+    "cohorts": (("k=10 & l=3", 0.05),),
+    "distinct": (("m-unique=3", 0.0),),
 }
+STAYING = ("invariance", "equivalence")
+"""Methods for people whose values stay."""
 REGIONS = ("pool", "mask", "providers")
 """Methods of which regions are a part, in memory too."""
 FILES = 5
@@ -64,12 +78,19 @@ def main(arguments: list[str]) -> None:
                 table[number::FILES].write_parquet(folder / "table" / f"{number}.parquet")
             for method in chosen.methods:
                 for require, spare in CASES[method]:
+                    if not find(method).in_parts:
+                        compare_codes(rows, method, require, spare)
+                        continue
                     compare(folder, table, method, require, spare, chosen.engines)
 
 
 def patients(rows: int) -> pl.DataFrame:
     """Patients of one month; some ages and jobs are missing, and a number is kept that says nothing."""
-    table = next(Population(seed=6, people=rows).months(1))
+    return noted(next(Population(seed=6, people=rows).months(1)))
+
+
+def noted(table: pl.DataFrame) -> pl.DataFrame:
+    """With gaps, and a number that is kept."""
     gap = pl.int_range(pl.len())
     return table.with_columns(
         age=pl.when(gap % 97 > 0).then("age"), job=pl.when(gap % 89 > 0).then("job"), note=gap % 1000
@@ -112,6 +133,58 @@ def compare(folder: Path, table: pl.DataFrame, method: str, require: str, spare:
         )
         if method == "correspondence":
             findings(folder / "first.parquet", whole.frame, made.folder, table, folder / "table", engine, require)
+
+
+def compare_codes(rows: int, method: str, require: str, spare: float) -> None:
+    """Releases of all tables together, in memory and by codes; and what is remembered after each."""
+    stateful, memory = find(method).stateful, None
+    options: dict[str, Any] = {"method": method, "seed": 3, "suppress": spare}
+    options |= {"ineligible": "counterfeits"} if method in STAYING else {}
+    with tempfile.TemporaryDirectory() as place:
+        kept = Path(place) / "memory"
+        if stateful:
+            memory = Memory(fingerprint(plan()), method, bytes(16))
+            save_memory(memory, kept)
+        for turn, table in enumerate(months(rows, method)):
+            began, more = time.monotonic(), {"memory": memory} if stateful else {}
+            whole = anonymize(table, plan(), require, **more, **options)  # type: ignore[arg-type]
+            right, memory = {name: digest(frame) for name, frame in whole.frames.items()}, whole.draft.memory
+            in_memory, began = time.monotonic() - began, time.monotonic()
+            (Path(place) / "table").mkdir()
+            for number in range(FILES):
+                step = -(-table.height // FILES)
+                table[number * step : (number + 1) * step].write_parquet(Path(place) / "table" / f"{number}.parquet")
+            out, file = Path(place) / f"out{turn}", {"memory": kept} if stateful else {}
+            made = anonymize_folder(Path(place) / "table", plan(), require, out, **file, **options)  # type: ignore[arg-type]
+            took = time.monotonic() - began
+            folders = [out if number == 0 else beside_folder(out, name) for number, name in enumerate(right)]
+            found = [digest(pl.concat(pl.read_parquet(one) for one in folder.iterdir())) for folder in folders]
+            same = found == list(right.values()) and (
+                memory is None or pack_memory(load_memory(kept)) == pack_memory(memory)
+            )
+            shutil.rmtree(Path(place) / "table")
+            print(
+                f"{table.height:>9,}  {method + (f' {turn + 1}' if stateful else ''):<15}{require:<18}{spare:>6}  "
+                f"{'stream':<7}{'codes':>8}{made.rows:>11,}{made.loss:>8.4f}{took:>8.1f}  "
+                f"{'the same' if same else 'OTHERS'} (memory {in_memory:.1f} s)",
+                flush=True,
+            )
+
+
+def months(rows: int, method: str) -> Iterator[pl.DataFrame]:
+    """One table, or two months of a series; values stay where the method needs that."""
+    if not find(method).stateful:
+        yield patients(rows)
+        return
+    first: pl.DataFrame | None = None
+    for month in Population(seed=6, people=rows).months(2):
+        shown = noted(month)
+        if first is not None and method in STAYING:
+            known = first.select("patient", before="disease")
+            shown = shown.join(known, on="patient", how="left", maintain_order="left")
+            shown = shown.with_columns(disease=pl.coalesce("before", "disease")).drop("before")
+        first = shown
+        yield shown
 
 
 def findings(
