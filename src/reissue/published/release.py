@@ -257,9 +257,15 @@ class PublishedRelease:
 
     def _places(self, table: pl.DataFrame) -> Ints:
         """The groups of a table's rows by what they are called."""
-        known = pl.DataFrame({_GROUP: self._labels}).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_LOOK))
-        called = whole_numbers(table[GROUP]).cast(self._labels.dtype, strict=False).alias(_GROUP).to_frame()
-        places = called.join(known, on=_GROUP, how="left", maintain_order="left")[_LOOK]
+        labels, called = self._labels, whole_numbers(table[GROUP]).cast(self._labels.dtype, strict=False)
+        places: pl.Series
+        if labels.dtype.is_integer() and len(labels) and labels[-1] - labels[0] + 1 == len(labels):  # without a gap
+            places = called - int(labels[0])
+            places = places.set((places < 0) | (places >= len(labels)), None)
+        else:
+            known = pl.DataFrame({_GROUP: labels}).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias(_LOOK))
+            called = called.alias(_GROUP)
+            places = called.to_frame().join(known, on=_GROUP, how="left", maintain_order="left")[_LOOK]
         if places.null_count():
             raise DataError(f"{places.null_count()} rows have a '{GROUP}' that the other table lacks, or none at all.")
         return places.to_numpy()

@@ -40,7 +40,7 @@ def _sensitive(
         return decoded
     models = _pick(rng, fakes.sensitive, table.sensitive, real)
     found = pl.Series(models >= 0)
-    copied = {name: table.frame[name].gather(np.maximum(models, 0)) for name in decoded}
+    copied = {name: table.frame[name].gather(np.maximum(models, 0)).cast(table.kinds[name]) for name in decoded}
     return {name: copied[name].zip_with(found, column) for name, column in decoded.items()}
 
 

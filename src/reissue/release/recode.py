@@ -11,10 +11,13 @@ from reissue.counting.keys import distinct_keys
 from reissue.data.table import Table
 from reissue.errors import InternalError, SchemaError
 from reissue.release.counterfeits import counterfeit_cells
-from reissue.release.release import GROUP, SLOT, Boxes, Counterfeits, Draft
+from reissue.release.release import COUNT, GROUP, SLOT, Boxes, Counterfeits, Draft
 from reissue.taxonomy.codings import Coding
 
 __all__ = ["boxes_of", "shuffled", "tables_of"]
+
+_PLACE = "\0place"
+"""A name that no column of a user has."""
 
 
 def tables_of(
@@ -113,8 +116,17 @@ def _bucketized(
         by_group = whole.select(GROUP, *sensitive)[rng.permutation(whole.height)].sort(GROUP, maintain_order=True)
         whole = whole.sort(GROUP).with_columns(by_group.select(sensitive))[rng.permutation(whole.height)]
         return {"release": whole, **tables}
-    counted = whole.group_by([GROUP, *sensitive]).agg(pl.len().alias("count")).sort([GROUP, *sensitive])
-    return {"quasi": whole.drop(sensitive), "sensitive": counted, **tables}
+    return {"quasi": whole.drop(sensitive), "sensitive": _counted(whole.select(GROUP, *sensitive)), **tables}
+
+
+def _counted(values: pl.DataFrame) -> pl.DataFrame:
+    """How often each group has each value, sorted. Counted as numbers: where all values differ, these are all rows."""
+    different = values.drop(GROUP).unique().sort(pl.all())
+    place = values.join(different.with_row_index(_PLACE), on=different.columns, how="left", nulls_equal=True)
+    width = max(different.height, 1)
+    keys, number = np.unique(place[GROUP].to_numpy() * width + place[_PLACE].to_numpy(), return_counts=True)
+    group = pl.Series(GROUP, keys // width, dtype=pl.Int64)
+    return pl.DataFrame([group, *different[keys % width], pl.Series(COUNT, number, dtype=pl.get_index_type())])
 
 
 def _row_by_row(table: Table, draft: Draft, order: Codes) -> tuple[list[pl.Series], list[pl.Series]]:
@@ -144,6 +156,8 @@ def _values(coding: Coding, codes: Codes, kind: pl.DataType) -> pl.Series:
     """The values of leaves; as text where the first or last one stands for all beyond it."""
     if any(coding.taxonomy.open_ends):
         return pl.Series(coding.taxonomy.names, dtype=pl.String).gather(codes)
+    if kind == pl.String and coding.leaves.dtype == pl.String:
+        return coding.decode(np.arange(coding.taxonomy.size, dtype=np.int32)).cast(pl.Enum(coding.leaves)).gather(codes)
     column = coding.decode(codes)
     try:
         return column.cast(kind)
@@ -195,5 +209,5 @@ def _named(frame: pl.DataFrame) -> dict[str, pl.Series]:
 
 def _mixed(real: pl.DataFrame, fake: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     """Real and counterfeit rows in random order."""
-    both = pl.concat([real, fake])
+    both = pl.concat([real, fake.cast(real.schema)])
     return both[rng.permutation(both.height)]

@@ -136,7 +136,7 @@ def number_column(column: pl.Series) -> tuple[pl.Series, int]:
     if column.dtype.is_float():
         column = column.fill_nan(None)
     whole = column.dtype.is_integer() and column.dtype not in {pl.UInt64, pl.Int128, pl.UInt128}  # what 64 bits hold
-    counted = whole or column.dtype.is_temporal() or isinstance(column.dtype, pl.Boolean | pl.Enum)
+    counted = whole or column.dtype.is_temporal() or isinstance(column.dtype, pl.Boolean | pl.Enum | pl.Categorical)
     if not counted:
         own = pl.Categorical(pl.Categories.random())
         column = column.cast(pl.String).cast(own)
@@ -168,8 +168,8 @@ def _runs(keys: pl.Series, width: int, weights: pl.Series | None) -> pl.DataFram
     if weights is None:
         runs = keys.sort().rle().struct.unnest().rename({"len": "count", "value": "key"})
     else:
-        counted = pl.DataFrame({"key": keys, "count": weights.cast(pl.Int64)})
-        runs = counted.group_by("key").agg(pl.col("count").sum()).filter(pl.col("count") > 0).sort("key")
+        counted = pl.DataFrame({"key": keys, "count": weights.cast(pl.Int64)}).sort("key")  # then run by run
+        runs = counted.group_by("key", maintain_order=True).agg(pl.col("count").sum()).filter(pl.col("count") > 0)
     key = pl.col("key")
     return runs.select((key // width).rle_id().alias("group"), (key % width).alias("value"), "count")
 

@@ -134,7 +134,7 @@ def _read(
         raise DataError(_CHANGED)
     whole = pl.concat(rest, rechunk=True) if other else pl.DataFrame()
     place = {one.name: codes[len(quasi) + number] for number, one in enumerate(places)}
-    columns = {name: listed[name].gather(at).alias(name) for name, at in place.items()}
+    columns = {name: _categories(listed[name]).gather(at).alias(name) for name, at in place.items()}
     columns |= {name: whole[f"o{number}"].alias(name) for number, name in enumerate(other)}
     return _Rows(codes[: len(quasi)], place, pl.DataFrame([columns[name] for name in kinds if name in columns]))
 
@@ -145,6 +145,11 @@ _CHANGED = "The table changed while it was read."
 def _different(values: pl.Series) -> pl.Series:
     """The different values; not-a-number is missing."""
     return (values.fill_nan(None) if values.dtype.is_float() else values).unique(maintain_order=True)
+
+
+def _categories(values: pl.Series) -> pl.Series:
+    """Texts as categories: four bytes a row."""
+    return values.cast(pl.Categorical(pl.Categories.random())) if values.dtype == pl.String else values
 
 
 # --- the release -----------------------------------------------------------------------------------------------------
