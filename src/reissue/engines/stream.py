@@ -67,7 +67,8 @@ class _Scan:
 
     def people(self, name: str) -> tuple[int, int, int]:
         """How many identifiers are missing, how many are different, and how many rows there are."""
-        ids = pl.col(name).cast(pl.String).str.strip_chars()
+        ids = pl.col(name)
+        ids = ids if self.columns[name].is_integer() else ids.cast(pl.String).str.strip_chars()
         counted_ids = self.rows.select(ids.null_count().alias("missing"), ids.n_unique().alias("different"), pl.len())
         missing, different, rows = counted_ids.collect(engine="streaming").row(0)
         return missing, different, rows

@@ -44,6 +44,10 @@ __all__ = [
 ]
 
 
+_BATCH = 250_000
+"""Identifiers that are texts at a time."""
+
+
 @dataclass(frozen=True, eq=False)
 class MethodState:
     """What a method leaves for the next release; every stateful method has a class of its own, with a VERSION."""
@@ -125,7 +129,8 @@ def enter(
     past = unseen if memory.values is None else memory.values
     table = _knowing(table, past, memory.rows)
     stable_code, values = _stable_codes(table, past)
-    people = siphash(identifier_texts(ids), memory.key)
+    some = (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))
+    people = np.concatenate([siphash(identifier_texts(one), memory.key) for one in some])
     if state is not None:
         none = np.empty((len(table.codings), 0), np.int32)
         state = state.with_codes(none if memory.rows is None else _codes(table.codings, memory.rows))

@@ -30,7 +30,7 @@ from reissue.taxonomy.codings import Coding
 
 __all__ = ["PART", "refuse_by_codes", "table_by_codes", "write_by_codes"]
 
-PART = 1_000_000
+PART = 250_000
 """Rows of a file, unless said otherwise."""
 
 
