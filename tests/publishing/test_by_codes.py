@@ -171,6 +171,7 @@ def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     several = replace(PLAN, several_rows=True)
     cases: list[tuple[pl.DataFrame, ri.Schema, str]] = [
         (twice, PLAN, "not unique"),
+        (month.with_columns(who=pl.Series(["1", "1.0", *month["who"][2:]])), PLAN, "not unique"),
         (month.drop("age"), PLAN, "lacks: age"),
         (month.clear(), PLAN, "no rows"),
         (month, several, "Several rows"),

@@ -24,7 +24,7 @@ from reissue.taxonomy.codings import Coding, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
 from reissue.words import plural
 
-__all__ = ["RowDraws", "Table", "code_column", "joint_codes", "to_polars", "unlisted_values", "with_ranges"]
+__all__ = ["RowDraws", "Table", "code_column", "joint_codes", "people_of", "to_polars", "unlisted_values", "with_ranges"]
 
 
 class RowDraws(Protocol):
@@ -165,7 +165,7 @@ class Table:
         _check_columns(frame, schema)
         if not frame.height:
             raise DataError("The table has no rows.")
-        people = _people(frame, schema)
+        people = people_of(frame, schema)
         frame = _one_kind_of_missing(frame, schema)
         if not codings:
             codings = [code_column(frame[name], schema) for name in schema.quasi]
@@ -252,7 +252,7 @@ def _one_kind_of_missing(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     return frame.with_columns(pl.col(names).fill_nan(None)) if names else frame
 
 
-def _people(frame: pl.DataFrame, schema: Schema) -> Ints | None:
+def people_of(frame: pl.DataFrame, schema: Schema) -> Ints | None:
     """Row to its person, where people may have several rows; else every row must be somebody else's."""
     if schema.identifier is None:
         return None

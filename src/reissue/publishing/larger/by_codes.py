@@ -15,7 +15,7 @@ import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue.algorithms import Algorithm
-from reissue.data.table import Table, joint_codes
+from reissue.data.table import Table, joint_codes, people_of
 from reissue.engines.base import ColumnCodes, Counted, InBatches, Source
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files.places import SECOND_TABLES, beside_folder, refuse_existing
@@ -62,6 +62,7 @@ def table_by_codes(source: InBatches, schema: Schema, memory: Memory | None = No
     quasi = [_coded(found, name, schema, None if memory is None else memory.rows) for name in schema.quasi]
     secrets = [_coded(found, name, schema, None if memory is None else memory.values) for name in schema.sensitive]
     rows = _read(source, schema, kinds, found, [one.codes for one in quasi])
+    people_of(rows.frame, schema)  # `1` and `1.0` are one person, whom an engine that counts texts takes for two
     hidden = [one.codes.codes[rows.place[one.codes.name]] for one in secrets]
     codings = tuple(one.coding for one in secrets)
     sensitive, domain, joint = joint_codes(hidden, codings, rows.codes.shape[1])
