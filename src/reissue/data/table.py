@@ -24,7 +24,16 @@ from reissue.taxonomy.codings import Coding, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
 from reissue.words import plural
 
-__all__ = ["RowDraws", "Table", "code_column", "joint_codes", "people_of", "to_polars", "unlisted_values", "with_ranges"]
+__all__ = [
+    "RowDraws",
+    "Table",
+    "code_column",
+    "joint_codes",
+    "people_of",
+    "to_polars",
+    "unlisted_values",
+    "with_ranges",
+]
 
 
 class RowDraws(Protocol):
