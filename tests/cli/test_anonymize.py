@@ -187,7 +187,7 @@ def test_a_table_larger_than_memory_goes_to_a_folder(reissue: Reissue) -> None:
         ((), "name it with --out"),
         (("--out", "other", "--force"), "--force: only with --engine memory"),
         (("--out", "release"), "there already"),
-        (("--out", "other", "--method", "equivalence"), "needs the whole table in memory"),
+        (("--out", "other", "--method", "equivalence"), "give --memory FILE"),
         (("--out", "nowhere/other"), "cannot be written"),
     ):
         refused = reissue(*asked, "--engine", "stream", *wrong)
