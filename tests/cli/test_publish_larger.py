@@ -57,14 +57,14 @@ def test_what_must_be_left_out_and_what_must_be_said(reissue: Reissue, tmp_path:
 
 def test_methods_that_look_at_all_rows(reissue: Reissue, tmp_path: Path) -> None:
     """A series by a memory file, then one by a ledger; a further table lies beside the first."""
-    make = ("anonymize", "register", "--schema", "schema.toml", "--require", "k=5", "--method", "cohorts")
-    make = (*make, "--suppress", "0.3", "--option", "counterfeits=1", "--engine", "stream")
-    outcome = reissue(*make, "--out", "first")
+    make = ("--schema", "schema.toml", "--require", "k=5", "--method", "cohorts", "--engine", "stream")
+    more = ("--suppress", "0.3", "--option", "counterfeits=1")
+    outcome = reissue("anonymize", "register", *make, *more, "--out", "first")
     assert outcome.code == 2
     assert "give --memory FILE" in " ".join(outcome.err.split())
     MONTHS[1].write_parquet(tmp_path / "next.parquet")
     for data, out in (("register", "first"), ("next.parquet", "second")):
-        outcome = reissue("anonymize", data, *make[2:], "--memory", "kept", "--out", out)
+        outcome = reissue("anonymize", data, *make, *more, "--memory", "kept", "--out", out)
         assert outcome.code == 0, outcome.err
         assert (tmp_path / out).is_dir()
     assert (tmp_path / "second.counterfeits").is_dir()
@@ -73,7 +73,7 @@ def test_methods_that_look_at_all_rows(reissue: Reissue, tmp_path: Path) -> None
     policy = {"require": "k=5", "method": "cohorts", "attacks": ["joint"], "limit": 1, "suppress": 0.3}
     (tmp_path / "schema.toml").write_text(schema({**policy, "counterfeits": 1}).dumps())
     for number, data in enumerate(("register", "next.parquet")):
-        more = ("--schema", "schema.toml") if number == 0 else ()
-        outcome = reissue("publish", data, *STREAM[2:], *more, "--out", f"release{number}")
+        begin = ("--schema", "schema.toml") if number == 0 else ()
+        outcome = reissue("publish", data, *STREAM[2:], *begin, "--out", f"release{number}")
         assert outcome.code == 0, outcome.err
     assert (tmp_path / "release1.counterfeits" / "_manifest.json").is_file()
