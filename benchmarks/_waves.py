@@ -103,10 +103,10 @@ def protect(method: Method, waves: Waves) -> list[Release]:
 # --- sources ---------------------------------------------------------------------------------------------------------
 
 
-def _hospital(folder: Path, _: str | None, *, quick: bool) -> Waves:
-    """The demo's twelve months."""
+def _hospital(folder: Path, _: str | None, *, quick: bool, world: int = 0) -> Waves:
+    """The demo's twelve months; in another world other people's."""
     people, months = (600, 5) if quick else (PEOPLE, MONTHS)
-    tables = synth.Population(seed=SEED, people=people, hospitals=HOSPITALS).months(months)
+    tables = synth.Population(seed=SEED + world, people=people, hospitals=HOSPITALS).months(months)
     synth.updates().write_csv(folder / "hospital.csv")
     return Waves("hospital", tuple(tables), replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder))
 
@@ -119,18 +119,19 @@ def large_hospital(folder: Path, people: int, releases: int) -> tuple[Waves, lis
     return waves, protect(METHODS[0], waves)
 
 
-def _census(folder: Path, data: str | None, *, quick: bool, releases: int = 8) -> Waves:
+def _census(folder: Path, data: str | None, *, quick: bool, releases: int = 8, world: int = 0) -> Waves:
     """People who come, go and change jobs within branches of ten, a quarter of the second paper's."""
     path = _found(data_folder(data) / "census" / "census.csv.gz")
     frame = pl.read_csv(path, infer_schema_length=None, columns=["id", *CENSUS, "det_occ_code"])
     frame = frame.filter(pl.col("det_occ_code") > 0).rename({"det_occ_code": "job"})
     scale, releases = (0.05, 4) if quick else (0.25, releases)
-    tables = stream(frame, releases, 10, scale)
+    tables = stream(frame, releases, 10, scale, seed=1 + world)
     return _observed("census", tables, Schema.of_columns(quasi=CENSUS, sensitive=["job"], identifier="id"), folder)
 
 
-def _panel(folder: Path, data: str | None, *, quick: bool) -> Waves:
-    """Five years of doctor visits: people come, go and return."""
+def _panel(folder: Path, data: str | None, *, quick: bool, world: int = 0) -> Waves:
+    """Five years of doctor visits: people come, go and return. There is one world of them."""
+    del world
     years = range(1984, 1987 if quick else 1989)
     tables = [pl.read_csv(_found(data_folder(data) / "panel" / f"{year}.csv")) for year in years]
     tables = [one.select("id", *PANEL, "visits") for one in tables]

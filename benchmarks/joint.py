@@ -14,7 +14,7 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from math import log10
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ LIMIT = 0.75
 MANY, OFF = 200, 0.05
 """A bin of so many people that is off by more is marked."""
 KNOWLEDGES = {True: "groups", False: "the form's own"}
+READERS = ("groups", "register")
 
 
 def main(arguments: list[str]) -> None:
@@ -50,9 +51,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--quick", action="store_true", help="fewer people and releases")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], help="which parts")
     parser.add_argument("--sources", nargs="+", choices=SOURCES, default=[*SOURCES], help="of calibration")
+    parser.add_argument("--worlds", type=int, default=1, help="how many times lives are simulated, for `calibration`")
     parser.add_argument("--methods", nargs="+", choices=sorted({one.name for one in METHODS}), help="only some")
     parser.add_argument("--rows", type=int, default=100_000, help="people of a release, for `long`")
     parser.add_argument("--people", nargs="+", type=int, default=[10_000, 100_000], help="sizes, for `speed`")
+    parser.add_argument("--readers", nargs="+", choices=READERS, default=[*READERS], help="for `speed`")
     parser.add_argument("--one", nargs=3, metavar=("PEOPLE", "RELEASES", "KNOWLEDGE"), help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.one:
@@ -77,18 +80,18 @@ class Bench:
         """Ways to publish."""
         return [one for one in METHODS if not self.chosen.methods or one.name in self.chosen.methods]
 
-    def waves(self, source: str) -> Waves:
+    def waves(self, source: str, world: int = 0) -> Waves:
         """A source's tables, made once."""
-        return _waves(self.folder, source, self.chosen.data, quick=self.chosen.quick)
+        return _waves(self.folder, source, self.chosen.data, quick=self.chosen.quick, world=world)
 
-    def findings(self, method: Method, source: str, *, groups: bool) -> dict[str, Finding]:
+    def findings(self, method: Method, source: str, *, groups: bool, world: int = 0) -> dict[str, Finding]:
         """Attack to what it finds, computed once; empty where the method cannot publish."""
-        return _findings(method, self.waves(source), groups=groups)
+        return _findings(method, self.waves(source, world), groups=groups)
 
 
 @cache
-def _waves(folder: Path, source: str, data: str | None, *, quick: bool) -> Waves:
-    return SOURCES[source](folder, data, quick=quick)
+def _waves(folder: Path, source: str, data: str | None, *, quick: bool, world: int) -> Waves:
+    return SOURCES[source](folder, data, quick=quick, world=world)
 
 
 @cache
@@ -200,23 +203,68 @@ def totals(bench: Bench) -> None:
 
 
 def calibration(bench: Bench) -> None:
-    """Claims in tenths against how often they are right."""
+    """Claims in tenths against how often they are right, with what chance alone would do to independent people.
+
+    People of a bin are not independent: groups are equations about several of them. How much a bin moves from one
+    simulated world to the next is told by several of them (`--worlds`); there is only one of the panel.
+    """
     rows: list[dict[str, Any]] = []
-    for source in bench.chosen.sources:
-        for method in bench.methods:
-            for groups, words in KNOWLEDGES.items():
-                found = bench.findings(method, source, groups=groups).get("joint")
-                if found is None:
-                    continue
-                bins = found.details.get("calibration", [])
-                if not groups and found.details.get("knowledge") == "groups":
-                    continue  # the form shows groups: the same once more
-                print(f"{source}, {method.label}, {words}: {_binned(bins) or found.sentence}", flush=True)
-                rows += [{"source": source, "method": method.label, "knowledge": words, **one} for one in bins]
+    for world, source in product(range(bench.chosen.worlds), bench.chosen.sources):
+        if world and source == "panel":
+            continue
+        for method, (groups, words) in product(bench.methods, KNOWLEDGES.items()):
+            found = bench.findings(method, source, groups=groups, world=world).get("joint")
+            if found is None or (not groups and found.details.get("knowledge") == "groups"):
+                continue  # the form shows groups: the same once more
+            bins = [{**one, "chance": _chance(one)} for one in found.details.get("calibration", [])]
+            print(f"{source}, {method.label}, {words}: {_binned(bins) or found.sentence}", flush=True)
+            rows += [{"source": source, "method": method.label, "knowledge": words, "world": world, **b} for b in bins]
     pl.DataFrame(rows).write_csv(bench.chosen.out / "calibration.csv", float_precision=4)
-    marked = [one for one in rows if _off(one)]
-    large = sum(one["people"] >= MANY for one in rows)
-    print(f"{len(marked)} of {large} bins of {MANY} people or more are off by more than {OFF}.", flush=True)
+    for world in range(bench.chosen.worlds):
+        mine = [one for one in rows if one["world"] == world]
+        large = sum(one["people"] >= MANY for one in mine)
+        off = sum(_off(one) for one in mine)
+        print(f"{off} of {large} bins of {MANY} people or more are off by more than {OFF}.", flush=True)
+    if bench.chosen.worlds > 1:
+        _print_worlds(pl.DataFrame(rows))
+
+
+def _print_worlds(rows: pl.DataFrame) -> None:
+    """For each bin that is large in every world: how far it is off on average, and how far that moves."""
+    off = pl.col("right") - pl.col("claim")
+    bins = (
+        rows.filter(pl.col("source") != "panel")
+        .group_by("source", "method", "knowledge", "from", maintain_order=True)
+        .agg(
+            pl.col("people").min(),
+            pl.col("claim").mean(),
+            off.mean().alias("off"),
+            off.std().alias("moves"),
+            pl.col("chance").mean(),
+            pl.len().alias("worlds"),
+        )
+        .filter((pl.col("people") >= MANY) & (pl.col("worlds") == rows["world"].n_unique()))
+    )
+    print("| source, method, knowledge | claim | people, at least | off on average | moves by | by chance alone |")
+    print("|---|---|---|---|---|---|")
+    for one in bins.filter(pl.col("off").abs() + pl.col("moves") > OFF).iter_rows(named=True):
+        name = f"{one['source']}, {one['method']}, {one['knowledge']}"
+        numbers = (
+            f"{one['claim']:.2f} | {one['people']:,} | {one['off']:+.3f} | {one['moves']:.3f} | {one['chance']:.3f}"
+        )
+        print(f"| {name} | {numbers} |")
+    far = bins.filter(pl.col("off").abs() > OFF).height
+    ratio = float(bins.select((pl.col("moves") / pl.col("chance")).median()).item())
+    print(
+        f"{far} of {bins.height} such bins are off by more than {OFF} on average; a bin moves from world to world "
+        f"{ratio:.1f} times as far as bins of independent people would (median).",
+        flush=True,
+    )
+
+
+def _chance(one: dict[str, Any]) -> float:
+    """The standard deviation of the share that is right if people were independent and claims true."""
+    return float(np.sqrt(one["claim"] * (1 - one["claim"]) / one["people"]))
 
 
 def _off(one: dict[str, Any]) -> bool:
@@ -224,7 +272,7 @@ def _off(one: dict[str, Any]) -> bool:
 
 
 def _binned(bins: list[dict[str, Any]]) -> str:
-    return "; ".join(f"{_bin(one)}{' OFF' if _off(one) else ''}" for one in bins)
+    return "; ".join(f"{_bin(one)} ±{2 * one['chance']:.2f}{' OFF' if _off(one) else ''}" for one in bins)
 
 
 def _bin(one: dict[str, Any]) -> str:
@@ -237,7 +285,7 @@ def _bin(one: dict[str, Any]) -> str:
 def speed(bench: Bench) -> None:
     """Each size in a process of its own, so that peak memory is its own."""
     sizes = ((1_000, 4), (10_000, 4)) if bench.chosen.quick else [(people, 12) for people in bench.chosen.people]
-    for knowledge in ("groups", "register"):
+    for knowledge in bench.chosen.readers:
         taken = []
         for people, releases in sizes:
             command = [sys.executable, "-m", "benchmarks", "joint", "--one", str(people), str(releases), knowledge]
@@ -258,10 +306,17 @@ def one_speed(people: int, releases: int, *, groups: bool) -> None:
         found = attack(made, waves.schema, only="joint", knowledge=Knowledge(groups=groups), limits={"joint": LIMIT})
         seconds, wall = time.process_time() - start, time.perf_counter() - clock
     one = found.findings[0]
-    words = f"fits {one.details['fits']:.1f} groups, {'' if one.details['converged'] else 'not '}converged"
+    words = f"fits {one.details['fits']:.1f} groups of {_sizes(made):.1f} people"
+    words += f", {'converged' if one.details['converged'] else 'not converged'} in {one.details['sweeps']} sweeps"
     memory = f"{peak() / 2**30:.2f} GB at most, {before / 2**30:.2f} GB before"
     size = f"{KNOWLEDGES[groups]}, {people:,} people x {releases}"
     print(f"  {size}, {words}, {memory}, {wall:.0f} s wall: {seconds:.1f} CPU s")
+
+
+def _sizes(releases: list[Release]) -> float:
+    """How many people are in a person's group, on average."""
+    sizes = np.concatenate([release.group_people for release in releases])
+    return float((sizes**2).sum() / sizes.sum())
 
 
 # --- long series -----------------------------------------------------------------------------------------------------

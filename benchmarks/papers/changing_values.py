@@ -47,9 +47,11 @@ def people_of(data: Path) -> pl.DataFrame:
     return frame.filter(pl.col("det_occ_code") > 0).rename({"det_occ_code": "job"}).select("id", *QUASI, "job")
 
 
-def stream(frame: pl.DataFrame, releases: int, d: int, scale: float = 1.0, out: int = 2_000) -> list[pl.DataFrame]:
+def stream(
+    frame: pl.DataFrame, releases: int, d: int, scale: float = 1.0, out: int = 2_000, seed: int = 1
+) -> list[pl.DataFrame]:
     """The tables to publish."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     first, leave, come, change = (int(number * scale) for number in (20_000, out, 5_000, 5_000))
     wanted = first + come * (releases - 1)
     order = rng.permutation(wanted) % frame.height

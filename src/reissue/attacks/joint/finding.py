@@ -196,6 +196,7 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "count_error": beliefs.scaled.worst,
         "elsewhere": beliefs.scaled.elsewhere,
         "converged": beliefs.scaled.converged,
+        "sweeps": beliefs.scaled.sweeps,
         "updates": judged.reader.updates,
         "prior": "learned" if judged.reader.learns else "common",
         "by_learning": int(_only_learnt(judged, exposed, limit).sum()),

@@ -272,8 +272,10 @@ def layer_of(seen: Observation, values: int, some: tuple[Ints, Ints] | None = No
     key = row * values + seen.slot_value[slot]
     maybe = np.isin(people, seen.absent)
     anything = _anything(seen, people, maybe, values)
-    order = stable_order(key, len(people) * values)
-    keys, place = _numbered(key[order], anything)
+    if (key[1:] < key[:-1]).any():  # not where everyone is in one group: its values are in order
+        order = stable_order(key, len(people) * values)
+        key, slot = key[order], slot[order]
+    keys, place = _numbered(key, anything)
     starts = np.searchsorted(keys, np.arange(len(people) + 1) * values)
     chance = seen.shares[seen.slot_value] if len(seen.shares) else np.ones(len(seen.slot_value))
     fakes = _nothing()
@@ -285,7 +287,7 @@ def layer_of(seen: Observation, values: int, some: tuple[Ints, Ints] | None = No
         starts,
         as_small(keys % values),
         as_small(place),
-        as_small(slot[order]),
+        as_small(slot),
         seen.slot_count.astype(np.float64),
         seen.slot_value,
         seen.slot_group,
