@@ -267,8 +267,9 @@ def _backward(chains: Chains, beginnings: Sequence[Floats], messages: Callable[[
     for place in range(len(chains.layers) - 1, -1, -1):
         layer, links = chains.layers[place], chains.links[place]
         mine = later[place] = flat[offsets[place] : offsets[place + 1]]
-        said = layer.normalized(mine * messages(place) * beginnings[place])
-        flat[links.sources] = links.backward(picked(said, links.targets))
+        said = mine * messages(place)
+        said *= beginnings[place]
+        flat[links.sources] = links.backward(picked(layer.normalized(said), links.targets))
         # What moves back is of whole rows, so that the earlier layer makes its own rows comparable again. Who begins in
         # a slot that was there before says something about it too; from first presences nothing moves back.
     return later
@@ -277,8 +278,9 @@ def _backward(chains: Chains, beginnings: Sequence[Floats], messages: Callable[[
 def before_of(chains: Chains, place: int, beginnings: Floats, carried: Floats) -> Floats:
     """Entry to what earlier releases and the prior say about it."""
     links = chains.links[place]
-    before = beginnings.copy()
-    before[links.targets] *= links.forward(picked(carried, links.sources))
+    before = np.ones_like(beginnings)
+    before[links.targets] = links.forward(picked(carried, links.sources))
+    before *= beginnings
     return before
 
 

@@ -173,9 +173,10 @@ def component_labels(layers: Sequence[Layer], opened: Sequence[Bools]) -> Ints:
     people = max((int(layer.person.max(initial=-1)) + 1 for layer in layers), default=0)
     links, first = [], people
     for layer, loose in zip(layers, opened, strict=True):
-        row = layer.triple_row
-        mine = loose[row]
-        links.append((layer.person[row[mine]], first + layer.slot_group[layer.triple_slot[mine]]))
+        row, group = layer.triple_row, layer.slot_group[layer.triple_slot]
+        again = (np.diff(row, prepend=-1) == 0) & (np.diff(group, prepend=-1) == 0)
+        mine = np.flatnonzero(loose[row] & ~again)
+        links.append((layer.person[row[mine]], first + group[mine]))
         if len(layer.fakes):
             # How many records of a value are nobody's is an equation of all groups that hold some.
             holding = first + np.flatnonzero(layer.free)
