@@ -76,14 +76,14 @@ def measure(engine: str, folder: Path, attacks: list[str]) -> None:
         with Meter() as meter:
             series = Series.read(given(), schema(), engine=engine)
             whose = [release.named for release in series.releases]
-            read, held = meter.since()[0], sum(ids.estimated_size() + row.nbytes for ids, row in whose) / 1e6
+            read, after = meter.since()[0], peak() / 1e6
             del series, whose
             found = attack(given(), schema(), only=attacks, engine=engine)
             cpu, wall = meter.since()
     said = json.dumps([rounded(one.as_dict()) for one in found], default=str).encode()
     print(
-        f"  {engine:<8}whose rows {read:.1f} CPU s, {held:.0f} MB; attack, reading again {cpu - read:.1f} CPU s, "
-        f"{wall:.0f} s wall; peak {peak() / 1e6:,.0f} MB, {began:,.0f} before; "
-        f"finding {hashlib.sha256(said).hexdigest()[:12]}",
+        f"  {engine:<8}whose rows {read:.1f} CPU s; attack, reading again {cpu - read:.1f} CPU s, "
+        f"{wall:.0f} s wall; peak {began:,.0f} MB before, {after:,.0f} with rows and people, {peak() / 1e6:,.0f} "
+        f"at the end; finding {hashlib.sha256(said).hexdigest()[:12]}",
         flush=True,
     )
