@@ -1,9 +1,9 @@
 """Spark against memory: CPU seconds of the driver, Java and the workers together, peak memory, and stage by stage.
 
 `python -m benchmarks engines [--rows N] [--cores N]`. The table has eight quasi-identifiers and nearly all rows are
-distinct; k = 10. Spark is warm: a small table went through before. What is serial is the CPU that is used while no
-stage runs on a worker: with more cores only the rest gets faster, and a stage of n tasks by n cores at most. So a
-simulation says how much faster twice the cores would be.
+distinct; k = 10. Spark is warm: a table of a million rows went through before. What is serial is the CPU that is used
+while no stage runs on a worker: with more cores only the rest gets faster, and a stage of n tasks by n cores at most.
+So a simulation says how much faster twice the cores would be.
 """
 
 import argparse
@@ -27,6 +27,8 @@ from reissue.verify.check import check
 
 STAGES = {0.2: "coding", 0.4: "regions", 0.9: "making", 1.0: "recheck"}
 FILES = 8
+WARM = 1_000_000
+"""Rows of the table by which Spark gets warm."""
 
 
 def main(arguments: list[str]) -> None:
@@ -120,7 +122,7 @@ def _memory(table: Path, method: str) -> float:
 
 
 def _warm(spark: Any, place: Path) -> None:
-    bench_table(100_000).write_parquet(place)
+    bench_table(WARM).write_parquet(place)
     for method in ("mondrian", "pool"):
         with anonymize_frame(spark.read.parquet(str(place)), bench_schema(), "k=10", method=method) as release:
             check(release.frame, bench_schema(), "k=10")

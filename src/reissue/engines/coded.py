@@ -12,7 +12,7 @@ import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue.engines.base import FinishedRows, RegionWork, RewritePlan, Source
-from reissue.engines.regions import Regions, Split, Spread
+from reissue.engines.regions import Split, Spread
 from reissue.errors import InternalError
 
 __all__ = ["CodedFiles", "laid_out"]
@@ -100,7 +100,7 @@ class CodedFiles:
         if work.place is None:
             raise InternalError("A release larger than memory needs a folder. Please report this.")
         groups, published, lost, files = 0, 0, 0.0, []
-        for number, (region, part, draw) in enumerate(self._parts(work.regions), start=1):
+        for number, (region, part, draw) in enumerate(self._parts(work), start=1):
             made = work.make(region, part, draw)
             files.append(work.place / f"{number:05d}.parquet")
             made.rows.with_columns(pl.col(self.texts).cast(pl.String)).write_parquet(files[-1])
@@ -108,17 +108,19 @@ class CodedFiles:
             work.progress(number / len(work.regions.sizes))
         return FinishedRows(self.open(work.place), groups, published, lost, parts=tuple(map(self.open, files)))
 
-    def _parts(self, regions: Regions) -> Iterator[tuple[int, pl.DataFrame, Ints | None]]:
-        """The rows of each region, in an order that depends on nothing but them; one region at a time in memory."""
+    def _parts(self, work: RegionWork) -> Iterator[tuple[int, pl.DataFrame, Ints | None]]:
+        """The rows of each region, one region at a time in memory."""
         place, names = self.folder / "parts", [str(number) for number in range(len(self.names))]
         rows = pl.scan_parquet(self._files, glob=False).select(
-            *names, *([_DRAW] if self.drawn else []), _region(regions.splits)
+            *names, *([_DRAW] if self.drawn else []), _region(work.regions.splits)
         )
         files = pl.PartitionBy(place, key=_REGION, include_key=False)
         rows.sink_parquet(files, mkdir=True, compression="lz4", row_group_size=_WAITING)
-        for region in sorted(regions.sizes):
+        for region in sorted(work.regions.sizes):
             part = pl.read_parquet(place / f"{_REGION}={region}" / "*.parquet", hive_partitioning=False)
-            yield region, *laid_out(part, self.names)
+            # Where any order will do, by what rows hash to, quickly: nothing is told of the order of the table.
+            part = part[part.hash_rows().arg_sort()] if work.any_order else part
+            yield region, *laid_out(part, self.names, any_order=work.any_order)
 
 
 def laid_out(part: pl.DataFrame, names: Sequence[str], *, any_order: bool = False) -> tuple[pl.DataFrame, Ints | None]:
