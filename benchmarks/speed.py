@@ -3,17 +3,21 @@
 Every size runs in a process of its own, so that its peak memory is its own. Tables are nearly all distinct rows.
 Passes are given twice: CPU seconds by those of a pass, and seconds on the clock by those of a pass, which uses all
 processors too. The clock means something only where nothing else runs.
+
+With `--search` instead: what the search for better groups (`effort`) saves after `pool`, and what it takes.
 """
 
 import argparse
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import polars as pl
 
 from benchmarks._measure import Seconds, one_pass, peak, timed
+from benchmarks.loss import average_loss
 from reissue.algorithms import Job, find
 from reissue.data.table import Table
 from reissue.publishing.anonymize import anonymize
@@ -29,7 +33,11 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="speed", description=__doc__)
     parser.add_argument("--rows", type=int, help="measure one size in this process")
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--search", action="store_true", help="the search after pool, each effort by itself")
     chosen = parser.parse_args(arguments)
+    if chosen.search:
+        search(chosen.sizes)
+        return
     if chosen.rows:
         measure(chosen.rows)
         return
@@ -65,6 +73,20 @@ def measure(rows: int) -> None:
     )
     show("check k, l, t of distinct rows", rows, timed(lambda: check(frame, schema, parse("k=1 & l=1 & t=1")))[0], unit)
     print(whole, flush=True)
+
+
+def search(sizes: Sequence[int]) -> None:
+    """Loss and seconds of pool with each effort, k = 10, nodes; memory at most is of all before it too."""
+    print(f"{'effort':<12}{'rows':>12}{'loss':>9}{'groups':>9}{'CPU s':>9}{'clock s':>9}{'GB':>6}", flush=True)
+    run = find("pool")
+    for rows in sizes:
+        table = Table.read(bench_table(rows), bench_schema())
+        for effort in ("fast", "balanced", "best"):
+            job = Job(table, parse("k=10"), np.random.default_rng(0), options=run.settle({"effort": effort}))
+            seconds, draft = timed(partial(run.run, job), times=1)
+            groups, gigabytes = int(draft.groups.max()) + 1, peak() / 2**30
+            print(f"{effort:<12}{rows:>12,}{average_loss(table, draft):>9.4f}{groups:>9,}", end="")
+            print(f"{seconds.cpu:>9.1f}{seconds.clock:>9.1f}{gigabytes:>6.2f}", flush=True)
 
 
 def _memory(frame: pl.DataFrame, schema: Schema, before: int) -> str:

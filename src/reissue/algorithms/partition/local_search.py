@@ -8,6 +8,8 @@ in one of them; so what is lost only ever falls.
 Near groups are those of rows that follow each other when the table is sorted by its columns, in another order of
 columns and on other levels of their taxonomies each round. A pair promises something if what its groups lose is no less
 than what would be lost in the box around both; one that was tried is not tried again until a group of it has changed.
+Those that promise most are tried first, one for each group, and the next ones only if these saved something (where rows
+are exchanged instead all are tried: what groups lose says less about that).
 So a round costs a few sorts of the table, and O(pairs x rows of a pair x attributes) for the few pairs that are left.
 """
 
@@ -150,8 +152,15 @@ def _round(search: _Search, effort: Effort, rng: np.random.Generator) -> tuple[f
     """Try all promising pairs, and carry the best out; what that saved, and what was lost before."""
     division = Division.of(search.losses, search.group)
     one, other = _promising(search, division, effort, rng)
-    order = np.argsort(division.sizes[one] + division.sizes[other], kind="stable")
-    found = _tried(search.job, division, one[order], other[order], effort, rng)
+    found: list[Better] = []
+    at_once = len(division.sizes) if search.job.requirement.excess_limit is None else max(len(one), 1)
+    for some in _in_turn(_promise(division, one, other), at_once):
+        _remember(search, one[some], np.where(other < len(division.sizes) - 1, other, -1)[some])
+        order = some[np.argsort((division.sizes[one] + division.sizes[other])[some], kind="stable")]
+        better = _tried(search.job, division, one[order], other[order], effort, rng)
+        found += better
+        if sum(one.saved for one in better) <= _LEAST * division.lost:
+            break
     found.sort(key=lambda better: (-better.saved, better.one, better.other))
     used: set[int] = set()
     fresh, saved = len(division.sizes) - 1, 0.0
@@ -168,6 +177,13 @@ def _round(search: _Search, effort: Effort, rng: np.random.Generator) -> tuple[f
     if used:
         search.renamed(sorted(used))
     return saved, division.lost
+
+
+def _in_turn(promise: Floats, number: int) -> Iterator[Ints]:
+    """Places of pairs, so many at a time: those that promise most first."""
+    order = np.argsort(-promise, kind="stable")
+    for first in range(0, len(order), number):
+        yield np.sort(order[first : first + number])
 
 
 def _tried(
@@ -192,7 +208,8 @@ def _promising(search: _Search, division: Division, effort: Effort, rng: np.rand
     least = max(part.least for part in search.job.requirement.parts())
     nobody = len(division.sizes) - 1
     large = np.flatnonzero((division.sizes >= 2 * least) & (division.each > 0))
-    keys = np.unique(np.concatenate([*_neighbours(search, division, effort, rng), large * (nobody + 1) + nobody]))
+    keys = np.sort(np.concatenate([*_neighbours(search, division, effort, rng), large * (nobody + 1) + nobody]))
+    keys = keys[np.diff(keys, prepend=-1) > 0]
     one, other = np.divmod(keys, nobody + 1)
     least_promise = effort.promise if search.job.requirement.excess_limit is None else effort.overlap
     promising = (_promise(division, one, other) >= least_promise) | (other == nobody)
@@ -203,7 +220,6 @@ def _promising(search: _Search, division: Division, effort: Effort, rng: np.rand
     if len(new) > effort.pairs * nobody:
         most = np.argsort(-_promise(division, one[new], other[new]), kind="stable")[: effort.pairs * nobody]
         new = new[np.sort(most)]
-    _remember(search, one[new], np.where(other < nobody, other, -1)[new])
     return one[new], other[new]
 
 
