@@ -157,9 +157,9 @@ def _round(search: _Search, effort: Effort, rng: np.random.Generator) -> tuple[f
     for some in _in_turn(_promise(division, one, other), at_once):
         _remember(search, one[some], np.where(other < len(division.sizes) - 1, other, -1)[some])
         order = some[np.argsort((division.sizes[one] + division.sizes[other])[some], kind="stable")]
-        better = _tried(search.job, division, one[order], other[order], effort, rng)
-        found += better
-        if sum(one.saved for one in better) <= _LEAST * division.lost:
+        more = _tried(search.job, division, one[order], other[order], effort, rng)
+        found += more
+        if sum(better.saved for better in more) <= _LEAST * division.lost:
             break
     found.sort(key=lambda better: (-better.saved, better.one, better.other))
     used: set[int] = set()
