@@ -113,7 +113,7 @@ def compare(months: list[pl.DataFrame], place: Path, asked: tuple[str, str, dict
             assert written(folder).equals(frame)
             assert written(folder).schema == frame.schema
             assert all(pl.read_parquet(one).height <= rows for one in folder.iterdir())
-        assert (made.rows, made.groups) == (whole.frame.height, whole.groups)
+        assert (made.rows, made.groups, made.warnings) == (whole.frame.height, whole.groups, whole.warnings)
         one, other = (ri.check(some, PLAN, require, engine=by) for some, by in ((out, "stream"), (whole, "memory")))
         assert one.as_dict() == other.as_dict()
         assert made.loss == pytest.approx(ri.measure(whole).loss)

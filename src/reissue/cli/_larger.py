@@ -50,7 +50,8 @@ def make_folder(
         made = anonymize_folder(data, schema, requirement, out, progress=progress, **asked)
     if as_json:
         numbers = {"rows": made.rows, "groups": made.groups, "regions": made.regions, "folder": str(made.folder)}
-        _render.show_json({"method": made.method, "requirement": str(made.requirement), **numbers})
+        said = {"method": made.method, "requirement": str(made.requirement), "warnings": list(made.warnings)}
+        _render.show_json({**said, **numbers})
         return
     _render.say(
         f"{plural(made.rows, 'row')} published in {plural(made.groups, 'group')}, made in "
@@ -58,3 +59,4 @@ def make_folder(
         f"The release meets {made.requirement}: counted again from the published columns.",
         f"Written: {made.folder}, a folder of Parquet.",
     )
+    _render.warn(*made.warnings)

@@ -26,6 +26,7 @@ from reissue.published.counted import read_counted
 from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.coding import WholeCoding, code_whole
 from reissue.publishing.larger.making import ByMethod, decide_cuts
+from reissue.release.release import TIGHT
 from reissue.requirements import Requirement
 from reissue.schema import Role, Schema
 from reissue.verify.by_parts import meets_by_parts, value_totals
@@ -45,6 +46,8 @@ class _Outcome:
     """The share of what the quasi-identifiers say that is lost; rows left out lose all."""
     requirement: Requirement
     method: str
+    warnings: tuple[str, ...] = ()
+    """What whoever sends it out should know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +195,8 @@ class _Run:
     def known(self, asked: Asked) -> dict[str, Any]:
         """What is told of it."""
         told = {"rows": self.finished.rows, "groups": self.finished.groups, "regions": self.regions, "loss": self.loss}
-        return {**told, "requirement": asked.requirement, "method": asked.method}
+        warnings = (TIGHT,) if asked.tight and not asked.by_cells else ()
+        return {**told, "requirement": asked.requirement, "method": asked.method, "warnings": warnings}
 
 
 @contextmanager

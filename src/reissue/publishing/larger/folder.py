@@ -67,4 +67,5 @@ def _folder_of(release: Release, place: Path) -> ReleaseFolder:
         loss=measure(release).loss,
         requirement=release.requirement,
         method=release.method,
+        warnings=release.warnings,
     )
