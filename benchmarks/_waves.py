@@ -5,7 +5,7 @@ and by `distinct`; for `invariance` and `equivalence` everyone keeps the value o
 nobody leaves and no record changes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -111,12 +111,26 @@ def _hospital(folder: Path, _: str | None, *, quick: bool, world: int = 0) -> Wa
     return Waves("hospital", tuple(tables), replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder))
 
 
-def large_hospital(folder: Path, people: int, releases: int) -> tuple[Waves, list[Release]]:
-    """So many months of a hospital, published by pool one by one."""
-    tables = synth.Population(seed=1, people=people).months(releases)
+def large_hospital(
+    folder: Path, people: int, releases: int, district: int | None = None
+) -> tuple[Waves, list[Release]]:
+    """So many months of a hospital, published by pool one by one; or of one in each `district` of so many people."""
     synth.updates().write_csv(folder / "hospital.csv")
-    waves = Waves("hospital", tuple(tables), replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder))
+    schema = replace(synth.schema(), updates={"file": "hospital.csv"}, folder=folder)
+    if district is None:
+        tables = tuple(synth.Population(seed=1, people=people).months(releases))
+    else:
+        schema = schema.with_roles({"district": "quasi"})
+        lives = [_district(number, district, releases) for number in range(people // district)]
+        tables = tuple(pl.concat(months) for months in zip(*lives, strict=True))
+    waves = Waves("hospital", tables, schema)
     return waves, protect(METHODS[0], waves)
+
+
+def _district(number: int, people: int, releases: int) -> Iterator[pl.DataFrame]:
+    """A hospital's months, its patients with numbers of their own."""
+    for month in synth.Population(seed=1 + number, people=people).months(releases):
+        yield month.with_columns(pl.col("patient").cast(pl.Int64) + number * 10**9, district=pl.lit(f"d{number}"))
 
 
 def _census(folder: Path, data: str | None, *, quick: bool, releases: int = 8, world: int = 0) -> Waves:

@@ -3,8 +3,9 @@
 Parts (`--only`): *attacked*, the demo's twelve months by every method, attacked by someone who knows everyone's group
 and by someone with a register; *learnt*, the same with a prior that is learnt; *totals*, by someone who has the true
 totals of each value; *calibration*, claims in tenths against how often they are right, for a synthetic hospital, Census
-with simulated lives and a real panel; *speed*, CPU seconds, memory and growth with the people; *long*, what
-the newest release of a long series costs.
+with simulated lives and a real panel; *closeness*, people above the limit as they are counted by default and where
+sweeps go on to the end; *speed*, CPU seconds, memory and growth with the people; *long*, what the newest release of a
+long series costs.
 """
 
 import argparse
@@ -56,10 +57,12 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rows", type=int, default=100_000, help="people of a release, for `long`")
     parser.add_argument("--people", nargs="+", type=int, default=[10_000, 100_000], help="sizes, for `speed`")
     parser.add_argument("--readers", nargs="+", choices=READERS, default=[*READERS], help="for `speed`")
+    parser.add_argument("--district", type=int, help="`speed` where more people live in more districts of so many")
     parser.add_argument("--one", nargs=3, metavar=("PEOPLE", "RELEASES", "KNOWLEDGE"), help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.one:
-        return one_speed(int(chosen.one[0]), int(chosen.one[1]), groups=chosen.one[2] == "groups")
+        people, releases, knowledge = chosen.one
+        return one_speed(int(people), int(releases), chosen.district, groups=knowledge == "groups")
     chosen.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         for part in chosen.only:
@@ -282,6 +285,23 @@ def _bin(one: dict[str, Any]) -> str:
 # --- speed -----------------------------------------------------------------------------------------------------------
 
 
+def closeness(bench: Bench) -> None:
+    """A row for each method and reader: by default, and as `--exact` has it."""
+    print(f"| method | reader | above {LIMIT}, by default | CPU s | to the end | CPU s |\n|---|---|---|---|---|---|")
+    for method, groups in product(bench.methods, KNOWLEDGES):
+        fit, releases = _protected(method, bench.waves("hospital"))
+        cells = []
+        for exact in (False, True) if releases else ():
+            start = time.process_time()
+            knows = Knowledge(groups=groups)
+            (found,) = attack(
+                releases, fit.schema, only=["joint"], knowledge=knows, limits={"joint": LIMIT}, exact=exact
+            )
+            cells += [exposed(found), f"{time.process_time() - start:.1f}"]
+        if cells:
+            print(f"| {method.label} | {KNOWLEDGES[groups]} | {' | '.join(cells)} |", flush=True)
+
+
 def speed(bench: Bench) -> None:
     """Each size in a process of its own, so that peak memory is its own."""
     sizes = ((1_000, 4), (10_000, 4)) if bench.chosen.quick else [(people, 12) for people in bench.chosen.people]
@@ -289,6 +309,7 @@ def speed(bench: Bench) -> None:
         taken = []
         for people, releases in sizes:
             command = [sys.executable, "-m", "benchmarks", "joint", "--one", str(people), str(releases), knowledge]
+            command += ["--district", str(bench.chosen.district)] if bench.chosen.district else []
             said = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
             line = said.splitlines()[-1]
             print(line, flush=True)
@@ -298,10 +319,10 @@ def speed(bench: Bench) -> None:
             print(f"  {knowledge}: from {few:,} to {many:,} people the exponent is {grown:.2f}", flush=True)
 
 
-def one_speed(people: int, releases: int, *, groups: bool) -> None:
+def one_speed(people: int, releases: int, district: int | None, *, groups: bool) -> None:
     """Months of a hospital published by pool one by one, attacked once."""
     with tempfile.TemporaryDirectory() as name:
-        waves, made = large_hospital(Path(name), people, releases)
+        waves, made = large_hospital(Path(name), people, releases, district)
         before, start, clock = peak(), time.process_time(), time.perf_counter()
         found = attack(made, waves.schema, only="joint", knowledge=Knowledge(groups=groups), limits={"joint": LIMIT})
         seconds, wall = time.process_time() - start, time.perf_counter() - clock
@@ -309,7 +330,8 @@ def one_speed(people: int, releases: int, *, groups: bool) -> None:
     words = f"fits {one.details['fits']:.1f} groups of {_sizes(made):.1f} people"
     words += f", {'converged' if one.details['converged'] else 'not converged'} in {one.details['sweeps']} sweeps"
     memory = f"{peak() / 2**30:.2f} GB at most, {before / 2**30:.2f} GB before"
-    size = f"{KNOWLEDGES[groups]}, {people:,} people x {releases}"
+    places = "" if district is None else f" in districts of {district:,}"
+    size = f"{KNOWLEDGES[groups]}, {people:,} people{places} x {releases}"
     print(f"  {size}, {words}, {memory}, {wall:.0f} s wall: {seconds:.1f} CPU s")
 
 
@@ -351,6 +373,7 @@ PARTS = {
     "learnt": learnt,
     "totals": totals,
     "calibration": calibration,
+    "closeness": closeness,
     "speed": speed,
     "long": long,
 }
