@@ -1,4 +1,7 @@
-"""Hypothesis draws the same cases in every run of `make test`; a real browser and a real PostgreSQL for who asks."""
+"""Hypothesis draws the same cases in every run of `make test`; a real browser and a real PostgreSQL for who asks.
+
+Files that take long come first: the tests of a file stay together, and at the end nobody waits for one of them.
+"""
 
 import os
 import shutil
@@ -17,7 +20,13 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TEMPORARY = tempfile.gettempdir()
 """Before some tests have their temporary folders elsewhere."""
+LONG = ("test_docs.py", "test_crashes.py", "test_demo.py", "test_everyone.py", "test_browser.py")
 FLAGS = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, the others as they were."""
+    items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 
 @pytest.fixture(scope="session")

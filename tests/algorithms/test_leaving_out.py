@@ -157,7 +157,9 @@ def series(seed: int, attributes: int, releases: int) -> tuple[list[Release], li
     return made, [set(one.tables["release"]["row"]) for one in made]
 
 
-@pytest.mark.parametrize(("attributes", "releases"), [(1, 2), (2, 2), (1, 3)])
+@pytest.mark.parametrize(
+    ("attributes", "releases"), [(1, 2), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((2, 2), (1, 3)))]
+)
 def test_who_was_left_out_arrives_when_first_published(attributes: int, releases: int) -> None:
     """Nobody published ever leaves, and whatever happened according to the definition, two are left to everyone."""
     used = later = 0

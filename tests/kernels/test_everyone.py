@@ -327,7 +327,7 @@ def without_momentum(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(iterative_scaling._Momentum, "further", lambda _, __, after, *, better: [*after])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param(one, marks=[pytest.mark.slow] * (", " in one)) for one in KINDS])
 def test_components_solved_in_lots_are_as_if_solved_together(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several tiny series side by side, as one: whoever is in one has nothing to do with the others."""
     number = 0

@@ -51,6 +51,9 @@ SERIES: dict[str, tuple[dict[str, Any], list[pl.DataFrame]]] = {
 }
 
 
+LONGER = {"cohorts in two tables", "distinct", "equivalence", "mask", "other attacks", "tight boxes"}
+
+
 def plan(policy: dict[str, Any]) -> Schema:
     """With a kept column, which shows that rows stay together."""
     return schema(policy).with_roles({"kept": Role.KEEP})
@@ -66,7 +69,7 @@ def said(one: Recorded) -> dict[str, Any]:
     return {**one.record.as_json(), "files": files, "time": None}
 
 
-@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in LONGER)) for one in SERIES])
 def test_entries_are_those_of_tables_in_memory(name: str, tmp_path: Path) -> None:
     policy, months = SERIES[name]
     assert not in_regions(Policy.of(plan(policy)), plan(policy))
