@@ -77,3 +77,12 @@ def test_methods_that_look_at_all_rows(reissue: Reissue, tmp_path: Path) -> None
         outcome = reissue("publish", data, *STREAM[2:], *begin, "--out", f"release{number}")
         assert outcome.code == 0, outcome.err
     assert (tmp_path / "release1.counterfeits" / "_manifest.json").is_file()
+
+
+def test_a_release_in_two_tables_is_said_and_checked_whole(reissue: Reissue) -> None:
+    asked = ("--schema", "schema.toml", "--require", "simple-l=2", "--engine", "stream")
+    made = reissue("anonymize", "register", *asked, "--method", "anatomy", "--suppress", "0.3", "--out", "two")
+    assert made.code == 0, made.err
+    assert "two.sensitive" in made.out
+    checked = reissue("check", "two", *asked)
+    assert checked.code == 0, checked.err

@@ -194,3 +194,28 @@ def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ask(month.lazy())
     with pytest.raises(ri.InputError, match="no use for a memory"):
         anonymize_folder(month.lazy(), PLAN, "k=2", tmp_path / "more", method="mondrian", memory=tmp_path / "m")
+
+
+def test_who_is_left_out_is_in_no_byte_of_the_files(tmp_path: Path) -> None:
+    """A text that only they have is no category of a column either."""
+    ill = ["influenza"] * 24 + ["measles", "mumps"] * 18
+    table = pl.DataFrame(
+        {
+            "who": range(60),
+            "town": ["Nowhere at all"] + [f"town {one % 4}" for one in range(59)],
+            "ill": ill,
+            "note": ["about nobody"] + ["none"] * 59,
+        }
+    )
+    table.write_parquet(tmp_path / "table.parquet")
+    plan = ri.Schema.of_columns(identifier="who", quasi=["town"], sensitive=["ill"], keep=["note"])
+    left_out = 0
+    for seed in range(12):
+        out = tmp_path / f"out{seed}"
+        anonymize_folder(tmp_path / "table.parquet", plan, "simple-l=3", out, method="anatomy", suppress=0.3, seed=seed)
+        files = [one.read_bytes() for one in tmp_path.glob(f"out{seed}*/*.parquet")]
+        assert len(files) == 2
+        if "Nowhere at all" not in pl.read_parquet(out)["town"]:
+            left_out += 1
+            assert not any(text in file for file in files for text in (b"Nowhere at all", b"about nobody"))
+    assert 0 < left_out < 12

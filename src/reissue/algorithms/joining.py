@@ -83,7 +83,7 @@ def _round(groups: _Groups, failing: Ints, counts: Counts, requirement: Requirem
 
 def _pairs(extent: Extent, failing: Ints, counts: Counts, requirement: Requirement) -> _Pairs:
     """Each failing group with the neighbours that cost least."""
-    one, other, cost = (_everyone if len(extent.people) <= _FEW else _neighbours)(extent, failing)
+    one, other, cost = (_all_others if len(extent.people) <= _FEW else _neighbours)(extent, failing)
     order = np.lexsort((cost, one))  # pairs are sorted already: of the same cost the first neighbour comes first
     first = np.searchsorted(one, one)
     order = order[np.arange(len(order)) - first < _NEAREST]
@@ -100,7 +100,7 @@ def _together(counts: Counts, one: Ints, other: Ints) -> Counts:
     return Counts(np.repeat(pair, width), counts.value[triple], counts.domain, len(one), counts.count[triple])
 
 
-def _everyone(extent: Extent, failing: Ints) -> tuple[Ints, Ints, Floats]:
+def _all_others(extent: Extent, failing: Ints) -> tuple[Ints, Ints, Floats]:
     """Pairs of a failing group and one that it may join, of all groups, and what they cost; those that cost least."""
     every = extent.pick(np.arange(len(extent.people))[np.newaxis])
     found = []

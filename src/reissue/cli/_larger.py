@@ -35,6 +35,7 @@ def make_folder(
 ) -> None:
     """Make it, into a folder, by an `asked` method and engine; `others` are options that must be left out."""
     from reissue.algorithms import find
+    from reissue.files.places import SECOND_TABLES, beside_folder
     from reissue.publishing.larger.folder import anonymize_folder
 
     named = [name for name, value in others.items() if value]
@@ -53,10 +54,12 @@ def make_folder(
         said = {"method": made.method, "requirement": str(made.requirement), "warnings": list(made.warnings)}
         _render.show_json({**said, **numbers})
         return
+    beside = [beside_folder(made.folder, name) for name in SECOND_TABLES]
+    folders = [made.folder, *(one for one in beside if one.is_dir())]
+    regions = f", made in {plural(made.regions, 'region')}" if made.regions > 1 else ""
     _render.say(
-        f"{plural(made.rows, 'row')} published in {plural(made.groups, 'group')}, made in "
-        f"{plural(made.regions, 'region')}.",
+        f"{plural(made.rows, 'row')} published in {plural(made.groups, 'group')}{regions}.",
         f"The release meets {made.requirement}: counted again from the published columns.",
-        f"Written: {made.folder}, a folder of Parquet.",
+        *(f"Written: {one}, a folder of Parquet." for one in folders),
     )
     _render.warn(*made.warnings)

@@ -23,8 +23,9 @@ def open_counted(
 ) -> PublishedRelease:
     """A release where it lies; of one in a folder, further tables lie in folders beside it (`out.sensitive`)."""
     beside: dict[str, Source] = {}
-    if isinstance(data, str | Path) and Path(data).is_dir():
-        folders = {name: beside_folder(Path(data), name) for name in SECOND_TABLES}
+    alone = data[0] if isinstance(data, list | tuple) and len(data) == 1 else data
+    if isinstance(alone, str | Path) and Path(alone).is_dir():
+        folders = {name: beside_folder(Path(alone), name) for name in SECOND_TABLES}
         beside = {name: engine.open(folder) for name, folder in folders.items() if folder.is_dir()}
     return read_counted(engine.open(data), schema, by=by, providers=providers, beside=beside)
 

@@ -2,7 +2,8 @@
 
 The table is read once, and copied into a private folder with pseudonyms instead of identifiers. The release is made of
 that, region by region, and judged by who is in which group of it: attacks that follow people need nothing else, and a
-few numbers per person fit where the table does not. It goes into the ledger in parts, all or nothing.
+few numbers per person fit where the table does not. A policy that asks for more than can be judged so is followed by
+the codes of all rows, made and judged as in memory. It goes into the ledger in parts, all or nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
