@@ -22,7 +22,8 @@ from reissue._arrays import Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, before_of, scale
 from reissue.kernels.everyone.observations import TINY, Layer
-from reissue.kernels.everyone.sharpening import Said
+from reissue.kernels.everyone.permanents import SmallGroups, small_groups
+from reissue.kernels.everyone.sharpening import Said, beside, exact_groups
 from reissue.kernels.everyone.transitions import Model, rows_at_once
 
 __all__ = ["Learning", "expected_transitions", "learn_steps", "smoothed", "staying"]
@@ -57,6 +58,8 @@ class _Alone:
 
     layers: Sequence[Layer]
     said: Sequence[Said]
+    small: Sequence[Sequence[SmallGroups]]
+    """Layer to its small groups."""
     believed: Sequence[Floats]
     """Layer to the probability of each entry."""
     often: Floats
@@ -66,8 +69,10 @@ class _Alone:
     def of(cls, layers: Sequence[Layer], often: Floats, times: Sequence[int] | None) -> "_Alone":
         still = Model(len(often))
         scaled = [scale(Chains.of([layer], still), Scaling(sweeps=30)).multipliers[0] for layer in layers]
-        said = [Said.of(layer, layer.said(one), one) for layer, one in zip(layers, scaled, strict=True)]
-        return cls(layers, said, [one.layer.normalized(one.entries) for one in said], often, times)
+        small = [small_groups([layer]) for layer in layers]
+        wide = [beside(one, [layer])[0] for one, layer in zip(small, layers, strict=True)]
+        said = [Said.of(one[0], one[0].said(one[1]), *one[1:]) for one in zip(layers, scaled, wide, strict=True)]
+        return cls(layers, said, small, [one.layer.normalized(one.entries) for one in said], often, times)
 
     def transitions(self, steps: Floats) -> tuple[Floats, "_Alone"]:
         """Expected transitions under a model; and the same with multipliers that are nearer."""
@@ -78,7 +83,8 @@ class _Alone:
         for place, one in enumerate(self.said):
             before = one.layer.normalized(before_of(chains, place, chains.beginnings(place), flat))
             nearer.append(one.fitted(before, _FIT))
-            since.append(nearer[-1].exactly(before, half=False).entries)
+            (exact,) = exact_groups(self.small[place], nearer[-1:], [before])
+            since.append(nearer[-1].exactly(before, exact, half=False).entries)
         return expected_transitions(chains, self.believed, since, model), replace(self, said=nearer)
 
 

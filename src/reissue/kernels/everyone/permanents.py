@@ -7,7 +7,7 @@ are the product of n(v) + 1; groups of one histogram are computed together.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from math import prod
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.counting.keys import stable_order
+from reissue.counting.keys import pack, stable_order
 from reissue.kernels.everyone.observations import TINY, Layer
 
 __all__ = ["SmallGroups", "exact_messages", "others", "small_groups"]
@@ -27,6 +27,8 @@ _SEVERAL = 24
 _FEW = 512
 _CELLS = 4_000_000
 """How many numbers are held at a time."""
+_WIDEST = (LARGEST - 1).bit_length()
+"""Values that such a group shows, at most: every one of them doubles the states."""
 
 
 def others(weights: Floats, counts: Ints) -> Floats:
@@ -128,14 +130,15 @@ def _comparable(weights: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class SmallGroups:
-    """Groups of one histogram that are small enough, and where their members' entries are."""
+    """Groups of one histogram that are small enough, of any releases, and where their members' entries are."""
 
     counts: Ints
     """Of each value, the largest first."""
     members: int
     entry: Ints
-    """Entry to its group here, member and value, as one number of a dense table groups x members x values."""
+    """Entry, over all releases."""
     cell: Ints
+    """Its group here, member and value, as one number of a dense table groups x members x values."""
     groups: int
     known: Ints
     """Group to how many of its members are known; the others are free."""
@@ -143,45 +146,92 @@ class SmallGroups:
     """Groups x values: how likely a free member has each value, up to a factor."""
 
 
-def small_groups(layer: Layer, largest: int = LARGEST) -> list[SmallGroups]:
-    """The groups of a release whose members are all known to be in them, by histogram."""
-    chosen = _settled(layer)
-    groups = np.flatnonzero(chosen)
-    if not len(groups):
+def small_groups(layers: Sequence[Layer], largest: int = LARGEST) -> list[SmallGroups]:
+    """The groups of some releases whose members are all known to be in them, by histogram."""
+    offsets = np.cumsum([0, *(layer.entries for layer in layers)])
+    found = [_Candidates.of(layer, largest, offset) for layer, offset in zip(layers, offsets[:-1], strict=True)]
+    counts = np.concatenate([np.empty((0, _WIDEST), np.int64), *(one.counts for one in found)])
+    if not len(counts):
         return []
-    kinds = list(_by_histogram(layer, groups, largest))
-    sorted_by_kind = _Kinds.of(layer, [some for _, some in kinds])
-    made = [_collected(layer, sorted_by_kind, number, histogram) for number, (histogram, _) in enumerate(kinds)]
-    return [one for one in made if len(one.entry)]
+    key, _ = pack(list(counts.T), [largest] * _WIDEST)
+    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    return list(_by_kind(_Candidates.joined(found), kind.reshape(-1), counts[first]))
 
 
 @dataclass(frozen=True, eq=False)
-class _Kinds:
-    """Ways and slots of groups, sorted once by the kind of group that they are of."""
+class _Candidates:
+    """Small groups, their slots and the ways to fill them."""
 
-    place: Ints
-    """Group to its place among those of its kind."""
-    sizes: Ints
-    """Kind to the number of its groups."""
+    counts: Ints
+    """Groups x values: how often it shows each, the largest first, 0 in the end."""
+    known: Ints
+    slot_group: Ints
+    """Slot that shows something to its group."""
     rank: Ints
     """Slot to its place in its group, the largest count first."""
-    ways: Ints
-    """Ways sorted by kind, and where each kind begins."""
-    way_starts: Ints
-    slots: Ints
-    slot_starts: Ints
+    chance: Floats
+    entry: Ints
+    """Way to its entry, over all releases."""
+    way_group: Ints
+    member: Ints
+    """Way to the number of its member in the group."""
+    way_rank: Ints
 
     @classmethod
-    def of(cls, layer: Layer, kinds: Sequence[Ints]) -> "_Kinds":
-        kind, place = np.full(len(layer.free), -1), np.zeros(len(layer.free), np.int64)
-        for number, some in enumerate(kinds):
-            kind[some], place[some] = number, np.arange(len(some))
-        of_slot = kind[layer.slot_group]
-        ways, slots = (stable_order(one + 1, len(kinds) + 1) for one in (of_slot[layer.triple_slot], of_slot))
-        bounds = np.arange(len(kinds) + 1)
-        way_starts = np.searchsorted(of_slot[layer.triple_slot][ways], bounds)
-        sizes = np.array([len(some) for some in kinds], np.int64)
-        return cls(place, sizes, _ranks(layer), ways, way_starts, slots, np.searchsorted(of_slot[slots], bounds))
+    def of(cls, layer: Layer, largest: int, offset: int) -> "_Candidates":
+        """Of one release; its first entry has this number over all releases."""
+        states = np.multiply.reduceat(np.append(layer.count + 1, 1.0), layer.group_starts[:-1])
+        groups = np.flatnonzero(_settled(layer) & (states <= largest))
+        number = np.full(len(layer.free), -1)
+        number[groups] = np.arange(len(groups))
+        rank, of_slot = _ranks(layer), number[layer.slot_group]
+        slots = np.flatnonzero((of_slot >= 0) & (layer.count > 0))
+        counts = np.zeros((len(groups), _WIDEST), np.int64)
+        counts[of_slot[slots], rank[slots]] = layer.count[slots]
+        ways = np.flatnonzero(of_slot[layer.triple_slot] >= 0)
+        entry, slot = layer.triple_entry[ways], layer.triple_slot[ways]
+        row, here = layer.row[entry], of_slot[slot]
+        member, known = _members(row, here, len(layer.person), len(groups))
+        own = of_slot[slots], rank[slots], layer.chance[slots]
+        return cls(counts, known, *own, entry + offset, here, member[row], rank[slot])
+
+    @classmethod
+    def joined(cls, found: "Sequence[_Candidates]") -> "_Candidates":
+        """Of all releases, their groups numbered one after the other."""
+        first = np.cumsum([0, *(len(one.known) for one in found)])
+        moved = [
+            replace(one, slot_group=one.slot_group + more, way_group=one.way_group + more)
+            for one, more in zip(found, first[:-1], strict=True)
+        ]
+        return cls(*(np.concatenate([getattr(one, part.name) for one in moved]) for part in fields(cls)))
+
+
+def _by_kind(found: _Candidates, kind: Ints, counts: Ints) -> Iterator[SmallGroups]:
+    """Groups, slots and ways sorted once by the kind of group that they are of."""
+    kinds = len(counts)
+    sizes, shown, total = np.bincount(kind, minlength=kinds), (counts > 0).sum(axis=1), counts.sum(axis=1)
+    groups = stable_order(kind, kinds)
+    place = np.empty(len(kind), np.int64)
+    place[groups] = np.arange(len(kind)) - (np.cumsum(sizes) - sizes)[kind[groups]]
+    of_slot, of_way = kind[found.slot_group], kind[found.way_group]
+    slots, ways = stable_order(of_slot, kinds), stable_order(of_way, kinds)
+    cell = (place[found.way_group] * total[of_way] + found.member) * shown[of_way] + found.way_rank
+    at = place[found.slot_group] * shown[of_slot] + found.rank
+    ends = [np.cumsum(np.bincount(one, minlength=kinds)) for one in (kind, of_slot, of_way)]
+    splits = zip(*(np.split(one, end[:-1]) for one, end in zip((groups, slots, ways), ends, strict=True)), strict=True)
+    for number, (group, slot, way) in enumerate(splits):
+        width = int(shown[number])
+        chance = np.empty(len(group) * width)
+        chance[at[slot]] = found.chance[slot]
+        yield SmallGroups(
+            counts[number, :width],
+            int(total[number]),
+            found.entry[way],
+            cell[way],
+            len(group),
+            found.known[group],
+            chance.reshape(-1, width),
+        )
 
 
 def _settled(layer: Layer) -> Bools:
@@ -199,6 +249,18 @@ def _settled(layer: Layer) -> Bools:
     return np.asarray(~mixed & (members > 0) & (members + layer.free == sizes) & (layer.strangers == 0))
 
 
+def _members(row: Ints, group: Ints, rows: int, groups: int) -> tuple[Ints, Ints]:
+    """Row to its number among those of its group; and how many each group has. No row is of two groups."""
+    of_row = np.full(rows, -1)
+    of_row[row] = group
+    there = np.flatnonzero(of_row >= 0)
+    known = np.bincount(of_row[there], minlength=groups)
+    order = there[stable_order(of_row[there], max(groups, 1))]
+    member = np.full(rows, -1)
+    member[order] = np.arange(len(order)) - (np.cumsum(known) - known)[of_row[order]]
+    return member, known
+
+
 def _ranks(layer: Layer) -> Ints:
     """Slot to its place in its group, the largest count first."""
     order = np.lexsort((layer.slot_value, -layer.count, layer.slot_group))
@@ -207,51 +269,12 @@ def _ranks(layer: Layer) -> Ints:
     return rank
 
 
-def _by_histogram(layer: Layer, groups: Ints, largest: int) -> Iterator[tuple[Ints, Ints]]:
-    """Groups of the same counts, largest first, that are not 0; only those with few enough states."""
-    order = np.lexsort((-layer.count, layer.slot_group))
-    sorted_counts = layer.count[order].astype(np.int64)
-    states = np.multiply.reduceat(np.append(layer.count + 1, 1.0), layer.group_starts[:-1])
-    found: dict[bytes, list[int]] = {}
-    shown = np.add.reduceat(np.append(layer.count > 0, 0).astype(np.int64), layer.group_starts[:-1])
-    for group in groups[states[groups] <= largest]:
-        first = layer.group_starts[group]
-        found.setdefault(sorted_counts[first : first + shown[group]].tobytes(), []).append(int(group))
-    for counts_bytes, some in found.items():
-        yield np.frombuffer(counts_bytes, np.int64), np.array(some)
-
-
-def _collected(layer: Layer, kinds: _Kinds, number: int, counts: Ints) -> SmallGroups:
-    ways = kinds.ways[kinds.way_starts[number] : kinds.way_starts[number + 1]]
-    slot, entry, groups = layer.triple_slot[ways], layer.triple_entry[ways], int(kinds.sizes[number])
-    here, row = kinds.place[layer.slot_group[slot]], layer.row[entry]
-    order = np.lexsort((row, here))
-    changed = np.flatnonzero(np.diff(row[order], prepend=-1))
-    member_of = np.repeat(np.arange(len(changed)), np.diff(np.append(changed, len(order))))
-    first = np.searchsorted(here[order][changed], np.arange(groups))
-    member = np.empty(len(order), np.int64)
-    member[order] = member_of - first[here[order]]
-    total = int(counts.sum())
-    cell = (here * total + member) * len(counts) + kinds.rank[slot]
-    known = np.bincount(here[order][changed], minlength=groups)
-    chance = np.empty((groups, len(counts)))
-    mine = kinds.slots[kinds.slot_starts[number] : kinds.slot_starts[number + 1]]
-    mine = mine[layer.count[mine] > 0]
-    chance[kinds.place[layer.slot_group[mine]], kinds.rank[mine]] = layer.chance[mine]
-    return SmallGroups(counts, total, entry, cell, groups, known, chance)
-
-
-def exact_messages(same: Sequence[tuple[SmallGroups, Floats]]) -> list[Floats]:
-    """Entry of small groups to what its group says about it, given the others' cavities.
-
-    All groups are of one histogram, of however many releases.
-    """
-    first, _ = same[0]
-    table = np.concatenate([_weights(*one) for one in same])
-    size = max(1, _CELLS // (2 * (first.members + 1) * int(np.prod(first.counts + 1))))
-    found = np.concatenate([others(table[at : at + size], first.counts) for at in range(0, len(table), size)])
-    ends = np.cumsum([small.groups for small, _ in same])
-    return [part.reshape(-1)[small.cell] for part, (small, _) in zip(np.split(found, ends[:-1]), same, strict=True)]
+def exact_messages(small: SmallGroups, cavity: Floats) -> Floats:
+    """Entry of small groups to what its group says about it, given the cavities of all entries."""
+    table = _weights(small, cavity)
+    size = max(1, _CELLS // (2 * (small.members + 1) * int(np.prod(small.counts + 1))))
+    found = np.concatenate([others(table[at : at + size], small.counts) for at in range(0, len(table), size)])
+    return np.asarray(found.reshape(-1)[small.cell])
 
 
 def _weights(small: SmallGroups, cavity: Floats) -> Floats:

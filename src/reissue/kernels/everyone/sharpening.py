@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue._arrays import Bools, Floats
+from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import different
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, cavities, fitted
 from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.permanents import SmallGroups, exact_messages, small_groups
 from reissue.kernels.everyone.slot_counts import count_messages
 
-__all__ = ["ROUNDS", "Said", "rounds_of", "sharpened"]
+__all__ = ["ROUNDS", "Said", "beside", "exact_groups", "rounds_of", "sharpened"]
 
 ROUNDS = 2
 _ONCE = 3
@@ -37,7 +37,6 @@ class Said:
     """What one release says: about entries, and by way where groups are not small."""
 
     layer: Layer
-    small: tuple[SmallGroups, ...]
     entries: Floats
     ways: Floats
     multipliers: Floats
@@ -45,16 +44,12 @@ class Said:
     """Way to whether its group is not small."""
 
     @classmethod
-    def of(cls, layer: Layer, entries: Floats, multipliers: Floats | None) -> "Said":
-        """With its small groups found; without multipliers, or where ways are many, only these are exact."""
-        small = tuple(small_groups(layer))
-        wide = np.ones(layer.entries, np.bool_)
-        for group in small:
-            wide[group.entry] = False
+    def of(cls, layer: Layer, entries: Floats, multipliers: Floats | None, wide: Bools) -> "Said":
+        """Of entries whose groups are not small, some are `wide`; nothing by way without multipliers, or of many."""
         if multipliers is None or not _countable(layer):
             given = np.empty(0) if multipliers is None else multipliers
-            return cls(layer, small, entries, np.empty(0), given, np.empty(0, np.bool_))
-        return cls(layer, small, entries, multipliers[layer.triple_slot], multipliers, wide[layer.triple_entry])
+            return cls(layer, entries, np.empty(0), given, np.empty(0, np.bool_))
+        return cls(layer, entries, multipliers[layer.triple_slot], multipliers, wide[layer.triple_entry])
 
     def fitted(self, others: Floats, how: Scaling) -> "Said":
         """With multipliers that fit the counts, given what other releases say."""
@@ -62,14 +57,12 @@ class Said:
         ways = multipliers[self.layer.triple_slot] if len(self.ways) else self.ways
         return replace(self, entries=self.layer.said(multipliers), ways=ways, multipliers=multipliers)
 
-    def exactly(self, others: Floats, groups: Floats | None = None, *, half: bool = True) -> "Said":
+    def exactly(self, others: Floats, exact: Floats, *, half: bool = True) -> "Said":
         """With exact messages of small groups, half way to those of other slots, given what other releases say.
 
-        `groups` are the entries with what small groups say exactly, if that was computed before.
+        `exact` are the entries with what small groups say exactly.
         """
-        layer = self.layer
-        exact = exact_groups([self], [others])[0] if groups is None else groups
-        ways = self.ways
+        layer, ways = self.layer, self.ways
         if self.wide.any():
             counted = count_messages(layer, self.wide, others, ways, self.multipliers)
             ways = np.sqrt(ways * counted) if half else counted
@@ -84,26 +77,30 @@ class Said:
         return replace(self, entries=entries)
 
 
-def exact_groups(said: Sequence[Said], others: Sequence[Floats]) -> list[Floats]:
+def beside(small: Sequence[SmallGroups], layers: Sequence[Layer]) -> list[Bools]:
+    """Layer and entry to whether its group is not small."""
+    wide = np.ones(sum(layer.entries for layer in layers), np.bool_)
+    for one in small:
+        wide[one.entry] = False
+    return np.split(wide, _ends(layers))
+
+
+def exact_groups(small: Sequence[SmallGroups], said: Sequence[Said], others: Sequence[Floats]) -> list[Floats]:
     """Entry to what its group says exactly, where that is small, in each release.
 
     Groups of one histogram are computed together, those of all releases; the outcome is the same for any number of
     threads.
     """
-    exact = [one.entries.copy() for one in said]
-    kinds: dict[bytes, list[tuple[int, SmallGroups]]] = {}
-    for place, one in enumerate(said):
-        for group in one.small:
-            kinds.setdefault(group.counts.tobytes(), []).append((place, group))
-
-    def messages(kind: list[tuple[int, SmallGroups]]) -> list[Floats]:
-        return exact_messages([(group, others[place]) for place, group in kind])
-
+    exact, cavity = np.concatenate([one.entries for one in said]), np.concatenate(others)
     with ThreadPoolExecutor(max_workers=_THREADS) as pool:
-        for kind, found in zip(kinds.values(), pool.map(messages, kinds.values()), strict=True):
-            for (place, group), part in zip(kind, found, strict=True):
-                exact[place][group.entry] = part
-    return exact
+        for one, found in zip(small, pool.map(lambda kind: exact_messages(kind, cavity), small), strict=True):
+            exact[one.entry] = found
+    return np.split(exact, _ends([one.layer for one in said]))
+
+
+def _ends(layers: Sequence[Layer]) -> Ints:
+    """Where the entries of the next layer begin, of each but the last, over all layers."""
+    return np.cumsum([layer.entries for layer in layers])[:-1]
 
 
 def _countable(layer: Layer) -> bool:
@@ -125,19 +122,23 @@ def sharpened(
     messages: Sequence[Floats],
     rounds: int | None = None,
     multipliers: Sequence[Floats] | None = None,
+    small: Sequence[SmallGroups] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> tuple[list[Floats], list[Floats]]:
     """Entry to its probability, in each layer; and what each release says about each entry in the end.
 
     `messages` are those of the `multipliers` of iterative scaling; without these, only small groups are sharpened.
+    `small` are the small groups, if they were looked for before.
     """
     rounds = rounds_of(chains.layers) if rounds is None else rounds
     given: Sequence[Floats | None] = multipliers or [None] * len(chains.layers)
-    said = [Said.of(*one) for one in zip(chains.layers, messages, given, strict=True)]
+    small = small_groups(chains.layers) if small is None else small
+    wide = beside(small, chains.layers)
+    said = [Said.of(*one) for one in zip(chains.layers, messages, given, wide, strict=True)]
     made: list[Floats] = []
     for turn in range(rounds):
         others = cavities(chains, [one.entries for one in said])
-        groups = exact_groups(said, others)
+        groups = exact_groups(small, said, others)
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
             exact = list(pool.map(Said.exactly, said, others, groups))
         if turn + 1 == rounds:
