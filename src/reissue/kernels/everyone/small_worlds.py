@@ -9,20 +9,20 @@ Where values stay, a release in which the same people have the same values open 
 and everyone's posterior is that of the next release. Which worlds fit is found once for groups that look alike.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import factorial, prod
+from math import prod
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.counting.segments import ranges
 from reissue.kernels.everyone.iterative_scaling import Chains
 from reissue.kernels.everyone.observations import Layer
 from reissue.kernels.everyone.transitions import Model
+from reissue.kernels.everyone.worlds_that_fit import Axis, Fitting, Worlds, axes_of
 
 __all__ = ["ALL", "MOST", "ExactPosteriors", "component_labels", "solve_small"]
 
@@ -32,8 +32,6 @@ MOST, ALL = 400, 100_000
 """Components that are all solved; where there are more, as many as make few presences. With ALL as many as that."""
 _SHARE = 400
 """Where there are more components than that, one presence in so many is solved, in the smallest ones."""
-_ALIKE = 1_000
-"""Of so many looks of groups, at most, it is kept which worlds fit."""
 _PAIRS = 12
 """People of a component, at most, among whom pairs with the same value are looked for."""
 
@@ -51,18 +49,6 @@ class ExactPosteriors:
     """Components that are small enough, and were not solved: there were too many."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Axis:
-    """One person in one release: the ways that are open, and the values that they have."""
-
-    person: int
-    entry: Ints
-    """Way to its entry."""
-    slot: Ints
-    """Way to its slot, -1: in no group."""
-    value: Ints
-
-
 def solve_small(
     chains: Chains, model: Model, times: Sequence[int] | None = None, *, largest: int = _LARGEST, most: int = MOST
 ) -> ExactPosteriors:
@@ -73,7 +59,7 @@ def solve_small(
     given = _Given.of(chains, model, times)
     small = _Small.of(chains.layers, largest)
     chosen = small.smallest(most)
-    for axes in small.axes(chosen):
+    for axes in small.axes(chosen, given.beginnings):
         if _table(axes) <= largest:
             _solve(axes, given, solved)
             solved.components += 1
@@ -85,28 +71,18 @@ def solve_small(
 class _Given:
     """What all components share."""
 
-    layers: tuple[Layer, ...]
     beginnings: list[Floats]
     """Release to the prior weight of each entry, 1 where nobody begins."""
-    room: list[Ints]
+    counts: list[Fitting]
+    """Release to what its groups leave room for."""
     model: Model
     when: Sequence[int]
-    fits: dict[tuple[object, ...], Floats] = field(default_factory=dict)
-    """Groups, and the ways that people may be in them, to the worlds that fit: many look alike."""
 
     @classmethod
     def of(cls, chains: Chains, model: Model, times: Sequence[int] | None) -> "_Given":
-        places = range(len(chains.layers))
+        places, known = range(len(chains.layers)), dict[tuple[object, ...], Worlds]()
         beginnings = [chains.beginnings(place) for place in places]
-        return cls(chains.layers, beginnings, [_room(layer) for layer in chains.layers], model, times or places)
-
-
-def _room(layer: Layer) -> Ints:
-    """Slot to its records that those leave who have one way only."""
-    row = layer.triple_row
-    number = np.bincount(row, minlength=len(layer.person))
-    fixed = ((number == 1) & ~layer.absent)[row]
-    return layer.count.astype(np.int64) - np.bincount(layer.triple_slot[fixed], minlength=len(layer.count))
+        return cls(beginnings, [Fitting.of(layer, known) for layer in chains.layers], model, times or places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,15 +124,25 @@ class _Small:
         room = max(sum(int(one.sum()) for one in self.opened) // _SHARE, most)
         return self.numbers[: int(np.searchsorted(np.cumsum(self.presences), room, side="right"))]
 
-    def axes(self, components: Ints) -> Iterator[list[list[_Axis]]]:
+    def axes(self, components: Ints, beginnings: Sequence[Floats]) -> Iterator[list[list[Axis]]]:
         """Of some components the open axes of every layer."""
-        # Rows are sorted by component once: to look through all of them for each component would take their product.
-        orders = [np.argsort(self.label[layer.person], kind="stable") for layer in self.layers]
-        labels = [self.label[layer.person[order]] for layer, order in zip(self.layers, orders, strict=True)]
-        for component in components:
-            bounds = [np.searchsorted(one, [component, component + 1]) for one in labels]
-            rows = [order[low:high] for order, (low, high) in zip(orders, bounds, strict=True)]
-            yield [_axes(*one) for one in zip(self.layers, self.opened, rows, strict=True)]
+        of_layer = [self._of_layer(place, components, beginnings[place]) for place in range(len(self.layers))]
+        for place in range(len(components)):
+            yield [rows[starts[place] : starts[place + 1]] for rows, starts in of_layer]
+
+    def _of_layer(self, place: int, components: Ints, beginnings: Floats) -> tuple[list[Axis], list[int]]:
+        """The axes of a layer, component by component, and where each begins.
+
+        All at once: to look through all rows for each component would take their product.
+        """
+        layer = self.layers[place]
+        number = np.full(int(self.label.max(initial=-1)) + 1, -1)
+        number[components] = np.arange(len(components))
+        mine = number[self.label[layer.person]]
+        rows = np.flatnonzero(mine >= 0)
+        rows = rows[np.argsort(mine[rows], kind="stable")]
+        starts = np.searchsorted(mine[rows], np.arange(len(components) + 1))
+        return axes_of(layer, rows, self.opened[place], beginnings), starts.tolist()
 
 
 def _groups(layer: Layer, loose: Bools, label: Ints, components: int) -> Ints:
@@ -187,83 +173,78 @@ def component_labels(layers: Sequence[Layer], opened: Sequence[Bools]) -> Ints:
     return np.asarray(connected_components(graph, directed=False)[1][:people])
 
 
-def _table(axes: list[list[_Axis]]) -> int:
+def _table(axes: list[list[Axis]]) -> int:
     """Cells of the largest table: people who are away keep the axis that they had."""
     width: dict[int, int] = {}
     most = 1
     for here in axes:
-        width |= {axis.person: len(axis.entry) for axis in here}
+        width |= {axis.person: len(axis.slot) for axis in here}
         most = max(most, prod(width.values()))
     return most
 
 
-def _axes(layer: Layer, loose: Bools, rows: Ints) -> list[_Axis]:
-    """Everyone of a component in a release, open or not: steps between releases matter for all."""
-    made = []
-    for row in rows:
-        low, high = layer.starts[row], layer.starts[row + 1]
-        some = slice(*np.searchsorted(layer.triple_entry, [low, high]))
-        entry, slot = layer.triple_entry[some], layer.triple_slot[some]
-        if layer.absent[row]:
-            entry = np.append(entry, np.arange(low, high))
-            slot = np.append(slot, np.full(high - low, -1))
-        fixed = -1 if loose[row] else 0
-        made.append(_Axis(int(layer.person[row]), entry, slot if fixed else np.full(len(slot), -1), layer.value[entry]))
-    return made
-
-
-def _solve(axes: list[list[_Axis]], given: _Given, solved: ExactPosteriors) -> None:
+def _solve(axes: list[list[Axis]], given: _Given, solved: ExactPosteriors) -> None:
     """Forward and backward through the releases, and what every cell of every table weighs."""
-    order: list[int] = sorted({axis.person for here in axes for axis in here})
-    ahead: list[Floats] = []
-    last: dict[int, tuple[int, _Axis]] = {}
+    people = sorted({axis.person for here in axes for axis in here})
+    order = {person: at for at, person in enumerate(people)}
+    last: dict[int, tuple[int, Axis]] = {}
     table = np.ones((1,) * len(order))
-    moves: list[dict[int, Floats]] = []
-    fits: list[Floats] = []
-    there = [place for place, here in enumerate(axes) if here]
-    for place in there:
+    passed: list[_Passed] = []
+    for place in (place for place, here in enumerate(axes) if here):
         moved: dict[int, Floats] = {}
         for axis in axes[place]:
             step = _step(last.get(axis.person), place, axis, given)
             last[axis.person] = (place, axis)
             if step is not None:
-                at = order.index(axis.person)
-                moved[at] = step
-                table = _along(table, at, step)
-        fits.append(_fitting(axes[place], order, place, given))
-        table = table * fits[-1]
-        table = table / max(float(table.max()), 1e-300)
-        ahead.append(table)
-        moves.append(moved)
-    if not ahead or not float(ahead[-1].max()):
+                moved[axis.person] = step
+                table = _along(table, order[axis.person], step)
+        fits = given.counts[place].worlds(axes[place], order)
+        again = bool(passed) and not moved and fits.again(passed[-1].fits)
+        table = table if again else _comparable(table * fits.weight)
+        passed.append(_Passed(place, table, moved, fits, again))
+    if not passed or not float(table.max()):
         return
     if given.model.steps is None and len(order) <= _PAIRS:
-        solved.equal += _equal(ahead[-1], order, {person: axis.value for person, (_, axis) in last.items()})
-    back = np.ones_like(ahead[-1])
-    shares: dict[int, Floats] = {}
-    passed = zip(there, ahead, moves, fits, strict=True)
-    for place, table, moved, fitting in reversed(list(passed)):
-        _read(table * back, axes[place], order, place, solved, shares)
-        if moved:
-            shares = {}
-        here_back = back * fitting
-        for at, step in moved.items():
-            here_back = _along(here_back, at, step.T)
-        back = here_back / max(float(here_back.max()), 1e-300)
+        solved.equal += _equal(table, people, {person: axis.value for person, (_, axis) in last.items()})
+    back, shares = np.ones_like(table), _Shares(order)
+    for one in reversed(passed):
+        shares.read(one, back, axes[one.place], solved)
+        shares.forget(one.moved)
+        if one.again:
+            continue  # the release before empties the same cells
+        back = back * one.fits.weight
+        for person, step in one.moved.items():
+            back = _along(back, order[person], step.T)
+        back = _comparable(back)
 
 
-def _step(last: tuple[int, _Axis] | None, place: int, axis: _Axis, given: _Given) -> Floats | None:
+@dataclass(frozen=True, eq=False)
+class _Passed:
+    """A release that was passed on the way forward."""
+
+    place: int
+    table: Floats
+    moved: dict[int, Floats]
+    """Person whose axis changed to the step."""
+    fits: Worlds
+    again: bool
+    """Whether it says what the release before it says, about the same axes."""
+
+
+def _comparable(table: Floats) -> Floats:
+    return np.asarray(table / max(float(table.max()), 1e-300))
+
+
+def _step(last: tuple[int, Axis] | None, place: int, axis: Axis, given: _Given) -> Floats | None:
     """From a person's ways when it was last there to those now; None where each leads to itself alone."""
-    step = given.beginnings[place][axis.entry][np.newaxis]
     if last is None:
-        return step
+        return np.array([axis.begins])
     before, old = last
-    values = old.value.tolist()
-    same = values == axis.value.tolist() and len(set(values)) == len(values)
-    if same and given.model.steps is None and (step == 1).all():
+    stays = given.model.steps is None and old.value == axis.value and axis.different
+    if stays and all(one == 1 for one in axis.begins):
         return None
     gap = given.when[place] - given.when[before]
-    return step * given.model.after(gap)[np.ix_(old.value, axis.value)]
+    return np.array([axis.begins]) * given.model.after(gap)[np.ix_(old.value, axis.value)]
 
 
 def _along(table: Floats, axis: int, step: Floats) -> Floats:
@@ -273,104 +254,42 @@ def _along(table: Floats, axis: int, step: Floats) -> Floats:
     return np.asarray(np.matmul(step.T, flat).reshape(*before, step.shape[1], *after))
 
 
-def _fitting(here: list[_Axis], order: list[int], place: int, given: _Given) -> Floats:
-    """Cell to 1 where every slot gets what it has room for, from groups that look alike if there were some."""
-    layer, room = given.layers[place], given.room[place]
-    if len(layer.fakes):
-        return _fits(here, order, layer, room)
-    chosen = np.concatenate([axis.slot for axis in here])
-    groups = np.unique(layer.slot_group[chosen[chosen >= 0]])
-    starts = layer.group_starts[groups]
-    widths = layer.group_starts[groups + 1] - starts
-    slots = ranges(starts, widths)
-    number = np.where(chosen < 0, -1, np.searchsorted(slots, chosen))
-    ways = tuple((order.index(axis.person), len(axis.slot)) for axis in here)
-    look: list[Ints | Floats] = [number, widths, room[slots], layer.free[groups]]
-    if layer.free[groups].any():
-        look.append(layer.chance[slots])
-    key = (len(order), ways, *(one.tobytes() for one in look))
-    found = given.fits.get(key)
-    if found is None:
-        found = _fits(here, order, layer, room)
-        if len(given.fits) < _ALIKE:
-            given.fits[key] = found
-    return found
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """How likely each way of a person is, as long as the person's axis stays what it is."""
+
+    order: dict[int, int]
+    known: dict[int, Floats] = field(default_factory=dict)
+
+    def read(self, one: _Passed, back: Floats, here: list[Axis], solved: ExactPosteriors) -> None:
+        """Everyone's posterior in a release: what every cell weighs, summed over all others."""
+        new = [axis.person for axis in here if axis.person not in self.known]
+        weight = one.table * back if new else back
+        for person in new:
+            at = self.order[person]
+            share = weight.sum(axis=tuple(other for other in range(len(self.order)) if other != at))
+            self.known[person] = share / share.sum()
+        for axis in here:
+            entries, chance = axis.entry, self.known[axis.person]
+            if not axis.different:
+                entries, of_way = np.unique(axis.entry, return_inverse=True)
+                chance = np.bincount(of_way.reshape(-1), chance, len(entries)).astype(np.float64)
+            solved.entry[one.place].append(entries)
+            solved.chance[one.place].append(chance)
+
+    def forget(self, people: Iterable[int]) -> None:
+        """Their axes change."""
+        for person in people:
+            self.known.pop(person, None)
 
 
-def _fits(here: list[_Axis], order: list[int], layer: Layer, room: Ints) -> Floats:
-    """Cell to 1 where every slot gets what it has room for; with free members the ways to place them."""
-    slots = np.unique(np.concatenate([axis.slot for axis in here]))
-    groups = np.unique(layer.slot_group[slots[slots >= 0]])
-    weight: Floats = np.ones((1,) * len(order))
-    fakes: dict[int, Ints] = {}
-    for group in groups:
-        left: Ints = np.zeros((1,) * len(order), np.int64)
-        for slot in range(layer.group_starts[group], layer.group_starts[group + 1]):
-            rest, value = room[slot] - _chosen(here, order, slot), int(layer.slot_value[slot])
-            ways = _FACTORIALS[np.clip(rest, 0, len(_FACTORIALS) - 1)] * layer.chance[slot] ** np.maximum(rest, 0)
-            weight = weight * np.where(rest >= 0, ways, 0.0)
-            left, fakes[value] = left + rest, rest + fakes.get(value, 0)
-        weight = weight * (left == layer.free[group])
-    return weight * _as_known(fakes, groups, layer, room) if len(layer.fakes) and len(groups) else weight
-
-
-def _as_known(fakes: dict[int, Ints], groups: Ints, layer: Layer, room: Ints) -> Floats:
-    """Cell to 1 where as many records of each value are nobody's as the reader knows; all other groups are settled."""
-    settled = np.ones(len(layer.free), np.bool_)
-    settled[groups] = False
-    outside = np.bincount(layer.slot_value, room * settled[layer.slot_group], len(layer.fakes))
-    same: Floats = np.ones(())
-    for value in np.flatnonzero((layer.fakes > 0) | (outside > 0)).tolist():
-        same = same * (fakes.get(value, 0) + outside[value] == layer.fakes[value])
-    return same
-
-
-def _chosen(here: list[_Axis], order: list[int], slot: int) -> Ints:
-    total: Ints = np.zeros((1,) * len(order), np.int64)
-    for axis in here:
-        shape = [1] * len(order)
-        shape[order.index(axis.person)] = len(axis.slot)
-        total = total + (axis.slot == slot).reshape(shape)
-    return total
-
-
-_FACTORIALS = np.array([1.0 / factorial(number) for number in range(151)])
-"""One over the ways to exchange this many free members of one value."""
-
-
-def _read(
-    weight: Floats,
-    here: list[_Axis],
-    order: list[int],
-    place: int,
-    solved: ExactPosteriors,
-    shares: dict[int, Floats],
-) -> None:
-    """Everyone's posterior; `shares` are those of ways that are known from the next release."""
-    for axis in here:
-        if axis.person not in shares:
-            at = order.index(axis.person)
-            shares[axis.person] = weight.sum(axis=tuple(other for other in range(len(order)) if other != at))
-        entries: Ints = axis.entry
-        chance: Floats = shares[axis.person]
-        if (entries[1:] <= entries[:-1]).any():
-            entries, of_way = np.unique(axis.entry, return_inverse=True)
-            chance = np.bincount(of_way.reshape(-1), shares[axis.person], len(entries)).astype(np.float64)
-        solved.entry[place].append(entries)
-        solved.chance[place].append(chance / chance.sum())
-
-
-def _equal(weight: Floats, order: list[int], values: dict[int, Ints]) -> list[tuple[int, int]]:
+def _equal(weight: Floats, people: Sequence[int], values: dict[int, list[int]]) -> list[tuple[int, int]]:
     """Pairs of people who have the same value in every world, though it is not known which; values that stay only."""
-    made = []
-    for first, second in combinations(range(len(order)), 2):
-        both = weight.sum(axis=tuple(other for other in range(len(order)) if other not in {first, second}))
-        differs = values[order[first]][:, np.newaxis] != values[order[second]]
-        if differs.any() and not both[differs].any() and _open(both, values[order[first]]):
-            made.append((order[first], order[second]))
-    return made
-
-
-def _open(both: Floats, value: Ints) -> bool:
-    """Whether more than one value is left."""
-    return len(np.unique(value[both.sum(axis=1) > 0])) > 1
+    worlds = np.stack([np.array(values[one])[way] for one, way in zip(people, np.nonzero(weight), strict=True)])
+    varies = (worlds != worlds[:, :1]).any(axis=1)
+    same = (worlds[:, np.newaxis] == worlds).all(axis=2)
+    return [
+        (people[first], people[second])
+        for first, second in combinations(np.flatnonzero(varies).tolist(), 2)
+        if same[first, second]
+    ]
