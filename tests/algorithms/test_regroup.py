@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue.algorithms.invariance import regroup as module
 from reissue.algorithms.invariance.regroup import Kinds, regroup
 from reissue.data.table import Table
 from reissue.schema import Schema
@@ -68,6 +69,23 @@ def test_groups_stay_what_they_are_and_lose_no_more(case: dict[str, Any]) -> Non
         assert of_group[int(found[record])] == where[record]
         moved = where[record] != bucket[record]
         assert not moved or record in new, "only new people change buckets"
+
+
+@examples(60)
+@given(settings_of(), st.sampled_from([2, 128]), st.sampled_from([1, 1_000_000]))
+def test_blocks_weighed_at_once_are_those_weighed_one_after_the_other(
+    case: dict[str, Any], block: int, at: int
+) -> None:
+    table, groups = case["table"], case["groups"]
+    kinds = Kinds(case["bucket"], case["value"], case["new"], case["real"])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "_BLOCK", block)
+        patched.setattr(module, "_PAIRS", at)
+        found = regroup(table.codes, groups, kinds, table.taxonomies)
+        patched.setattr(module, "_apart", lambda blocks, *_: [[one] for one in blocks])
+        alone = regroup(table.codes, groups, kinds, table.taxonomies)
+    for one, other in zip(found, alone, strict=True):
+        assert (one == other).all()
 
 
 @examples(60)
