@@ -14,7 +14,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.observations import Layer
 
-__all__ = ["Axis", "Fitting", "Worlds", "axes_of"]
+__all__ = ["Fitting", "PersonAxis", "Worlds", "axes_of"]
 
 _ALIKE = 1_000
 """Of so many looks of groups, at most, it is kept which worlds fit."""
@@ -23,7 +23,7 @@ _FACTORIALS = np.array([1.0 / factorial(number) for number in range(151)])
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class PersonAxis:
     """One person in one release: the ways that are open, and the values that they have."""
 
     person: int
@@ -41,7 +41,7 @@ class Axis:
         return len(set(self.value)) == len(self.value)
 
 
-def axes_of(layer: Layer, rows: Ints, loose: Bools, beginnings: Floats) -> list[Axis]:
+def axes_of(layer: Layer, rows: Ints, loose: Bools, beginnings: Floats) -> list[PersonAxis]:
     """Some rows of a release, open or not: steps between releases matter for all."""
     first, after = (np.searchsorted(layer.triple_entry, layer.starts[rows + one]) for one in (0, 1))
     ways, away = ranges(first, after - first), np.where(layer.absent[rows], np.diff(layer.starts)[rows], 0)
@@ -53,7 +53,7 @@ def axes_of(layer: Layer, rows: Ints, loose: Bools, beginnings: Floats) -> list[
     ends = np.cumsum(after - first + away).tolist()
     slots, values, begins = slot.tolist(), layer.value[entry].tolist(), beginnings[entry].tolist()
     return [
-        Axis(person, entry[low:high], slots[low:high], values[low:high], begins[low:high])
+        PersonAxis(person, entry[low:high], slots[low:high], values[low:high], begins[low:high])
         for person, low, high in zip(layer.person[rows].tolist(), [0, *ends], ends, strict=False)
     ]
 
@@ -90,7 +90,7 @@ class Fitting:
         taken = np.bincount(layer.triple_slot[fixed], minlength=len(layer.count))
         return cls(layer, layer.count.astype(np.int64) - taken, known)
 
-    def worlds(self, here: Sequence[Axis], order: Mapping[int, int]) -> Worlds:
+    def worlds(self, here: Sequence[PersonAxis], order: Mapping[int, int]) -> Worlds:
         """The worlds of some people that fit, from groups that look alike if there were some; `order` are the axes."""
         chosen = sorted({slot for axis in here for slot in axis.slot if slot >= 0})
         groups = sorted(set(self.layer.slot_group[chosen].tolist())) if chosen else []
@@ -104,7 +104,7 @@ class Fitting:
                 self.known[key] = found
         return found
 
-    def _look(self, here: Sequence[Axis], order: Mapping[int, int], groups: Sequence[int]) -> tuple[object, ...]:
+    def _look(self, here: Sequence[PersonAxis], order: Mapping[int, int], groups: Sequence[int]) -> tuple[object, ...]:
         """What it depends on which worlds fit: slots by their place in these groups, and what the groups hold."""
         layer, number, looks, total = self.layer, {-1: -1}, [], 0
         for group in groups:
@@ -117,7 +117,7 @@ class Fitting:
         ways = tuple((order[axis.person], *(number[slot] for slot in axis.slot)) for axis in here)
         return len(order), ways, tuple(looks)
 
-    def _found(self, here: Sequence[Axis], order: Mapping[int, int], groups: Sequence[int]) -> Worlds:
+    def _found(self, here: Sequence[PersonAxis], order: Mapping[int, int], groups: Sequence[int]) -> Worlds:
         layer, free = self.layer, any(self.layer.free[group] for group in groups)
         weight: Floats = np.ones((1,) * len(order))
         fakes: dict[int, Ints] = {}
@@ -152,7 +152,7 @@ class Fitting:
         return same
 
 
-def _chosen(here: Sequence[Axis], order: Mapping[int, int], slot: int) -> Ints:
+def _chosen(here: Sequence[PersonAxis], order: Mapping[int, int], slot: int) -> Ints:
     """Cell to how many are in a slot."""
     total: Ints = np.zeros((1,) * len(order), np.int64)
     for axis in here:

@@ -21,8 +21,8 @@ from scipy.sparse.csgraph import connected_components
 from reissue._arrays import Bools, Floats, Ints
 from reissue.kernels.everyone.iterative_scaling import Chains
 from reissue.kernels.everyone.observations import Layer
+from reissue.kernels.everyone.small_worlds.worlds_that_fit import Fitting, PersonAxis, Worlds, axes_of
 from reissue.kernels.everyone.transitions import Model
-from reissue.kernels.everyone.worlds_that_fit import Axis, Fitting, Worlds, axes_of
 
 __all__ = ["ALL", "MOST", "ExactPosteriors", "component_labels", "solve_small"]
 
@@ -124,13 +124,13 @@ class _Small:
         room = max(sum(int(one.sum()) for one in self.opened) // _SHARE, most)
         return self.numbers[: int(np.searchsorted(np.cumsum(self.presences), room, side="right"))]
 
-    def axes(self, components: Ints, beginnings: Sequence[Floats]) -> Iterator[list[list[Axis]]]:
+    def axes(self, components: Ints, beginnings: Sequence[Floats]) -> Iterator[list[list[PersonAxis]]]:
         """Of some components the open axes of every layer."""
         of_layer = [self._of_layer(place, components, beginnings[place]) for place in range(len(self.layers))]
         for place in range(len(components)):
             yield [rows[starts[place] : starts[place + 1]] for rows, starts in of_layer]
 
-    def _of_layer(self, place: int, components: Ints, beginnings: Floats) -> tuple[list[Axis], list[int]]:
+    def _of_layer(self, place: int, components: Ints, beginnings: Floats) -> tuple[list[PersonAxis], list[int]]:
         """The axes of a layer, component by component, and where each begins.
 
         All at once: to look through all rows for each component would take their product.
@@ -173,7 +173,7 @@ def component_labels(layers: Sequence[Layer], opened: Sequence[Bools]) -> Ints:
     return np.asarray(connected_components(graph, directed=False)[1][:people])
 
 
-def _table(axes: list[list[Axis]]) -> int:
+def _table(axes: list[list[PersonAxis]]) -> int:
     """Cells of the largest table: people who are away keep the axis that they had."""
     width: dict[int, int] = {}
     most = 1
@@ -183,11 +183,11 @@ def _table(axes: list[list[Axis]]) -> int:
     return most
 
 
-def _solve(axes: list[list[Axis]], given: _Given, solved: ExactPosteriors) -> None:
+def _solve(axes: list[list[PersonAxis]], given: _Given, solved: ExactPosteriors) -> None:
     """Forward and backward through the releases, and what every cell of every table weighs."""
     people = sorted({axis.person for here in axes for axis in here})
     order = {person: at for at, person in enumerate(people)}
-    last: dict[int, tuple[int, Axis]] = {}
+    last: dict[int, tuple[int, PersonAxis]] = {}
     table = np.ones((1,) * len(order))
     passed: list[_Passed] = []
     for place in (place for place, here in enumerate(axes) if here):
@@ -235,7 +235,7 @@ def _comparable(table: Floats) -> Floats:
     return np.asarray(table / max(float(table.max()), 1e-300))
 
 
-def _step(last: tuple[int, Axis] | None, place: int, axis: Axis, given: _Given) -> Floats | None:
+def _step(last: tuple[int, PersonAxis] | None, place: int, axis: PersonAxis, given: _Given) -> Floats | None:
     """From a person's ways when it was last there to those now; None where each leads to itself alone."""
     if last is None:
         return np.array([axis.begins])
@@ -261,7 +261,7 @@ class _Shares:
     order: dict[int, int]
     known: dict[int, Floats] = field(default_factory=dict)
 
-    def read(self, one: _Passed, back: Floats, here: list[Axis], solved: ExactPosteriors) -> None:
+    def read(self, one: _Passed, back: Floats, here: list[PersonAxis], solved: ExactPosteriors) -> None:
         """Everyone's posterior in a release: what every cell weighs, summed over all others."""
         new = [axis.person for axis in here if axis.person not in self.known]
         weight = one.table * back if new else back
