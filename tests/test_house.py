@@ -15,6 +15,7 @@ HOUSE = Path(reissue.__file__).parent
 ORDER = (
     "errors _version _arrays _plugins words _notebook",
     "files",
+    "compiled",
     "taxonomy",
     "schema",
     "updates",

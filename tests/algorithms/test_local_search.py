@@ -166,7 +166,7 @@ def test_an_exchange_keeps_every_histogram_and_saves_what_it_says(seed: int, row
     job = Job(table, parse("t=1"), rng)
     one, other = np.triu_indices(len(division.sizes) - 1, 1)
     order = np.argsort(division.sizes[one] + division.sizes[other], kind="stable")
-    for better in exchanges(job, division, one[order], other[order], rng):
+    for better in exchanges(job, division, one[order], other[order], 2, rng):
         after = group.copy()
         after[better.first], after[better.second] = better.one, better.other
         assert np.isin(group[group != after], [better.one, better.other]).all()
@@ -184,7 +184,7 @@ def test_a_group_grows_by_the_row_that_widens_its_box_least(seed: int, rows: int
     if not tabled:
         vars(losses)["around"] = (None,) * len(table.codes)  # as where leaves are many
     growth = Growth(losses, np.arange(rows)[np.newaxis], np.ones((1, rows), np.bool_))
-    none, of_row = np.zeros((1, 1), np.float32), np.zeros((1, rows), np.int64)
+    none, of_row = np.zeros((1, 1), np.int32), np.zeros((1, rows), np.int64)
     growth.begin(np.array([0]))
     growth.add(np.array([0]), np.array([True]))
     inside = [0]

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms.registry import Job
+from reissue.compiled.inputs import LossTables
+from reissue.compiled.wanted import wanted
 from reissue.counting.cells import Counts
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Better", "Division", "GroupPairs", "Losses", "Weights", "batches", "divisions"]
-
-Weights = NDArray[np.float32]
-"""Losses that are only compared: half the memory."""
+__all__ = ["Better", "Division", "GroupPairs", "Losses", "batches", "divisions"]
 
 _TABLED = 1_024
 """Taxonomies of at most this many leaves have the loss of every pair of leaves in a table."""
@@ -38,11 +37,44 @@ class Losses:
     """Column to a function: two leaves, whichever is first, to the loss of what is published of them."""
     taxonomies: tuple[Taxonomy, ...]
 
+    @property
+    def unit(self) -> int:
+        """What a column loses as a whole, where losses are whole numbers: all columns together stay below 2^28."""
+        return (1 << 28) // (len(self.taxonomies) + 1)
+
+    def rounded(self, column: int, lo: Codes, hi: Codes) -> Codes:
+        """What is lost between two leaves as a whole number: sums of such are the same in any order."""
+        return np.rint(self.between[column](lo, hi) * self.unit).astype(np.int32)
+
+    def rounded_box(self, lo: Codes, hi: Codes) -> Ints:
+        """Attributes x boxes to what each row of a box loses, in whole numbers."""
+        total = np.zeros(lo.shape[1:], np.int64)
+        for place in range(len(lo)):
+            total += self.rounded(place, lo[place], hi[place])
+        return total
+
     @cached_property
-    def around(self) -> "tuple[Weights | None, ...]":
-        """Column to a table for small domains: a box, as a number, by leaf, to the loss of both together."""
-        pairs = zip(self.between, self.taxonomies, strict=True)
-        return tuple(_around(between, one.size) if one.size <= _FEW else None for between, one in pairs)
+    def around(self) -> "tuple[Codes | None, ...]":
+        """Column to a table for small domains: a box, as a number, by leaf, to the loss of both together, rounded."""
+        return tuple(
+            self._around(place, one.size) if one.size <= _FEW else None for place, one in enumerate(self.taxonomies)
+        )
+
+    def _around(self, column: int, size: int) -> Codes:
+        lo, hi, leaf = np.indices((size, size, size), np.int32)
+        return self.rounded(column, np.minimum(leaf, lo), np.maximum(leaf, hi)).reshape(-1, size)
+
+    def compiled(self, rows: int) -> bool:
+        """Whether work on so many rows is left to compiled loops, which look losses up."""
+        return all(one.size <= _TABLED for one in self.taxonomies) and wanted(rows)
+
+    @cached_property
+    def tables(self) -> LossTables:
+        """All of it rounded, for compiled loops."""
+        leaves = np.array([one.size for one in self.taxonomies], np.int64)
+        pairs = [np.indices((size, size), np.int32).reshape(2, -1) for size in leaves.tolist()]
+        loss = [self.rounded(place, pair.min(axis=0), pair.max(axis=0)) for place, pair in enumerate(pairs)]
+        return LossTables(np.concatenate(loss), np.cumsum(leaves**2) - leaves**2, leaves, self.unit)
 
     @classmethod
     def of(cls, taxonomies: tuple[Taxonomy, ...], codes: Codes) -> "Losses":
@@ -56,11 +88,6 @@ class Losses:
         for place in range(1, len(lo)):
             total = total + self.between[place](lo[place], hi[place])
         return total
-
-
-def _around(between: Callable[[Codes, Codes], Floats], size: int) -> Weights:
-    lo, hi, leaf = np.indices((size, size, size), np.int32)
-    return between(np.minimum(leaf, lo), np.maximum(leaf, hi)).astype(np.float32).reshape(-1, size)
 
 
 def _tabled(taxonomy: Taxonomy) -> Callable[[Codes, Codes], Floats]:

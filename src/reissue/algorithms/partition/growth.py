@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from reissue._arrays import Bools, Ints
-from reissue.algorithms.partition.divisions import Losses, Weights
+from reissue._arrays import Bools, Codes, Ints
+from reissue.algorithms.partition.divisions import Losses
 
-__all__ = ["GONE", "Growth", "Weights"]
+__all__ = ["GONE", "Growth"]
 
-GONE = np.float32(1e6)
+GONE = np.int32(1 << 29)
 """What it costs to take a row that is taken, or a value that is not wanted: more than any box loses."""
 _MANY = 3
 """Where one of so many blocks changes it costs less to look at all of them."""
@@ -17,17 +17,18 @@ class Growth:
     """One growing group in each block, and what each row of the block would lose together with it.
 
     A row that is added changes that only on columns where it lies outside of the box. What changes there is computed
-    once for each leaf, where these are few, and looked up for the rows.
+    once for each leaf, where these are few, and looked up for the rows. Compiled, it is `compiled.growing`.
     """
 
     def __init__(self, losses: Losses, rows: Ints, there: Bools) -> None:
         """Blocks x places: rows, and which places have one."""
         self._losses = losses
+        self.unit = losses.unit
         self._block = np.arange(len(rows))
         self._codes = losses.codes[:, rows]
         self._lo = self._hi = self._codes[:, :, 0]
-        self.taken: Weights = np.where(there, np.float32(0), GONE)
-        self.cost: Weights = np.zeros(rows.shape, np.float32)
+        self.taken: Codes = np.where(there, np.int32(0), GONE)
+        self.cost: Codes = np.zeros(rows.shape, np.int32)
         """What each row's box, with the group, loses."""
         self._parts = {column: self.cost.copy() for column, table in enumerate(losses.around) if table is None}
         """Of columns with many leaves, what each row loses on it; of others it is looked up by leaf."""
@@ -53,11 +54,11 @@ class Growth:
         leaves = self._losses.taxonomies[column].size
         return np.asarray(self._lo[column, blocks].astype(np.int64) * leaves + self._hi[column, blocks])
 
-    def _widen(self, column: int, blocks: Ints, more: Weights) -> None:
+    def _widen(self, column: int, blocks: Ints, more: Codes) -> None:
         """Add to the costs in some blocks what their boxes lose more on one column with each leaf (blocks x leaves)."""
         cell, leaves = self._cell[column], more.shape[1]
         if len(blocks) * _MANY >= len(self._block):
-            table = np.zeros((len(self._block), leaves), np.float32)
+            table = np.zeros((len(self._block), leaves), np.int32)
             table[blocks] = more
             self.cost += table.reshape(-1).take(cell)
         else:
@@ -68,11 +69,11 @@ class Growth:
         """The same where leaves are many: row by row."""
         codes, lo, hi = self._codes[column, blocks], self._lo[column, blocks], self._hi[column, blocks]
         ends = np.minimum(codes, lo[:, np.newaxis]), np.maximum(codes, hi[:, np.newaxis])
-        after = self._losses.between[column](*ends).astype(np.float32)
+        after = self._losses.rounded(column, *ends)
         self.cost[blocks] += after - self._parts[column][blocks]
         self._parts[column][blocks] = after
 
-    def nearest(self, dear: Weights, value: Ints) -> Ints:
+    def nearest(self, dear: Codes, value: Ints) -> Ints:
         """In each block the free row that widens the group least; `dear` (blocks x values) is added for its value.
 
         `value` are places in `dear`, as one row of numbers.

@@ -46,7 +46,7 @@ class Effort:
     orders: int = 4
     """Orders of the table in which neighbours are looked for, in each round."""
     lines: int = 1
-    """Lines along which a pair is tried to be divided."""
+    """Lines along which a pair is tried to be divided, or rows from which one of its groups is grown anew."""
     promise: float = 0.9
     """Pairs are tried whose own losses are together this share of the loss of the box around both, or more."""
     pairs: int = 8
@@ -199,7 +199,7 @@ def _tried(
     if not job.requirement.growing:
         both = np.flatnonzero(other < nobody)
         both = both[_promise(division, one[both], other[both]) >= effort.overlap]
-        found += exchanges(job, division, one[both], other[both], rng)
+        found += exchanges(job, division, one[both], other[both], effort.lines, rng)
     return found
 
 

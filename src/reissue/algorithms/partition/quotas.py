@@ -11,23 +11,26 @@ over go the same way together, then join groups that can take them. O(rows of a 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.extents import extent_of
 from reissue.algorithms.joining import joined
 from reissue.algorithms.partition.divisions import Losses
-from reissue.algorithms.partition.growth import GONE, Growth, Weights
+from reissue.algorithms.partition.growth import GONE, Growth
 from reissue.algorithms.registry import Job
+from reissue.compiled.inputs import Quotas
 from reissue.counting.cells import Counts
+from reissue.counting.threads import threads
 from reissue.release.release import Draft
 from reissue.requirements import KAnonymity
 
 __all__ = ["by_quotas"]
 
-_BLOCK = 2_000
+_BLOCK = 8000
 """Rows of a block, at most."""
 _ELEMENTS = 1 << 16
 """Rows of so many blocks are worked on at once."""
@@ -35,83 +38,56 @@ _STRICTER = 0.7
 """Blocks keep to this part of the limit."""
 _LARGEST = 200
 """Groups of more rows are not grown: a limit so strict leaves little to choose."""
-_DEAR = 1.0
-"""What a row costs beside what it widens, if its value is in excess of what is left in the block."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Plan:
-    """How groups are made up."""
+def _quotas(totals: Ints, limit: float, size: int) -> Quotas:
+    """Of groups of so many rows, where the table has these totals of values."""
+    row, wanted = int(totals.sum()), size * totals
+    most = np.minimum(-(-wanted // row) + 1, size)
+    value = np.repeat(np.arange(len(totals)), most)
+    number = np.arange(len(value)) - np.repeat(np.cumsum(most) - most, most) + 1
+    excess = np.clip(number * row - wanted[value], 0, row)
+    order = np.argsort(excess, kind="stable")[: 2 * size]
+    allowed = int(limit * size * row + 1e-6)
+    return Quotas(size, row, wanted, allowed, excess[order], value[order], number[order])
 
-    size: int
-    wanted: Floats
-    """Value to how many rows of it a group has without excess."""
-    limit: float
-    """The excess that a group may have, in rows."""
-    least: Floats
-    """The excess that single further rows would bring, smallest first: `value` is theirs, of which each is `number`."""
-    value: Ints
-    number: Ints
 
-    @classmethod
-    def of(cls, shares: Floats, limit: float, size: int) -> "_Plan":
-        wanted = size * shares
-        most = np.minimum(np.ceil(wanted).astype(np.int64) + 1, size)
-        value = np.repeat(np.arange(len(shares)), most)
-        number = np.arange(len(value)) - np.repeat(np.cumsum(most) - most, most) + 1
-        excess = np.clip(number - wanted[value], 0, 1)
-        order = np.argsort(excess, kind="stable")[: 2 * size]
-        return cls(size, wanted, limit * size, excess[order], value[order], number[order])
-
-    @classmethod
-    def smallest(cls, shares: Floats, limit: float, least: int) -> "_Plan | None":
-        """The smallest groups that need no more than half of the excess they may have."""
-        for size in range(max(least, 2), _LARGEST):
-            plan = cls.of(shares, limit, size)
-            if len(plan.least) >= size and plan.least[:size].sum() <= plan.limit / 2:
-                return plan
-        return None
-
-    def excess(self, number: Ints) -> Floats:
-        """What one row more of each value brings (blocks x values): its part beyond what a group may have."""
-        return np.asarray(np.clip(number + 1 - self.wanted, 0, 1))
-
-    def to_complete(self, number: Ints, left: Ints, slots: int) -> Floats:
-        """The least excess with which groups of these numbers of values (blocks x values) get so many rows more."""
-        if not slots:
-            return np.zeros(len(number))
-        free = (self.number > number[:, self.value]) & (self.number <= left[:, self.value])
-        chosen = free & (np.cumsum(free, axis=1) <= slots)
-        return np.asarray(chosen @ self.least)
+def _smallest(totals: Ints, limit: float, least: int) -> Quotas | None:
+    """The smallest groups that need no more than half of the excess they may have."""
+    for size in range(max(least, 2), _LARGEST):
+        quotas = _quotas(totals, limit, size)
+        if len(quotas.least) >= size and 2 * quotas.least[:size].sum() <= quotas.limit:
+            return quotas
+    return None
 
 
 def by_quotas(job: Job, make: Callable[[Job], Draft]) -> Codes | None:
     """Groups of all rows that meet the requirement; None where it limits no excess, or they are not found."""
     limit, table = job.requirement.excess_limit, job.table
     least = max(part.least for part in job.requirement.parts())
-    plan = None if limit is None else _Plan.smallest(table.domain.shares, limit, least)
-    if plan is None or limit is None or table.rows < 4 * plan.size:
+    quotas = None if limit is None else _smallest(table.domain.totals, limit, least)
+    if quotas is None or limit is None or table.rows < 4 * quotas.size:
         return None
     if not job.requirement.stricter(_STRICTER).holds(table.whole())[0]:
         return None  # a region of a table, which is judged by the whole table's shares
-    group = np.full(table.rows, -1, np.int64)
-    blocks = _blocks(job, make, plan)
-    for size in (plan.size, plan.size, plan.size * 3 // 2):
+    group, losses = np.full(table.rows, -1, np.int64), Losses.of(table.taxonomies, table.codes)
+    blocks = _blocks(job, make, quotas)
+    for size in (quotas.size, quotas.size, quotas.size * 3 // 2):
         rows = np.flatnonzero(group < 0)
         if len(rows) >= size:
-            _grow(job, _Plan.of(table.domain.shares, limit, size), rows, blocks, group)
+            _grow(job, losses, _quotas(table.domain.totals, limit, size), rows, blocks, group)
         rows = np.flatnonzero(group < 0)
         blocks = _portions(job, rows, np.zeros(len(rows), np.int64))
     return _completed(job, group)
 
 
-def _blocks(job: Job, make: Callable[[Job], Draft], plan: _Plan) -> Ints:
+def _blocks(job: Job, make: Callable[[Job], Draft], quotas: Quotas) -> Ints:
     """Row to its block: groups of many rows that a method makes for a stricter limit, cut where they are too large."""
     rows = job.table.rows
-    many = KAnonymity(max(min(_BLOCK // 6, rows // 4), plan.size))
-    wanted = job.requirement.stricter(_STRICTER) & many
+    many = KAnonymity(max(min(_BLOCK // 6, rows // 4), quotas.size))
+    stricter = job.requirement.stricter(_STRICTER) & many
     whole = np.zeros(rows, np.int64)
-    made = make(replace(job, requirement=wanted, suppress=0.0, progress=lambda _: None)).groups
+    made = make(replace(job, requirement=stricter, suppress=0.0, progress=lambda _: None)).groups
     return _portions(job, np.arange(rows), whole if (made < 0).any() else made.astype(np.int64))
 
 
@@ -131,67 +107,89 @@ def _portions(job: Job, rows: Ints, block: Ints) -> Ints:
     return np.asarray(first[block] + portion)
 
 
-def _grow(job: Job, plan: _Plan, rows: Ints, block: Ints, group: Ints) -> None:
+def _grow(job: Job, losses: Losses, quotas: Quotas, rows: Ints, block: Ints, group: Ints) -> None:
     """Groups of some rows, in their blocks; rows that none was found for stay as they are."""
-    losses = Losses.of(job.table.taxonomies, job.table.codes)
-    for some in _batches(block):
-        sizes = np.bincount(block[some])
-        sizes = sizes[sizes > 0]
-        place = np.arange(int(sizes.max()))
-        there = place < sizes[:, np.newaxis]
+    order, sizes = np.argsort(block, kind="stable"), np.bincount(block)
+    rows, sizes = rows[order], sizes[sizes > 0]
+    turn = (_compiled if losses.compiled(job.table.rows) else _plain)(job, losses, quotas, rows, sizes)
+    new = turn >= 0
+    number = np.repeat(np.arange(len(sizes)) * len(rows), sizes) + turn
+    group[rows[new]] = np.unique(number[new], return_inverse=True)[1] + int(group.max()) + 1
+
+
+def _compiled(job: Job, losses: Losses, quotas: Quotas, rows: Ints, sizes: Ints) -> Ints:
+    """Rows, block by block, to their group's number in the block, -1 for rows that are left over: by compiled loops."""
+    from reissue.compiled.growing import grown
+
+    turn, ends = np.full(len(rows), -1, np.int64), np.cumsum(sizes)
+
+    def one(block: int) -> None:
+        inside = slice(int(ends[block] - sizes[block]), int(ends[block]))
+        some = rows[inside]
+        grown(losses.tables, losses.codes[:, some], job.table.sensitive[some], quotas, turn[inside])
+
+    with ThreadPoolExecutor(threads()) as several:
+        for _ in several.map(one, range(len(sizes))):
+            pass
+    return turn
+
+
+def _plain(job: Job, losses: Losses, quotas: Quotas, rows: Ints, sizes: Ints) -> Ints:
+    """The same, many blocks at once."""
+    turn = np.full(len(rows), -1, np.int64)
+    for some, own in _batches(sizes):
+        there = np.arange(int(own.max())) < own[:, np.newaxis]
         inside = np.zeros(there.shape, np.int64)
         inside[there] = rows[some]
-        found = _grown(job, plan, Growth(losses, inside, there), inside, there)
-        new = found >= 0
-        group[inside[new]] = found[new] + int(group.max()) + 1
+        turn[some] = _grown(job, quotas, Growth(losses, inside, there), inside, there)[there]
+    return turn
 
 
-def _batches(block: Ints) -> Iterator[Ints]:
-    """Places of rows, block by block, so many blocks at a time."""
-    order = np.argsort(block, kind="stable")
-    ends = np.cumsum(np.bincount(block))
-    first = 0
-    while first < len(order):
-        after = ends[ends > first]
-        last = int(after[max(int((after <= first + _ELEMENTS).sum()) - 1, 0)])
-        yield order[first:last]
+def _batches(sizes: Ints) -> Iterator[tuple[slice, Ints]]:
+    """Places of rows, block by block, so many blocks at a time, and the sizes of these."""
+    ends, first = np.cumsum(sizes), 0
+    while first < len(sizes):
+        begin = int(ends[first] - sizes[first])
+        last = max(int(np.searchsorted(ends, begin + _ELEMENTS, "right")), first + 1)
+        yield slice(begin, int(ends[last - 1])), sizes[first:last]
         first = last
 
 
-def _grown(job: Job, plan: _Plan, growth: Growth, rows: Ints, there: Bools) -> Ints:
-    """Blocks x places to groups, -1 for rows that are left over: one group in each block after the other."""
+def _grown(job: Job, quotas: Quotas, growth: Growth, rows: Ints, there: Bools) -> Ints:
+    """Blocks x places to groups' numbers in their block, -1 for rows that are left over: one group after the other."""
     values, blocks = job.table.domain.size, np.arange(len(rows))
     value = job.table.sensitive[rows].astype(np.int64)
     key = value + (blocks * values)[:, np.newaxis]
     left = np.bincount(key[there], minlength=len(rows) * values).reshape(len(rows), values)
     group, made = np.full(rows.shape, -1, np.int64), 0
-    going = there.sum(axis=1) >= plan.size
+    going = there.sum(axis=1) >= quotas.size
     while going.any():
         seed = np.asarray((growth.cost + growth.taken).argmin(axis=1))
         growth.begin(seed)
-        chosen, number, works = _one_each(plan, growth, seed, key, left, going)
-        growth.taken[blocks[~works, np.newaxis], chosen[~works]] = 0.0
-        growth.taken[~there] = GONE
-        group[blocks[works, np.newaxis], chosen[works]] = (made + np.arange(int(works.sum())))[:, np.newaxis]
+        chosen, number, works = _one_each(quotas, growth, seed, key, left, going)
+        group[blocks[works, np.newaxis], chosen[works]] = made
         left[works] -= number[works]
-        made += int(works.sum())
-        going = works & (left.sum(axis=1) >= plan.size)
+        made += 1
+        going = works & (left.sum(axis=1) >= quotas.size)
     return group
 
 
-def _one_each(plan: _Plan, growth: Growth, seed: Ints, key: Ints, left: Ints, going: Bools) -> tuple[Ints, Ints, Bools]:
+def _one_each(
+    quotas: Quotas, growth: Growth, seed: Ints, key: Ints, left: Ints, going: Bools
+) -> tuple[Ints, Ints, Bools]:
     """One group in each block: its places, how many it has of each value, and whether it could be completed."""
     blocks, number = np.arange(len(seed)), np.zeros_like(left)
-    first = blocks * left.shape[1]
-    chosen, works, spent = np.empty((len(seed), plan.size), np.int64), going.copy(), np.zeros(len(seed))
-    common = plan.size * left / np.maximum(left.sum(axis=1), 1)[:, np.newaxis]
+    first, total = blocks * left.shape[1], np.maximum(left.sum(axis=1), 1)[:, np.newaxis]
+    chosen, works, spent = np.empty((len(seed), quotas.size), np.int64), going.copy(), np.zeros(len(seed), np.int64)
     place = seed
-    for turn in range(plan.size):
-        excess = plan.excess(number)
-        spare = plan.limit - spent - plan.to_complete(number, left, plan.size - turn - 1)
-        barred = (excess > spare[:, np.newaxis] + 1e-9) | (number >= left)
+    for turn in range(quotas.size):
+        excess = np.clip((number + 1) * quotas.row - quotas.wanted, 0, quotas.row)
+        spare = quotas.limit - spent - _to_complete(quotas, number, left, quotas.size - turn - 1)
+        barred = (excess > spare[:, np.newaxis]) | (number >= left)
         if turn:
-            dear: Weights = np.where(barred, GONE, _DEAR * np.clip(number + 1 - common, 0, 1)).astype(np.float32)
+            # A value of which the block has little left costs as much as a column, so that it lasts.
+            scarce = np.clip((number + 1) * total - quotas.size * left, 0, total)
+            dear: Codes = np.where(barred, GONE, growth.unit * scarce // total).astype(np.int32)
             place = growth.nearest(dear, key)
         value = key[blocks, place] - first
         works &= ~barred[blocks, value] & (growth.taken[blocks, place] == 0)
@@ -200,6 +198,12 @@ def _one_each(plan: _Plan, growth: Growth, seed: Ints, key: Ints, left: Ints, go
         number[blocks, value] += 1
         growth.add(place, works)
     return chosen, number, works
+
+
+def _to_complete(quotas: Quotas, number: Ints, left: Ints, slots: int) -> Ints:
+    """The least excess with which groups of these numbers of values (blocks x values) get so many rows more."""
+    free = (quotas.number > number[:, quotas.value]) & (quotas.number <= left[:, quotas.value])
+    return np.asarray((free & (np.cumsum(free, axis=1) <= slots)) @ quotas.least)
 
 
 def _completed(job: Job, group: Ints) -> Codes | None:

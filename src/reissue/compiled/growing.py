@@ -1,0 +1,254 @@
+"""Groups that grow row by row, always by a row that widens the box least: `partition.growth` as compiled loops.
+
+Codes are attributes x places here, and only the first `number` places are looked at. All sums are of whole numbers, so
+they are the same in any order.
+"""
+
+import numpy as np
+
+from reissue._arrays import Bools, Codes, Ints
+from reissue.compiled.compiler import compiled
+from reissue.compiled.inputs import LossTables, Quotas
+
+__all__ = ["exchanged", "grown"]
+
+_MOST = 2**31 - 1
+
+
+@compiled
+def _lost(tables: LossTables, column: int, lo: int, hi: int) -> int:
+    return tables.loss[tables.first[column] + lo * tables.leaves[column] + hi]  # type: ignore[no-any-return]
+
+
+@compiled
+def _box(tables: LossTables, lo: Codes, hi: Codes) -> int:
+    total = 0
+    for column in range(len(lo)):
+        total += _lost(tables, column, lo[column], hi[column])
+    return total
+
+
+@compiled
+def _begin(tables: LossTables, codes: Codes, number: int, place: int, lo: Codes, hi: Codes, cost: Codes) -> None:
+    """A group of one row, and what each row would lose together with it."""
+    cost[:number] = 0
+    for column in range(len(codes)):
+        own = codes[column, place]
+        lo[column] = hi[column] = own
+        for other in range(number):
+            code = codes[column, other]
+            cost[other] += _lost(tables, column, min(code, own), max(code, own))
+
+
+@compiled
+def _add(tables: LossTables, codes: Codes, number: int, place: int, lo: Codes, hi: Codes, cost: Codes) -> None:
+    """A row more. What others would lose changes only on columns where it lies outside of the box."""
+    for column in range(len(codes)):
+        before_lo, before_hi = lo[column], hi[column]
+        lo[column], hi[column] = min(before_lo, codes[column, place]), max(before_hi, codes[column, place])
+        if lo[column] == before_lo and hi[column] == before_hi:
+            continue
+        for other in range(number):
+            code = codes[column, other]
+            cost[other] += _lost(tables, column, min(code, lo[column]), max(code, hi[column]))
+            cost[other] -= _lost(tables, column, min(code, before_lo), max(code, before_hi))
+
+
+@compiled
+def _nearest(cost: Codes, free: Bools, value: Codes, dear: Codes, number: int) -> int:
+    """The free place that costs least with what its value costs beside that; -1 where no value is wanted."""
+    best, least = -1, _MOST
+    for place in range(number):
+        if free[place] and dear[value[place]] >= 0 and cost[place] + dear[value[place]] < least:
+            best, least = place, cost[place] + dear[value[place]]
+    return best
+
+
+# --- exchanges -------------------------------------------------------------------------------------------------------
+
+
+@compiled
+def exchanged(
+    tables: LossTables,
+    codes: Codes,
+    value: Codes,
+    values: int,
+    first: Ints,
+    second: Ints,
+    start: Ints,
+    rows: Ints,
+    saved: Ints,
+) -> None:
+    """Pairs of groups grown anew, as `partition.exchanges`; `codes` are of all rows, `first` and `second` sizes.
+
+    `rows` are those of all pairs, one pair after the other: the first group's rows, then the second one's, before and
+    after.
+    """
+    most = 0
+    for pair in range(len(first)):
+        most = max(most, first[pair] + second[pair])
+    own, of_place = np.empty((len(codes), most), np.int32), np.empty(most, np.int32)
+    begin = 0
+    for pair in range(len(first)):
+        end = begin + first[pair] + second[pair]
+        for place in range(end - begin):
+            of_place[place] = value[rows[begin + place]]
+            for column in range(len(codes)):
+                own[column, place] = codes[column, rows[begin + place]]
+        saved[pair] = _best(tables, own, of_place, values, first[pair], start[:, pair], rows[begin:end])
+        begin = end
+
+
+@compiled
+def _best(tables: LossTables, codes: Codes, value: Codes, values: int, size: int, start: Ints, rows: Ints) -> int:
+    """One pair: its rows divided anew from each start, and what the best way saves."""
+    number = len(rows)
+    rest, best = np.zeros(number, np.bool_), np.zeros(number, np.bool_)
+    best[size:] = True
+    before, saved = _both(tables, codes, best), 0
+    for place in start:
+        if _regrow(tables, codes, value, values, size, place, before, rest):
+            more = before - _both(tables, codes, rest)
+            if more > saved:
+                saved = more
+                best[:] = rest
+    if saved:
+        old, mine, theirs = rows.copy(), 0, size
+        for place in range(number):
+            if best[place]:
+                rows[theirs] = old[place]
+                theirs += 1
+            else:
+                rows[mine] = old[place]
+                mine += 1
+    return saved
+
+
+@compiled
+def _regrow(
+    tables: LossTables, codes: Codes, value: Codes, values: int, size: int, place: int, before: int, rest: Bools
+) -> bool:
+    """A group of as many rows of each value as the first `size` places have; what is left over is `rest`.
+
+    False where it loses by itself as much as both do: then it is not completed.
+    """
+    number = len(rest)
+    lacking, dear = np.zeros(values, np.int64), np.full(values, -1, np.int32)
+    for other in range(size):
+        lacking[value[other]] += 1
+        dear[value[other]] = 0
+    lo, hi = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
+    cost = np.empty(number, np.int32)
+    rest[:] = True
+    for turn in range(size):
+        if turn:
+            place = _nearest(cost, rest, value, dear, number)
+            if size * cost[place] >= before:
+                return False
+            _add(tables, codes, number, place, lo, hi, cost)
+        else:
+            _begin(tables, codes, number, place, lo, hi, cost)
+        rest[place] = False
+        lacking[value[place]] -= 1
+        if not lacking[value[place]]:
+            dear[value[place]] = -1
+    return True
+
+
+@compiled
+def _both(tables: LossTables, codes: Codes, second: Bools) -> int:
+    """What two groups lose, all rows together."""
+    lo, hi = np.full((2, len(codes)), _MOST, np.int32), np.full((2, len(codes)), -1, np.int32)
+    others = 0
+    for place in range(len(second)):
+        side = int(second[place])
+        others += side
+        for column in range(len(codes)):
+            lo[side, column] = min(lo[side, column], codes[column, place])
+            hi[side, column] = max(hi[side, column], codes[column, place])
+    return (len(second) - others) * _box(tables, lo[0], hi[0]) + others * _box(tables, lo[1], hi[1])
+
+
+# --- groups by quotas ------------------------------------------------------------------------------------------------
+
+
+@compiled
+def grown(tables: LossTables, codes: Codes, value: Codes, quotas: Quotas, group: Ints) -> None:
+    """One block of `partition.quotas`: which `group` each place is in; `codes` and `value` are moved about."""
+    number, made = codes.shape[1], 0
+    left, at = np.zeros(len(quotas.wanted), np.int64), np.arange(number)
+    for place in range(number):
+        left[value[place]] += 1
+    cost, free = np.zeros(number, np.int32), np.ones(number, np.bool_)
+    while number >= quotas.size:
+        seed = int(cost[:number].argmin())
+        if not _one(tables, codes, value, number, seed, quotas, left, cost, free):
+            return
+        kept = 0
+        for place in range(number):
+            if free[place]:
+                at[kept], value[kept], cost[kept] = at[place], value[place], cost[place]
+                codes[:, kept] = codes[:, place]
+                kept += 1
+            else:
+                group[at[place]] = made
+        free[:] = True
+        number, made = kept, made + 1
+
+
+@compiled
+def _one(
+    tables: LossTables,
+    codes: Codes,
+    value: Codes,
+    number: int,
+    seed: int,
+    quotas: Quotas,
+    left: Ints,
+    cost: Codes,
+    free: Bools,
+) -> bool:
+    """One group around a row: its places are not `free` any more, nor its values `left`; whether it was completed."""
+    own, dear, spent = np.zeros_like(left), np.empty(len(left), np.int32), 0
+    lo, hi = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
+    for turn in range(quotas.size):
+        _price(quotas, own, left, number, spent, quotas.size - turn - 1, tables.unit, dear)
+        place = seed
+        if turn:
+            place = _nearest(cost, free, value, dear, number)
+        if place < 0 or dear[value[place]] < 0:
+            return False
+        if turn:
+            _add(tables, codes, number, place, lo, hi, cost)
+        else:
+            _begin(tables, codes, number, place, lo, hi, cost)
+        free[place] = False
+        spent += _excess(quotas, own, value[place])
+        own[value[place]] += 1
+    left -= own
+    return True
+
+
+@compiled
+def _price(quotas: Quotas, own: Ints, left: Ints, number: int, spent: int, slots: int, unit: int, dear: Codes) -> None:
+    """What a row of each value costs beside what it widens; -1 where it may not be added."""
+    needed = entry = 0
+    while slots and entry < len(quotas.least):
+        value = quotas.value[entry]
+        if own[value] < quotas.number[entry] <= left[value]:
+            needed += quotas.least[entry]
+            slots -= 1
+        entry += 1
+    spare = quotas.limit - spent - needed
+    for value in range(len(own)):
+        if _excess(quotas, own, value) > spare or own[value] >= left[value]:
+            dear[value] = -1
+        else:
+            scarce = min(max((own[value] + 1) * number - quotas.size * left[value], 0), number)
+            dear[value] = unit * scarce // number
+
+
+@compiled
+def _excess(quotas: Quotas, own: Ints, value: int) -> int:
+    """What one row more of a value brings: its part beyond what a group may have."""
+    return min(max((own[value] + 1) * quotas.row - quotas.wanted[value], 0), quotas.row)  # type: ignore[no-any-return]

@@ -1,0 +1,151 @@
+"""Compiled loops: the same as NumPy to the last bit, and only where they are wanted."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reissue.algorithms import Job, find
+from reissue.algorithms.partition import exchanges, quotas
+from reissue.algorithms.partition.divisions import Division, Losses
+from reissue.compiled.wanted import ENVIRONMENT, _installed, wanted
+from reissue.data.table import Table
+from reissue.errors import InputError
+from reissue.requirements import parse
+from reissue.schema import Schema
+from reissue.synth import bench_schema, bench_table
+from reissue.taxonomy.codings import Hierarchy
+from tests.effort import examples
+
+pytest.importorskip("numba")
+
+
+def some_table(seed: int, rows: int, columns: int, values: int, *, tight: bool) -> Table:
+    """Numbers with ranges, and small categories; all leaves and values occur in many tables, few in some."""
+    rng = np.random.default_rng(seed)
+    names = [f"q{place}" for place in range(columns)]
+    frame = {name: rng.integers(0, int(rng.integers(1, 40)), rows) for name in names}
+    frame["s"] = rng.integers(0, values, rows) ** 2 // max(values - 1, 1)
+    coded = {name: Hierarchy(ranges=(5, 10)) for name in names}
+    return Table.read(frame_of(frame), Schema.of_columns(quasi=names, sensitive=["s"], taxonomies=coded)).with_boxes(
+        tight=tight
+    )
+
+
+def frame_of(columns: dict[str, np.ndarray]) -> object:
+    import polars as pl
+
+    return pl.DataFrame(columns)
+
+
+sizes = st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 4), st.integers(1, 6), st.booleans()
+
+
+@given(*sizes, st.integers(1, 4))
+@examples(80)
+def test_exchanges(seed: int, rows: int, columns: int, values: int, tight: bool, tries: int) -> None:
+    table = some_table(seed, rows, columns, values, tight=tight)
+    rng = np.random.default_rng(seed)
+    group = np.unique(rng.integers(0, max(rows // 6, 2), rows), return_inverse=True)[1]
+    division = Division.of(Losses.of(table.taxonomies, table.codes), group)
+    one, other = np.triu_indices(len(division.sizes) - 1, 1)
+    if not len(one):
+        return
+    order = np.argsort(division.sizes[one] + division.sizes[other], kind="stable")
+    one, other = one[order], other[order]
+    start = (rng.random((tries, len(one))) * division.sizes[one]).astype(np.int64)
+    job = Job(table, parse("t=1"), rng)
+    (rows_a, saved_a), (rows_b, saved_b) = (
+        way(job, division, one, other, start) for way in (exchanges._plain, exchanges._compiled)
+    )
+    assert (rows_a == rows_b).all()
+    assert (saved_a == saved_b).all()
+
+
+@given(*sizes, st.floats(0.05, 0.9), st.integers(2, 9), st.integers(1, 3))
+@examples(80)
+def test_groups_by_quotas(
+    seed: int, rows: int, columns: int, values: int, tight: bool, limit: float, size: int, blocks: int
+) -> None:
+    table = some_table(seed, rows, columns, values, tight=tight)
+    block = np.sort(np.random.default_rng(seed).integers(0, blocks, rows))
+    sizes = np.bincount(block)
+    ways = quotas._plain, quotas._compiled
+    wanted = quotas._quotas(table.domain.totals, limit, size)
+    job, losses = Job(table, parse("t=1"), np.random.default_rng(0)), Losses.of(table.taxonomies, table.codes)
+    plain, fast = (way(job, losses, wanted, np.arange(rows), sizes[sizes > 0]) for way in ways)
+    assert (plain == fast).all()
+
+
+def test_a_whole_release_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table.read(bench_table(3_000), bench_schema())
+    run, made = find("pool"), []
+    for compile_, threads in (("yes", "1"), ("yes", "3"), ("no", "2")):
+        monkeypatch.setenv(ENVIRONMENT, compile_)
+        monkeypatch.setenv("REISSUE_THREADS", threads)
+        job = Job(table, parse("k=4 & t=0.4"), np.random.default_rng(0), options=run.settle({"effort": "balanced"}))
+        made.append(run.run(job).groups)
+    assert (made[0] == made[1]).all()
+    assert (made[0] == made[2]).all()
+
+
+def test_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    assert wanted(1_000_000)
+    assert not wanted(100)
+    monkeypatch.setenv(ENVIRONMENT, "no")
+    assert not wanted(1_000_000)
+    monkeypatch.setenv(ENVIRONMENT, "yes")
+    assert wanted(100)
+    monkeypatch.setenv(ENVIRONMENT, "perhaps")
+    with pytest.raises(InputError, match="yes or no"):
+        wanted(100)
+
+
+def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    _installed.cache_clear()
+    try:
+        assert not wanted(1_000_000)
+        monkeypatch.setenv(ENVIRONMENT, "yes")
+        with pytest.raises(InputError, match=r"reissue\[fast\]"):
+            wanted(100)
+    finally:
+        _installed.cache_clear()
+
+
+def _total(*, code: str, folder: Path) -> str:
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
+    )
+    return done.stdout.strip()
+
+
+MODULE = "from reissue.compiled.compiler import compiled\n@compiled\ndef double(x):\n    return 2 * x\n"
+
+
+def test_machine_code_is_kept_in_a_folder_of_ones_choice(tmp_path: Path) -> None:
+    (tmp_path / "doubling.py").write_text(MODULE)
+    cache, code = tmp_path / "cache", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import doubling; "
+    assert _total(code=code + "print(doubling.double(4))", folder=cache) == "8"
+    assert [*cache.rglob("*.nbc")]
+    hits = "doubling.double(4); print(sum(doubling.double.stats.cache_hits.values()))"
+    assert _total(code=code + hits, folder=cache) == "1"
+
+
+def test_where_nothing_can_be_written_it_is_compiled_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "doubling.py").write_text(MODULE)
+    nowhere = "from numba.core import caching; caching.CacheImpl._locator_classes = []; "
+    code = nowhere + f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import doubling; print(doubling.double(4))"
+    assert _total(code=code, folder=tmp_path / "cache") == "8"
+    assert not (tmp_path / "cache").exists()
