@@ -70,9 +70,11 @@ class SetsOfValues:
 
     def reach(self, releases: Sequence[OpenWays], people: Bools) -> Ints:
         """Forward over all releases, then backward."""
+        number = np.cumsum(people) - 1
         rows = [np.flatnonzero(people[one.layer.person]) for one in releases]
         open_sets = [self._open(one, some) for one, some in zip(releases, rows, strict=True)]
-        left = self.through([one.layer.person[some] for one, some in zip(releases, rows, strict=True)], open_sets)
+        who = [number[one.layer.person[some]] for one, some in zip(releases, rows, strict=True)]
+        left = self.through(who, open_sets)
         lost = [np.empty(0, np.int64)]
         for one, some, before, after in zip(releases, rows, open_sets, left, strict=True):
             smaller = (before != after).any(axis=1)
@@ -82,9 +84,9 @@ class SetsOfValues:
 
     def through(self, people: Sequence[Ints], sets: Sequence[Words]) -> list[Words]:
         """What is left of sets of values, of some people of each release, that chains of steps lead through."""
-        left = [one.copy() for one in sets]
+        left, size = [one.copy() for one in sets], max((int(one.max(initial=-1)) + 1 for one in people), default=0)
         for order, backward in ((range(len(left)), False), (range(len(left) - 1, -1, -1), True)):
-            carried, time = np.zeros((self.people, self.words), np.uint64), np.full(self.people, -1)
+            carried, time = np.zeros((size, self.words), np.uint64), np.full(size, -1)
             for place in order:
                 who = people[place]
                 gap = np.where(time[who] >= 0, np.abs(self.times[place] - time[who]), 0)
@@ -95,11 +97,11 @@ class SetsOfValues:
     def _open(self, one: OpenWays, rows: Ints) -> Words:
         """The values that some rows can have by themselves."""
         layer = one.layer
-        widths = np.diff(layer.starts)[rows]
+        widths = layer.starts[rows + 1] - layer.starts[rows]
         entry = ranges(layer.starts[rows], widths)
         value = layer.value[entry]
         bit = np.uint64(1) << (value % WORD).astype(np.uint64)
-        bit[(one.left[entry] == 0) & ~layer.absent[layer.row[entry]]] = 0
+        bit[(one.left[entry] == 0) & ~np.repeat(layer.absent[rows], widths)] = 0
         starts, made = np.append(0, np.cumsum(widths))[:-1], np.zeros((len(rows), self.words), np.uint64)
         for word in range(self.words):
             mine = np.append(bit if self.words == 1 else np.where(value // WORD == word, bit, 0), np.uint64(0))

@@ -11,6 +11,9 @@ from reissue.kernels.everyone.observations import Layer
 
 __all__ = ["OpenWays"]
 
+_MANY = 40
+"""Where one in so many is named, all are counted: one by one takes longer."""
+
 
 @dataclass(frozen=True, eq=False)
 class OpenWays:
@@ -32,6 +35,9 @@ class OpenWays:
     """Slot to how many of its ways are open."""
     must: Ints
     """Slot to how many have no other way."""
+    room: Ints
+    """Slot to how many records it has, and how many of them nobody else than those who can fill it may have."""
+    needing: Ints
     changed: Bools
     """Slot to whether it was not looked at since a way to it was closed, or became somebody's only one."""
 
@@ -42,6 +48,8 @@ class OpenWays:
         first = np.append(0, np.cumsum(left))[layer.starts]
         number, fillers = np.diff(first), np.bincount(layer.triple_slot, minlength=slots)
         alone = first[:-1][(number == 1) & ~layer.absent]
+        room = layer.count.astype(np.int64)
+        free = (layer.free[layer.slot_group] * (layer.chance > 0)).astype(np.int64) + int(layer.strangers)
         return cls(
             layer,
             np.ones(len(layer.triple_slot), np.bool_),
@@ -52,6 +60,8 @@ class OpenWays:
             np.append(0, np.cumsum(fillers)),
             fillers,
             np.bincount(layer.triple_slot[alone], minlength=slots),
+            room,
+            room - free,
             np.ones(slots, np.bool_),
         )
 
@@ -70,28 +80,24 @@ class OpenWays:
         entry, slot = layer.triple_entry[ways], layer.triple_slot[ways]
         row = layer.row[entry]
         self.open[ways] = False
-        np.subtract.at(self.number, row, 1)
-        np.subtract.at(self.fillers, slot, 1)
-        np.subtract.at(self.left, entry, 1)
+        for counts, places in ((self.number, row), (self.fillers, slot), (self.left, entry)):
+            _take_away(counts, places)
         alone = self.of_rows(different(row[(self.number[row] == 1) & ~layer.absent[row]], len(self.number)))
         np.add.at(self.must, layer.triple_slot[alone], 1)
         self.changed[slot] = self.changed[layer.triple_slot[alone]] = True
 
     def counted(self) -> Ints:
         """Close the ways that the published counts leave no room for; the people whom that concerns."""
-        layer = self.layer
-        room = layer.count.astype(np.int64)
-        slots = np.flatnonzero(self.changed)
-        self.changed[:] = False
-        ways = self._to(slots[self.must[slots] == room[slots]])
+        layer, slots = self.layer, np.flatnonzero(self.changed)
+        self.changed[slots] = False
+        ways = self._to(slots[self.must[slots] == self.room[slots]])
         row = self.rows_of(ways)
         full = ways[(self.number[row] > 1) | layer.absent[row]]
         self.close(full)
-        free = layer.free[layer.slot_group] * (layer.chance > 0)
-        needed = self.fillers + free + layer.strangers == room
-        rows = self.rows_of(self._to(slots[needed[slots]]))
+        rows = self.rows_of(self._to(slots[self.fillers[slots] == self.needing[slots]]))
         bound = self.of_rows(different(rows, len(self.number)))
-        elsewhere = bound[~needed[layer.triple_slot[bound]]]
+        slot = layer.triple_slot[bound]
+        elsewhere = bound[self.fillers[slot] != self.needing[slot]]
         self.close(elsewhere)
         return np.asarray(layer.person[self.rows_of(np.append(full, elsewhere))])
 
@@ -99,3 +105,11 @@ class OpenWays:
         """The open ways to some slots."""
         ways = self.by_slot[ranges(self.slot_first[slots], self.slot_first[slots + 1] - self.slot_first[slots])]
         return np.asarray(ways[self.open[ways]])
+
+
+def _take_away(counts: Ints, places: Ints) -> None:
+    """One less at each place, as often as it is named."""
+    if len(places) * _MANY > len(counts):
+        counts -= np.bincount(places, minlength=len(counts)).astype(counts.dtype, copy=False)
+    else:
+        np.subtract.at(counts, places, 1)

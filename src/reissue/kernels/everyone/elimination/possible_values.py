@@ -11,7 +11,7 @@ import numpy as np
 
 from reissue._arrays import Ints
 from reissue.counting.segments import different
-from reissue.kernels.everyone.elimination.chains_of_steps import WORD, SetsOfValues, Words, bits_of
+from reissue.kernels.everyone.elimination.chains_of_steps import SetsOfValues, Words, bits_of
 from reissue.kernels.everyone.observations import Observation, ways
 
 __all__ = ["PossibleValues", "possible_values"]
@@ -31,14 +31,14 @@ class PossibleValues:
     def open_ways(self, seen: Observation) -> tuple[Ints, Ints]:
         """The ways of a release to values that are possible: person and slot."""
         person, slot = ways(seen)
-        place = np.zeros(int(self.people.max(initial=-1)) + 1, np.int32)
+        place = np.zeros(int(self.people.max(initial=-1)) + 1, np.int64)
         place[self.people] = np.arange(len(self.people))
-        possible = np.empty(len(slot), np.bool_)
+        of_slot, possible = bits_of(seen.slot_value, self.sets.shape[1]), np.zeros(len(slot), np.bool_)
         for begin in range(0, len(slot), _PIECE):
             some = slice(begin, begin + _PIECE)
-            value = seen.slot_value[slot[some]]
-            word = self.sets[place[person[some]], value // WORD]
-            possible[some] = word >> (value % WORD).astype(np.uint64) & np.uint64(1) > 0
+            at, to = place[person[some]], slot[some]
+            for word in range(self.sets.shape[1]):
+                possible[some] |= (self.sets[:, word][at] & of_slot[:, word][to]) > 0
         return person[possible], slot[possible]
 
 
