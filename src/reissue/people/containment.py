@@ -5,12 +5,12 @@ agree on the exact attributes, sorted by the one of the others whose ranges leav
 a chunk of boxes at a time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.cells import cells_of
+from reissue.counting.keys import pack, stable_order
 
 __all__ = ["containment"]
 
@@ -24,28 +24,30 @@ def containment(points: Codes, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
     patterns, of_box = np.unique(exact.T, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         boxes = np.flatnonzero(of_box.reshape(-1) == number)
+        ranged = np.flatnonzero(~pattern).tolist()
         for point, box in _matches(points, lo[:, boxes], hi[:, boxes], pattern):
-            inside = np.ones(len(point), np.bool_)
-            for place in np.flatnonzero(~pattern).tolist():
-                code = points[place, point]
-                inside &= (code >= lo[place, boxes[box]]) & (code <= hi[place, boxes[box]])
-            found.append((point[inside], boxes[box[inside]]))
+            found.append(_inside(points, lo, hi, ranged, point, boxes[box]))
     point, box = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return point, box
+
+
+def _inside(points: Codes, lo: Codes, hi: Codes, ranged: Sequence[int], point: Ints, box: Ints) -> tuple[Ints, Ints]:
+    """The pairs that agree on some attributes."""
+    for place in ranged:
+        code = points[place, point]
+        inside = np.flatnonzero((code >= lo[place, box]) & (code <= hi[place, box]))
+        if len(inside) < len(point):
+            point, box = point[inside], box[inside]
     return point, box
 
 
 def _matches(points: Codes, lo: Codes, hi: Codes, pattern: Bools) -> Iterator[tuple[Ints, Ints]]:
     """The pairs that agree on the attributes of a pattern and on one range beside, in chunks."""
-    total = points.shape[1]
-    if pattern.any():
-        both = np.concatenate([points[pattern], lo[pattern]], axis=1)
-        keys = cells_of(both, (both.max(axis=1) + 1).tolist()).of_row.astype(np.int64)
-    else:
-        keys = np.zeros(total + lo.shape[1], np.int64)
+    some, keys, of_box = _agreeing(points[pattern], lo[pattern])
     ranged = np.flatnonzero(~pattern).tolist()
-    joins = [_join(keys[:total], keys[total:], points[place], lo[place], hi[place]) for place in ranged]
+    joins = [_join(keys, of_box, points[place, some], lo[place], hi[place]) for place in ranged]
     if not joins:
-        joins = [_join(keys[:total], keys[total:], *(np.zeros(size, np.int64) for size in (total, *[lo.shape[1]] * 2)))]
+        joins = [_join(keys, of_box, *(np.zeros(len(one), np.int32) for one in (keys, of_box, of_box)))]
     order, start, number = min(joins, key=lambda join: int(join[2].sum()))
     cuts = np.searchsorted(np.cumsum(number), np.arange(_CHUNK, int(number.sum()) + _CHUNK, _CHUNK)) + 1
     begin = 0
@@ -53,14 +55,27 @@ def _matches(points: Codes, lo: Codes, hi: Codes, pattern: Bools) -> Iterator[tu
         part = np.arange(begin, max(end, begin))
         box = np.repeat(part, number[part])
         offset = np.arange(len(box)) - np.repeat(np.cumsum(number[part]) - number[part], number[part])
-        yield order[start[box] + offset], box
+        yield some[order[start[box] + offset]], box
         begin = max(end, begin)
+
+
+def _agreeing(points: Codes, boxes: Codes) -> tuple[Ints, Ints, Ints]:
+    """The points that agree with some box, a number for what they agree on, and the same of every box."""
+    total = points.shape[1]
+    if not len(points):
+        return np.arange(total), np.zeros(total, np.int64), np.zeros(boxes.shape[1], np.int64)
+    both = np.concatenate([points, boxes], axis=1)
+    keys, _ = pack(list(both), (both.max(axis=1) + 1).tolist())
+    wanted, of_box = np.unique(keys[total:], return_inverse=True)
+    at = np.minimum(np.searchsorted(wanted, keys[:total]), len(wanted) - 1)
+    some = np.flatnonzero(wanted[at] == keys[:total])
+    return some, at[some], of_box.reshape(-1)
 
 
 def _join(keys: Ints, of_box: Ints, code: Codes, lo: Codes, hi: Codes) -> tuple[Ints, Ints, Ints]:
     """An order of points; for each box the first point with its key and in its range, and how many there are."""
     size = int(max(code.max(initial=0), hi.max(initial=0))) + 1
     place = keys * size + code
-    order = np.argsort(place, kind="stable")
+    order = stable_order(place, (int(keys.max(initial=0)) + 1) * size)
     start = np.searchsorted(place[order], of_box * size + lo, "left")
     return order, start, np.searchsorted(place[order], of_box * size + hi, "right") - start
