@@ -14,6 +14,7 @@ from reissue.counting.segments import ranges
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.lots import ScaledLot, joined, lots
+from reissue.kernels.everyone.newcomers import Latecomers
 from reissue.kernels.everyone.observations import Layer, Observation
 from reissue.kernels.everyone.settled import Unsettled, unsettled
 from reissue.kernels.everyone.sharpening import rounds_of, sharpened
@@ -59,6 +60,12 @@ class Beliefs:
         value = np.empty(len(layer.person), np.int64)
         value[layer.row[hits]] = layer.value[hits]
         return top, value
+
+    def expected(self, prior: Floats, newcomers: Latecomers | None) -> Floats:
+        """People x values: what was expected of everyone in the end, begun from a prior."""
+        if newcomers is None or not len(self.scaled.rates):
+            return prior
+        return np.where(newcomers.people[:, np.newaxis], self.scaled.rates, prior)
 
     def sure(self, place: int) -> Bools:
         """Row of a layer to whether no other value is possible."""
@@ -113,18 +120,19 @@ def believe(
     model: Model,
     *,
     prior: Floats | None = None,
+    newcomers: Latecomers | None = None,
     times: Sequence[int] | None = None,
     start: Sequence[Floats | None] | None = None,
     exact: bool = False,
     how: Scaling | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
-    """Solve a series for everyone at once."""
+    """Solve a series for everyone at once; of `newcomers` it is learnt what they have."""
     thin = not exact and fits_many(series)
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     give_back()
     progress(0.1)
-    part = unsettled(narrowed.layers, model, prior, times)
+    part = unsettled(narrowed.layers, model, prior, times, newcomers=newcomers)
     give_back()
     unsolved = Unsolved(narrowed.layers, part, narrowed.contradicted, _sharp(series) and not thin, thin)
     most = 0 if thin else ALL if exact else MOST
@@ -237,7 +245,7 @@ def _solve_lot(
     progress: Callable[[float], None],
 ) -> tuple[Scaled, _Found]:
     scaled = scale(part.chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
-    chains = part.chains.tilted(scaled.tilts)
+    chains = part.chains.as_scaled(scaled)
     messages = messages_of(chains, scaled)
     if rounds:
         given, later = scaled.multipliers, lambda done: progress(0.6 + 0.3 * done)

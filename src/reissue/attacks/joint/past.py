@@ -11,8 +11,10 @@ from itertools import product
 import numpy as np
 
 from reissue._arrays import Floats, Ints
+from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.beliefs import Beliefs, believe, fits_many
 from reissue.kernels.everyone.iterative_scaling import Chains, carried_messages
+from reissue.kernels.everyone.newcomers import Latecomers
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
 
@@ -67,6 +69,15 @@ class Past:
             table[some] = said[some] @ model.after(int(steps))
         return table
 
+    def newcomers(self, people: Ints, first: Ints, seen: Sequence[Observation], rates: Floats) -> Latecomers | None:
+        """Those of whom no more is known than that they come later; None where it is not learnt what they have.
+
+        That is so where groups were made by value: whoever came was chosen for it. Of slots it is known who begins.
+        """
+        if made_by_value(seen) or any(len(one.occupant) for one in seen):
+            return None
+        return Latecomers((self.time[people] < 0) & (first > 0), rates, np.zeros_like(rates))
+
     def after(
         self, times: Sequence[int], people: Ints, beliefs: Beliefs, model: Model, prior: Floats, gone: int
     ) -> "Past":
@@ -120,12 +131,14 @@ def believe_in_blocks(
     blocks = [range(len(series))] if exact else _blocks(series)
     for number, block in enumerate(blocks):
         seen = [series[place] for place in block]
-        prior = past.prior(everyone, first_times(seen, block, people), model, rates)
+        first = first_times(seen, block, people)
+        prior, new = past.prior(everyone, first, model, rates), past.newcomers(everyone, first, seen, rates)
 
         def within(done: float, number: int = number) -> None:
             progress((number + done) / len(blocks))
 
-        found.append(believe(seen, model, prior=prior, times=block, exact=exact, progress=within))
+        found.append(believe(seen, model, prior=prior, newcomers=new, times=block, exact=exact, progress=within))
+        prior = found[-1].expected(prior, new)
         past = past.after(block, everyone, found[-1], model, prior, len(block) if number + 1 < len(blocks) else 0)
     return _joined(found)
 

@@ -232,11 +232,14 @@ def _believed(
         # Multipliers of values that stay, which these releases do not allow, are no place to start from.
         starts = [None] * len(window)
     times = [one.time for one in window]
-    prior = past.prior(people, first_times(seen.series, times, len(people)), chosen.model, seen.rates)
-    how = effort.scaling
-    return prior, believe(
-        seen.series, chosen.model, prior=prior, times=times, start=starts, exact=series.exact, how=how
+    first = first_times(seen.series, times, len(people))
+    prior = past.prior(people, first, chosen.model, seen.rates)
+    new = past.newcomers(people, first, seen.series, seen.rates)
+    how, exact = effort.scaling, series.exact
+    beliefs = believe(
+        seen.series, chosen.model, prior=prior, newcomers=new, times=times, start=starts, exact=exact, how=how
     )
+    return beliefs.expected(prior, new), beliefs
 
 
 def _with_past(judged: Judged, past: Past, people: Ints) -> Judged:

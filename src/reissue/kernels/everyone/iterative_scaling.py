@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Floats, Ints
+from reissue.kernels.everyone.newcomers import Newcoming
 from reissue.kernels.everyone.observations import TINY, Layer, picked
 from reissue.kernels.everyone.transitions import Links, Model, Pairing, link
 
@@ -42,6 +43,8 @@ _STEP = 1e6
 """How much a multiplier changes at most in one round."""
 _MOST, _LEAST = 1e60, 1e-200
 """No multiplier goes beyond these: where counts cannot be reached it would go on for ever."""
+_ROUGHLY = 0.01
+"""The share of records that may be expected elsewhere when it is learnt what newcomers have: sooner it goes astray."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class Chains:
     """Release and slot to who is new in it, -1 nobody, where persons are slots; None: persons are people."""
     known: Sequence[Floats] | None = None
     """Release and entry to what it weighs by what is known beside; None: nothing is."""
+    newcoming: Newcoming | None = None
+    """Who comes later, if it is learnt what they have."""
 
     @classmethod
     def of(
@@ -107,6 +112,15 @@ class Chains:
         layers = [layer.tilted(one) if len(one) else layer for layer, one in zip(self.layers, factors, strict=True)]
         return replace(self, layers=tuple(layers))
 
+    def as_scaled(self, scaled: "Scaled") -> "Chains":
+        """The same with what was found beside the multipliers."""
+        chains = self.tilted(scaled.tilts)
+        if self.newcoming is None or self.known is None or not len(scaled.rates):
+            return chains
+        known = [one.copy() for one in self.known]
+        self.newcoming.put(self.layers, known, scaled.rates / self.newcoming.published)
+        return replace(chains, known=known)
+
 
 def beginners(layer: Layer, pairing: Pairing, arrived: Ints | None) -> Ints:
     """Row to who begins in a release, -1 nobody; `arrived` is who is new in a slot, where persons are slots."""
@@ -141,6 +155,8 @@ class Scaled:
     converged: bool
     tilts: tuple[Floats, ...] = ()
     """Layer to what records of nobody are likelier to have, where it is known how many have each value."""
+    rates: Floats = field(default_factory=lambda: np.empty(0))
+    """Value to how often newcomers have it; empty where that is not learnt."""
 
 
 def scale(
@@ -158,17 +174,21 @@ def scale(
     worst, off, sweep = np.inf, np.inf, 0
     momentum = _Momentum()
     steady = not any(len(layer.fakes) for layer in chains.layers)  # what is tilted moves beside the multipliers
-    reached = False
+    reached, newcoming = False, chains.newcoming
     while sweep < how.sweeps and not reached:
         later = _backward(chains, beginnings, lambda place: chains.layers[place].said(lambdas[place]))  # noqa: B023
         before, earlier = [*lambdas], off
         worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how)
         reached = bool(worst <= how.tolerance or off <= how.elsewhere)
         sweep += 1
+        if newcoming is not None and not newcoming.learnt and (reached or off <= _ROUGHLY):
+            newcoming.learn(chains.layers, beginnings)
+            reached = False
         if sweep < how.sweeps and not reached:
             lambdas = momentum.further(before, lambdas, better=steady and off <= earlier)
         progress(sweep / how.sweeps)
-    return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts))
+    rates = np.empty(0) if newcoming is None else newcoming.rates
+    return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts), rates)
 
 
 @dataclass(eq=False)
@@ -248,7 +268,7 @@ def both_ways(chains: Chains, messages: Sequence[Floats]) -> tuple[list[Floats],
 def misfit(chains: Chains, scaled: Scaled) -> float:
     """The share of published records that are expected elsewhere: near 0 where the chains can explain the counts."""
     off, records = 0.0, 0.0
-    chains = chains.tilted(scaled.tilts)
+    chains = chains.as_scaled(scaled)
     others = cavities(chains, messages_of(chains, scaled))
     for layer, cavity, lambdas in zip(chains.layers, others, scaled.multipliers, strict=True):
         off += float(np.abs(_Ways.of(layer, cavity).expected(lambdas) - layer.count).sum()) / 2
@@ -311,7 +331,10 @@ def _forward(
             before[fake] *= factor[layer.value[fake]]
         worst = max(worst, float(off.max(initial=0.0)))
         elsewhere, records = elsewhere + float(off.sum()) / 2, records + float(layer.count.sum()) + layer.settled
-        _carry(chains, place, layer.normalized(before * layer.said(lambdas[place])), carried)
+        said = layer.said(lambdas[place])
+        if chains.newcoming is not None:
+            chains.newcoming.count(place, layer, cavity * said)
+        _carry(chains, place, layer.normalized(before * said), carried)
     return worst, elsewhere / records
 
 

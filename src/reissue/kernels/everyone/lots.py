@@ -1,7 +1,8 @@
 """Lots: parts of what is open that nothing links to each other, solved one after the other.
 
 What is solved for in one has no bearing on the others, so that to solve them apart gives the same, and only one at a
-time is linked in memory. A lot ends when it is sure of its own counts, however long others take.
+time is linked in memory. A lot ends when it is sure of its own counts, however long others take. What newcomers have is
+learnt in each by itself: it has people enough.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,6 +75,7 @@ def joined(made: Sequence[ScaledLot], layers: Sequence[Layer]) -> Scaled:
         max(lot.scaled.sweeps for lot in made),
         all(lot.scaled.converged for lot in made),
         made[0].scaled.tilts,
+        sum((lot.scaled.rates * (lot.records / max(records, 1.0)) for lot in made), np.zeros(1)),
     )
 
 
@@ -113,6 +115,7 @@ def _lot(part: Unsettled, rows: Sequence[Bools], groups: Sequence[Bools]) -> Lot
         beginning=tuple(one[mine] for one, mine in zip(part.beginning, entries, strict=True)),
         known=tuple(one[mine] for one, mine in zip(part.known, entries, strict=True)),
         linked=[],
+        newcomers=part.newcomers and part.newcomers.share(float(np.concatenate(rows).mean())),
     )
     return Lot(own, tuple(np.flatnonzero(one) for one in slots))
 

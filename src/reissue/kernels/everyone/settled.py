@@ -14,6 +14,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.iterative_scaling import Chains, beginners
+from reissue.kernels.everyone.newcomers import Latecomers, Newcoming
 from reissue.kernels.everyone.observations import Layer, as_small
 from reissue.kernels.everyone.transitions import Links, Model, Pairing, link, pairings
 
@@ -39,13 +40,16 @@ class Unsettled:
     """Layer to what its entries weigh by these steps and by what is expected of who begins."""
     linked: list[tuple[Links, ...]] = field(default_factory=list)
     """How the layers are linked, once that was asked for: the same for any prior."""
+    newcomers: Latecomers | None = None
+    """Who comes later, if it is to be learnt what they have."""
 
     @property
     def chains(self) -> Chains:
         """Linked by stretch."""
         if not self.linked:
             self.linked.append(tuple(link(self.layers, self.model, self.times)))
-        return Chains(self.layers, self.linked[0], known=self.known)
+        new = None if self.newcomers is None else Newcoming.of(self.newcomers, self.layers, self.beginning)
+        return Chains(self.layers, self.linked[0], known=self.known, newcoming=new)
 
     @property
     def entries(self) -> int:
@@ -77,8 +81,12 @@ def unsettled(
     prior: Floats | None = None,
     times: Sequence[int] | None = None,
     arrivals: Sequence[Ints] | None = None,
+    newcomers: Latecomers | None = None,
 ) -> Unsettled:
-    """Take out what is certain; the rest is linked as `Chains.of` links the whole."""
+    """Take out what is certain; the rest is linked as `Chains.of` links the whole.
+
+    `newcomers` are those of whom it is learnt what they have; none of them is certain yet.
+    """
     pairs = pairings(layers, times)
     certain = [_certain(layer) for layer in layers]
     weights = _steps(layers, pairs, certain, model)
@@ -97,8 +105,20 @@ def unsettled(
         stepped,
         tuple(as_small(who[some]) for who, some in zip(begins, kept, strict=True)),
         stepped,
+        newcomers=None if newcomers is None else _with_certain(newcomers, layers, begins, kept),
     )
     return part if prior is None else part.expecting(prior)
+
+
+def _with_certain(
+    newcomers: Latecomers, layers: Sequence[Layer], begins: Sequence[Ints], kept: Sequence[Bools]
+) -> Latecomers:
+    """With those whose first value is certain counted."""
+    certain = newcomers.certain.copy()
+    for layer, who, open_ones in zip(layers, begins, kept, strict=True):
+        mine = (who >= 0) & newcomers.people[who] & ~open_ones
+        certain += np.bincount(layer.value[mine], minlength=len(certain))
+    return replace(newcomers, certain=certain)
 
 
 def _certain(layer: Layer) -> Bools:
