@@ -4,13 +4,13 @@
 identifiers, trees, ranges, missing values and a column that is kept as it is; regions of an eighth of the rows. Rows
 are compared by an order-free digest of all published columns, 128 bits. By `correspondence` a second release comes
 after a first one of half the table; then attacks by counts are compared with those on all rows, finding for finding.
-Methods that look at the codes of all rows are compared by `stream` only, all their tables together: `anatomy` on one
-release, those that follow people on a series of two, through a memory file.
+Methods that look at the codes of all rows are compared in all their tables together: `anatomy` on one release, those
+that follow people on a series of two, through a memory file. Rows are in the order of identifiers, which is the one
+that an engine without an order puts them in.
 """
 
 import argparse
 import json
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,7 +22,9 @@ import polars as pl
 
 from reissue.algorithms import find
 from reissue.counting.digests import RowDigest
+from reissue.data.identifiers import identifier_texts
 from reissue.files.places import beside_folder
+from reissue.ledger.marks import identifier_order
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.attack import attack
@@ -79,7 +81,7 @@ def main(arguments: list[str]) -> None:
             for method in chosen.methods:
                 for require, spare in CASES[method]:
                     if not find(method).in_parts:
-                        compare_codes(rows, method, require, spare)
+                        compare_codes(rows, method, require, spare, chosen.engines)
                         continue
                     compare(folder, table, method, require, spare, chosen.engines)
 
@@ -135,46 +137,61 @@ def compare(folder: Path, table: pl.DataFrame, method: str, require: str, spare:
             findings(folder / "first.parquet", whole.frame, made.folder, table, folder / "table", engine, require)
 
 
-def compare_codes(rows: int, method: str, require: str, spare: float) -> None:
+def compare_codes(rows: int, method: str, require: str, spare: float, engines: list[str]) -> None:
     """Releases of all tables together, in memory and by codes; and what is remembered after each."""
-    stateful, memory = find(method).stateful, None
     options: dict[str, Any] = {"method": method, "seed": 3, "suppress": spare}
     options |= {"ineligible": "counterfeits"} if method in STAYING else {}
-    with tempfile.TemporaryDirectory() as place:
-        kept = Path(place) / "memory"
-        if stateful:
-            memory = Memory(fingerprint(plan()), method, bytes(16))
-            save_memory(memory, kept)
-        for turn, table in enumerate(months(rows, method)):
-            began, more = time.monotonic(), {"memory": memory} if stateful else {}
+    memory = Memory(fingerprint(plan()), method, bytes(16)) if find(method).stateful else None
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        kept = {engine: place / f"{engine} memory" for engine in engines}
+        if memory is not None:
+            for file in kept.values():
+                save_memory(memory, file)
+        for turn, table in enumerate(months(rows, method), start=1):
+            began, more = time.monotonic(), {} if memory is None else {"memory": memory}
             whole = anonymize(table, plan(), require, **more, **options)  # type: ignore[arg-type]
             right, memory = {name: digest(frame) for name, frame in whole.frames.items()}, whole.draft.memory
             in_memory, began = time.monotonic() - began, time.monotonic()
-            (Path(place) / "table").mkdir()
-            for number in range(FILES):
-                step = -(-table.height // FILES)
-                table[number * step : (number + 1) * step].write_parquet(Path(place) / "table" / f"{number}.parquet")
-            out, file = Path(place) / f"out{turn}", {"memory": kept} if stateful else {}
-            made = anonymize_folder(Path(place) / "table", plan(), require, out, **file, **options)  # type: ignore[arg-type]
-            took = time.monotonic() - began
-            folders = [out if number == 0 else beside_folder(out, name) for number, name in enumerate(right)]
-            found = [digest(pl.concat(pl.read_parquet(one) for one in folder.iterdir())) for folder in folders]
-            same = found == list(right.values()) and (
-                memory is None or pack_memory(load_memory(kept)) == pack_memory(memory)
-            )
-            shutil.rmtree(Path(place) / "table")
-            print(
-                f"{table.height:>9,}  {method + (f' {turn + 1}' if stateful else ''):<15}{require:<18}{spare:>6}  "
-                f"{'stream':<7}{'codes':>8}{made.rows:>11,}{made.loss:>8.4f}{took:>8.1f}  "
-                f"{'the same' if same else 'OTHERS'} (memory {in_memory:.1f} s)",
-                flush=True,
-            )
+            in_files(table, place / f"table{turn}")
+            for engine in engines:
+                out, began = place / f"{engine} {turn}", time.monotonic()
+                past: dict[str, Any] = {} if memory is None else {"memory": kept[engine]}
+                made = anonymize_folder(
+                    place / f"table{turn}",
+                    plan(),
+                    require,
+                    out,
+                    engine=engine,
+                    **past,
+                    **options,
+                )
+                took = time.monotonic() - began
+                folders = [out if number == 0 else beside_folder(out, name) for number, name in enumerate(right)]
+                found = [digest(pl.concat(pl.read_parquet(one) for one in folder.iterdir())) for folder in folders]
+                same = found == list(right.values()) and (
+                    memory is None or pack_memory(load_memory(kept[engine])) == pack_memory(memory)
+                )
+                print(
+                    f"{table.height:>9,}  {method + (f' {turn}' if memory else ''):<15}{require:<18}{spare:>6}  "
+                    f"{engine:<7}{'codes':>8}{made.rows:>11,}{made.loss:>8.4f}{took:>8.1f}  "
+                    f"{'the same' if same else 'OTHERS'} (memory {in_memory:.1f} s)",
+                    flush=True,
+                )
+
+
+def in_files(table: pl.DataFrame, folder: Path) -> None:
+    """A folder of Parquet, whose files hold the rows in their order."""
+    folder.mkdir()
+    step = -(-table.height // FILES)
+    for number in range(FILES):
+        table[number * step : (number + 1) * step].write_parquet(folder / f"{number}.parquet")
 
 
 def months(rows: int, method: str) -> Iterator[pl.DataFrame]:
-    """One table, or two months of a series; values stay where the method needs that."""
+    """One table, or two months of a series, by identifier; values stay where the method needs that."""
     if not find(method).stateful:
-        yield patients(rows)
+        yield by_identifier(patients(rows))
         return
     first: pl.DataFrame | None = None
     for month in Population(seed=6, people=rows).months(2):
@@ -184,7 +201,12 @@ def months(rows: int, method: str) -> Iterator[pl.DataFrame]:
             shown = shown.join(known, on="patient", how="left", maintain_order="left")
             shown = shown.with_columns(disease=pl.coalesce("before", "disease")).drop("before")
         first = shown
-        yield shown
+        yield by_identifier(shown)
+
+
+def by_identifier(table: pl.DataFrame) -> pl.DataFrame:
+    """Rows in the order in which a ledger, and an engine whose rows have none, puts them."""
+    return table[identifier_order(identifier_texts(table["patient"]))]
 
 
 def findings(

@@ -19,8 +19,8 @@ _REFUSED = (TypeError, ValueError, ArithmeticError, NotImplementedError, pl.exce
 
 
 _SPARK = (
-    "A Spark DataFrame is not collected unasked: `check`, and `anonymize` by mondrian, work on it where it lies. For "
-    "anything else give .toArrow() of it, if it fits in memory."
+    "A Spark DataFrame is not collected unasked: `check`, `anonymize` and `publish` take it as it is, other functions "
+    'with engine="spark". For anything else give .toArrow() of it, if it fits in memory.'
 )
 
 

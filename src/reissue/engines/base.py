@@ -238,8 +238,18 @@ class Rewritable(Source, Protocol):
 class InBatches(Rewritable, Protocol):
     """A table whose rows come here, too, some at a time: what a method that decides on codes is made of."""
 
-    def batches(self, columns: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
-        """These of every row, all rows once and in their order."""
+    @property
+    def in_order(self) -> bool:
+        """Whether rows have an order, in which they come; else in any, and whoever needs one puts them in it."""
+
+    def batches(self, names: Sequence[str], codes: Sequence[ColumnCodes] = ()) -> Iterator[pl.DataFrame]:
+        """Of every row these columns as they are, and after them the codes of others, all under their names."""
+
+    def back(self, frame: pl.DataFrame) -> Any:
+        """A table of the kind that this engine opens."""
+
+    def held(self, names: Sequence[str]) -> "AbstractContextManager[InBatches]":
+        """As any engine, with rows that come here."""
 
 
 @dataclass(frozen=True)

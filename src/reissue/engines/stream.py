@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.engines.base import CodedRows, Counted, RewritePlan, WhoHasWhich
+from reissue.engines.base import CodedRows, ColumnCodes, Counted, RewritePlan, WhoHasWhich
 from reissue.engines.coded import CodedFiles
 from reissue.engines.memory import counted
 from reissue.engines.registry import engine
@@ -40,6 +40,7 @@ _PERSON, _PLACE = "\0person", "\0place"
 class _Scan:
     rows: pl.LazyFrame
     tells_identifiers = True
+    in_order = True
 
     @property
     def columns(self) -> Mapping[str, pl.DataType]:
@@ -73,12 +74,17 @@ class _Scan:
         missing, different, rows = counted_ids.collect(engine="streaming").row(0)
         return missing, different, rows
 
-    def batches(self, columns: Sequence[pl.Expr]) -> Iterator[pl.DataFrame]:
+    def batches(self, names: Sequence[str], codes: Sequence[ColumnCodes] = ()) -> Iterator[pl.DataFrame]:
         """In the order of the files."""
+        columns = [*map(pl.col, names), *(one.code() for one in codes)]
         try:
             yield from self.rows.select(columns).collect_batches(chunk_size=_BATCH)
         except pl.exceptions.PolarsError:
             raise DataError(_DAMAGED) from None
+
+    def back(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """In memory, where it is."""
+        return frame
 
     @contextmanager
     def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:

@@ -19,7 +19,7 @@ from reissue.ledger.chain import canonical
 from reissue.ledger.key import Key
 from reissue.ledger.pack import csv_bytes
 
-__all__ = ["identifier_order", "is_former", "mark_by_csv", "mark_by_rows", "row_digest", "row_order"]
+__all__ = ["identifier_order", "is_former", "mark_by_csv", "mark_by_rows", "row_digest", "row_order", "rows_in_order"]
 
 _ROWS = "rows:"
 
@@ -50,13 +50,14 @@ def row_order(table: Table) -> Ints:
     """An order of rows that depends on nothing but them: by identifier, shorter ones first, else by all columns."""
     if table.ids is not None:
         return identifier_order(identifier_texts(table.ids))
-    return _sorted(table.frame.select(sorted(table.frame.columns)))
+    return rows_in_order(table.frame.select(sorted(table.frame.columns)))
 
 
 def identifier_order(texts: pl.Series) -> Ints:
     """The order of rows whose people have these identifiers."""
-    return _sorted(pl.DataFrame({"length": texts.str.len_bytes(), "text": texts}))
+    return rows_in_order(pl.DataFrame({"length": texts.str.len_bytes(), "text": texts}))
 
 
-def _sorted(by: pl.DataFrame) -> Ints:
+def rows_in_order(by: pl.DataFrame) -> Ints:
+    """The order of rows by all columns, one after the other."""
     return by.select(pl.arg_sort_by(by.columns, maintain_order=True)).to_series().to_numpy().astype(np.int64)

@@ -12,6 +12,8 @@ from reissue.algorithms.several_rows import run_method
 from reissue.data.draws import draw_key, drawn
 from reissue.data.frames import is_spark
 from reissue.data.table import Table
+from reissue.engines.base import InBatches
+from reissue.engines.registry import SPARK, choose
 from reissue.errors import InputError, InternalError, SchemaError
 from reissue.release.memory import Memory, MethodState, SeriesTable, enter, keep
 from reissue.release.release import Release
@@ -19,7 +21,7 @@ from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 from reissue.verify.recheck import make_release
 
-__all__ = ["BOXES", "DEFAULT_METHOD", "anonymize"]
+__all__ = ["BOXES", "DEFAULT_METHOD", "anonymize", "refuse_memory"]
 
 DEFAULT_METHOD = "pool"
 BOXES = ("nodes", "tight")
@@ -52,7 +54,8 @@ def anonymize(
     from the smallest to the largest value: less is lost, but every end is somebody's value.
 
     Of a Spark DataFrame another one is made where it lies, and a `ReleaseFrame` returned instead: it has `.frame` too,
-    and no table beside it (`anonymize_frame`).
+    and no table beside it (`anonymize_frame`). Methods that look at all rows at once get their codes, which come to the
+    driver, ordered by identifier: that is a Release as any other, whose frames are Spark's.
     """
     requirement = parse(requirement) if isinstance(requirement, str) else requirement
     schema, chosen = Schema.read(schema), find(method)
@@ -61,10 +64,10 @@ def anonymize(
         raise InputError("`suppress` must be a share of the rows, at least 0 and below 1.")
     if boxes not in BOXES:
         raise InputError('`boxes` must be "nodes" or "tight".')
-    if is_spark(data):
+    if is_spark(data) and chosen.in_parts:
         known: dict[str, Any] = {"suppress": suppress, "seed": seed, "boxes": boxes, "progress": progress, **options}
-        return _by_spark(data, schema, requirement, chosen, memory, {"method": method, **known})
-    table = data if isinstance(data, Table) else Table.read(data, schema)
+        return _by_spark(data, schema, requirement, memory, {"method": method, **known})
+    table = _read(data, schema, memory)
     table = table.with_boxes(tight=boxes == "tight")
     if requirement.sensitive and not table.schema.sensitive:
         raise SchemaError(
@@ -76,8 +79,7 @@ def anonymize(
     if chosen.state is not None:
         entry = enter(table, memory, method, chosen.state, newcomers=newcomers)
         return _continue(job, chosen, entry, tight=boxes == "tight")
-    if memory is not None:
-        raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
+    refuse_memory(memory, method)
     chosen.refuse_impossible(requirement, table, suppress)
     if chosen.draws(settled):
         table = drawn(table, draw_key(rng))
@@ -88,16 +90,34 @@ def anonymize(
     return replace(release, draft=replace(release.draft, state=state))
 
 
+def refuse_memory(memory: object | None, method: str) -> None:
+    """Stop where a memory is given to a method that remembers nothing."""
+    if memory is not None:
+        raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
+
+
 def _by_spark(
-    data: Any, schema: Schema, requirement: Requirement, chosen: Algorithm, memory: Memory | None, known: dict[str, Any]
+    data: Any, schema: Schema, requirement: Requirement, memory: Memory | None, known: dict[str, Any]
 ) -> Release:
     """A ReleaseFrame: what a Spark DataFrame becomes. It is no Release, and is typed as `anonymize_frame`."""
     from reissue.publishing.larger.anonymize import anonymize_frame
 
-    if memory is not None or chosen.stateful:
-        raise InputError("A series is made in memory: give .toArrow() of the Spark DataFrame, if it fits.")
+    refuse_memory(memory, known["method"])
     made: Any = anonymize_frame(data, schema, requirement, **known)
     return cast("Release", made)
+
+
+def _read(data: Any, schema: Schema, memory: Memory | None) -> Table:
+    """A table; of a Spark DataFrame the codes come here."""
+    if isinstance(data, Table):
+        return data
+    if not is_spark(data):
+        return Table.read(data, schema)
+    from reissue.publishing.larger.codes import table_by_codes
+
+    source = choose(SPARK, data).open(data)
+    assert isinstance(source, InBatches)  # noqa: S101  # it was asked for by name
+    return table_by_codes(source, schema, memory)
 
 
 def _continue(job: Job, chosen: Algorithm, entry: SeriesTable, *, tight: bool) -> Release:

@@ -134,8 +134,8 @@ def anonymize(
         str,
         typer.Option(
             metavar="NAME",
-            help="memory; stream (Parquet larger than memory) or spark (methods that need not see all rows at once), "
-            "into a folder (--out); or auto, which goes by the file's size.",
+            help="memory; stream (Parquet larger than memory) or spark, into a folder (--out); or auto, which goes by "
+            "the file's size.",
         ),
     ] = "memory",
     force: ForceOption = False,

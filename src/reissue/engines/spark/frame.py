@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from reissue.engines.base import CodedRows, Counted, RewritePlan, WhoHasWhich
+from reissue.engines.base import CodedRows, ColumnCodes, Counted, RewritePlan, WhoHasWhich
 from reissue.engines.spark.columns import column_types, numbered, to_polars
 from reissue.engines.spark.errors import explained
 
@@ -16,10 +16,11 @@ __all__ = ["HeldRows", "SparkSource"]
 
 @dataclass(frozen=True, eq=False)
 class SparkSource:
-    """A DataFrame; nothing of it comes to the driver but counts, and numbers of people where they are asked for."""
+    """A DataFrame; nothing comes to the driver but counts, numbers of people, and rows where they are asked for."""
 
     frame: Any
     tells_identifiers = False
+    in_order = False
 
     @property
     def columns(self) -> Mapping[str, pl.DataType]:
@@ -62,19 +63,33 @@ class SparkSource:
         """Packed and kept by Spark: no row may change meanwhile, and to hand rows over costs more than all else."""
         from pyspark import StorageLevel
 
-        from reissue.engines.spark.passes import ROWS, Pack
-
-        with explained("reading the table"):
-            packed = numbered(self.frame, names).mapInArrow(Pack(), ROWS).persist(StorageLevel.MEMORY_AND_DISK)
+        packed = self._packed(names).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             yield HeldRows(self.frame, packed, tuple(names))
         finally:
             packed.unpersist(blocking=True)
 
+    def _packed(self, names: Sequence[str]) -> Any:
+        from reissue.engines.spark.passes import ROWS, Pack
+
+        with explained("reading the table"):
+            return numbered(self.frame, names).mapInArrow(Pack(), ROWS)
+
     def distinct(self, names: Sequence[str]) -> Mapping[str, Counted]:
         """Every column by itself."""
         with self.held(names) as rows:
             return rows.distinct(names)
+
+    def batches(self, names: Sequence[str], codes: Sequence[ColumnCodes] = ()) -> Iterator[pl.DataFrame]:
+        """Read once, without being kept."""
+        wanted = tuple(dict.fromkeys((*names, *(one.name for one in codes))))
+        yield from HeldRows(self.frame, self._packed(wanted), wanted).batches(names, codes)
+
+    def back(self, frame: pl.DataFrame) -> Any:
+        """A DataFrame of the same session."""
+        from reissue.engines.spark.handing import to_spark
+
+        return to_spark(self.frame.sparkSession, frame)
 
     @contextmanager
     def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:
@@ -104,6 +119,16 @@ class HeldRows(SparkSource):
             parts[places[place]].append(pl.read_ipc(first))
         tables = {name: merged(some[1:] or some).sort("value") for name, some in parts.items()}
         return {name: Counted(one.select(pl.col("value").alias(name)), one["times"]) for name, one in tables.items()}
+
+    def batches(self, names: Sequence[str], codes: Sequence[ColumnCodes] = ()) -> Iterator[pl.DataFrame]:
+        """Coded on the workers; a partition at a time comes here."""
+        from reissue.engines.spark.handing import from_spark
+        from reissue.engines.spark.passes import ROWS, Choose
+
+        place = {name: number for number, name in enumerate(self.names)}
+        with explained("reading the table"):
+            chosen = self.packed.mapInArrow(Choose(place, tuple(names), tuple(codes)), ROWS)
+        yield from from_spark(chosen)
 
     @contextmanager
     def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:

@@ -30,6 +30,7 @@ __all__ = [
     "PLACED",
     "ROWS",
     "Batches",
+    "Choose",
     "CodeRows",
     "Coder",
     "CountColumns",
@@ -124,6 +125,26 @@ class Pack:
         with told():
             for rows in chunks(batches):
                 yield _one(_ROWS, to_bytes(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Choose:
+    """Some columns of packed rows as they are, and codes of others, packed again, under their names."""
+
+    place: Mapping[str, int]
+    """Name to the number of the column."""
+    names: tuple[str, ...]
+    codes: tuple[ColumnCodes, ...]
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Choose from a partition."""
+        with told():
+            wanted = dict.fromkeys((*self.names, *(one.name for one in self.codes)))
+            numbers = {str(self.place[name]): name for name in wanted}
+            columns = [*map(pl.col, self.names), *(one.code() for one in self.codes)]
+            for (packed,) in _each(batches, "rows"):
+                rows = pl.read_ipc(packed, columns=list(numbers)).rename(numbers)
+                yield _one(_ROWS, to_bytes(rows.select(columns)))
 
 
 @dataclass(frozen=True)

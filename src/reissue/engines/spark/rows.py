@@ -18,8 +18,8 @@ import polars as pl
 from reissue._arrays import Codes
 from reissue.engines.base import Counted, FinishedRows, RegionWork, RewritePlan, Source
 from reissue.engines.regions import RegionCounts, Split, Spread
-from reissue.engines.spark.columns import no_rows
 from reissue.engines.spark.errors import explained
+from reissue.engines.spark.handing import unpacked
 from reissue.engines.spark.passes import (
     MADE,
     PARTIAL,
@@ -28,7 +28,6 @@ from reissue.engines.spark.passes import (
     CountRegions,
     Finish,
     PlaceRows,
-    Unpack,
     code_type,
     merged,
     read_partial,
@@ -126,8 +125,7 @@ class SparkRows:
         kinds = zip(self.plan.names, self.kinds, strict=True)
         out = [StringType() if name in self.plan.texts else kind for name, kind in kinds]
         shown = StructType([StructField(str(at), kind) for at, kind in enumerate(out)])
-        schema = no_rows(made.sparkSession.createDataFrame([], shown)).schema
-        return made.select("rows").mapInArrow(Unpack(schema), shown).toDF(*self.plan.names)
+        return unpacked(made, shown, self.plan.names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue.algorithms import ByRegions, find, registered
+from reissue.algorithms import ByRegions, find
 from reissue.algorithms.partition.by_regions import region_rows
 from reissue.algorithms.partition.frontier import refuse_top_down
 from reissue.counting.cells import Counts, Domain
@@ -54,12 +54,11 @@ class Asked:
         requirement = parse(requirement) if isinstance(requirement, str) else requirement
         chosen = find(method)
         settled = chosen.settle(options)
-        if chosen.by_regions is None and not chosen.by_cells:
-            able = ", ".join(name for name, one in registered().items() if one.by_regions is not None or one.by_cells)
+        if not chosen.in_parts:
             raise InputError(
-                f"The method '{method}' needs the whole table in memory"
+                f"The method '{method}' needs the codes of all rows in memory"
                 + (f": {chosen.whole_table}" if chosen.whole_table else "")
-                + f". Larger than memory there is: {able}."
+                + ". `anonymize` and `anonymize_folder` bring them there."
             )
         why = "" if chosen.by_regions is None else chosen.by_regions.refusal(settled)
         if why:

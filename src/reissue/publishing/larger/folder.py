@@ -6,7 +6,7 @@ from typing import Any
 
 from reissue.algorithms import find
 from reissue.engines.registry import choose
-from reissue.errors import InputError
+from reissue.publishing.anonymize import refuse_memory
 from reissue.publishing.larger.anonymize import ReleaseFolder, write_release
 from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.by_codes import refuse_by_codes, write_by_codes
@@ -51,8 +51,7 @@ def anonymize_folder(
             source, schema, requirement, Path(out), plan, memory=kept, rows=fits, progress=progress
         )
         return _folder_of(release, Path(out))
-    if memory is not None:
-        raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
+    refuse_memory(memory, method)
     asked = Asked.of(method, requirement, suppress, boxes, options, schema)
     return write_release(data, schema, asked, Path(out), engine, seed, fits, progress)
 

@@ -45,7 +45,7 @@ class PrivateCopy:
         if absent:
             raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.")
         folder.mkdir()
-        used = [pl.col(one) for one in columns if one in schema.used]
+        used = [one for one in columns if one in schema.used]
         for number, batch in enumerate(source.batches(used)):
             if batch[name].null_count():
                 raise DataError(f"The identifier '{name}' is missing in {batch[name].null_count()} rows, or more.")
