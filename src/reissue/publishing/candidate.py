@@ -159,7 +159,7 @@ class Candidate(Attempt):
 
     def after(self, *, accepts_history: bool) -> Any:
         """As the ledger keeps them."""
-        from reissue.publishing.earlier_releases import after
+        from reissue.publishing.gate import after
 
         return after(self.ledger, self.earlier, self.schema, accepts_history=accepts_history)
 

@@ -5,46 +5,30 @@ seed the release follows from the key, the release before it and the table alone
 simply begin again, and whoever publishes the same table twice gets the same release, not a second one.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from reissue._arrays import Ints
 from reissue.attacks.coalition.series_views import ProvidersOverSeries, views_over_series
-from reissue.attacks.findings import Findings
+from reissue.data.frames import is_spark
 from reissue.data.identifiers import identifier_kind
 from reissue.data.table import Table
-from reissue.errors import InputError
+from reissue.engines.registry import SPARK
 from reissue.files.dialect import FOUND, Dialect
-from reissue.publishing.candidate import Candidate, Request, made
+from reissue.publishing.candidate import Candidate, Request
+from reissue.publishing.turn import Publication, day_of, first_schema, publish_candidate, turn
 from reissue.release.release import Release
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.ledger import Ledger
     from reissue.ledger.chain import LedgerEntry
-    from reissue.ledger.store import Writer
 
-__all__ = ["Publication", "attack_by_providers", "publish", "publish_candidate", "publish_next", "tried_release"]
-
-
-@dataclass(frozen=True, eq=False)
-class Publication:
-    """A release, and how it was made."""
-
-    release: Release
-    number: int
-    """1, 2, ... in the order published."""
-    findings: Findings
-    recorded: bool
-    """Whether it is in the ledger: not after a dry run."""
-    again: bool = False
-    """Whether it had been published before, from the same table."""
-    warnings: tuple[str, ...] = ()
-    """What whoever sends it out should know."""
+__all__ = ["attack_by_providers", "publish", "publish_next", "tried_release"]
 
 
 def publish(
@@ -67,23 +51,28 @@ def publish(
     `data` is a dataframe, a path or a Table. A release that does not withstand is refused: RefusedError says what would
     have leaked and what would help. `dated` is the day that the table shows; an older table than the last is refused.
     So is one in which hardly anybody of the last release returns, unless `newcomers` says that this is so.
+
+    Of a Spark DataFrame a `PublishedFolder` is returned instead (`publish_folder`): the ledger has the release in
+    parts, and `Ledger.export` writes them.
     """
     from reissue.publishing.begin import ledger_at
 
     schema = None if schema is None else Schema.read(schema)
     place = ledger_at(ledger, schema, key=key, dry_run=dry_run) if isinstance(ledger, str | Path) else None
+    asked: dict[str, Any] = {"schema": schema, "dry_run": dry_run, "seed": seed, "recipients": recipients}
+    asked |= {"dated": dated, "newcomers": newcomers}
     with nullcontext(cast("Ledger", ledger)) if place is None else place as book:
-        return publish_next(
-            data,
-            book,
-            schema=schema,
-            dry_run=dry_run,
-            seed=seed,
-            recipients=recipients,
-            dated=dated,
-            newcomers=newcomers,
-            dialect=dialect,
-        ).release
+        if is_spark(data):
+            return _from_spark(data, book, asked)
+        return publish_next(data, book, dialect=dialect, **asked).release
+
+
+def _from_spark(data: Any, book: "Ledger", asked: dict[str, Any]) -> Release:
+    """A PublishedFolder, typed as `publish_folder`."""
+    from reissue.publishing.larger.publish import publish_folder
+
+    made: Any = publish_folder(data, book, engine=SPARK, **asked)
+    return cast("Release", made)
 
 
 def publish_next(
@@ -113,47 +102,6 @@ def publish_next(
     if published.again:
         return published
     return replace(published, warnings=(*published.warnings, ledger.unwritten)) if ledger.unwritten else published
-
-
-def publish_candidate(
-    candidate: Candidate,
-    entries: "Sequence[LedgerEntry]",
-    writer: "Writer | None",
-    when_made: Callable[[Release], object] = lambda _: None,
-    before_record: Callable[[Publication], object] = lambda _: None,
-    progress: Callable[[float], None] = lambda _: None,
-) -> Publication:
-    """A candidate made, attacked, mended, and recorded by a writer, if there is one."""
-    from reissue.ledger.recorded import needed_files
-    from reissue.ledger.store import PARTS
-    from reissue.publishing.refusal import problems_of, refusal
-
-    candidate.check()
-    candidate, release, together = made(candidate, progress)
-    when_made(release)
-    if candidate.again is not None:
-        known = candidate.again.record.warnings
-        same = Publication(
-            release, candidate.number, candidate.same(release), recorded=True, again=True, warnings=known
-        )
-        before_record(same)
-        return same
-    findings = together.findings
-    problems = problems_of(release, findings, candidate.policy, together.uncompared)
-    if problems:
-        raise refusal(candidate.number, problems, findings, candidate.policy, release)
-    recorded = writer is not None
-    published = Publication(
-        release, candidate.number, findings, recorded=recorded, warnings=candidate.warnings(release)
-    )
-    before_record(published)
-    if writer is not None:
-        writer.remove_all_but(needed_files(entries))
-        record = candidate.record(release, together, writer)
-        if candidate.part is not None:
-            writer.note(PARTS)
-        writer.append("release", record.as_json())
-    return published
 
 
 def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> tuple[Release, int]:
@@ -198,36 +146,6 @@ def attack_by_providers(
     return views_over_series(series, coalition, progress=progress)
 
 
-def first_schema(ledger: "Ledger", schema: Schema | None, *, dry_run: bool) -> Schema | None:
-    """The schema that is recorded with the first release; after that it must be the one that the ledger goes by."""
-    first = None if ledger.releases or dry_run else schema
-    if schema is not None and first is None and ledger.differs(schema):
-        raise InputError(
-            f"The schema is not what the ledger '{ledger.name}' goes by. Leave it out to go on as before, or record "
-            "the change first: reissue ledger amend."
-        )
-    return first
-
-
-@contextmanager
-def turn(
-    ledger: "Ledger", schema: Schema | None, *, dry_run: bool
-) -> "Iterator[tuple[list[LedgerEntry], Writer | None]]":
-    """The entries as they stand: as the only publisher, or as somebody who only looks."""
-    _ = ledger.key
-    if dry_run:
-        entries = ledger.entries()
-        ledger.compare(entries)
-        yield entries, None
-        return
-    with ledger.writing() as writer:
-        if schema is not None:
-            if any(entry.kind == "release" for entry in writer.entries):
-                raise InputError("Somebody else has published with this ledger in the meantime. Try again.")
-            ledger.amend_by(writer, schema)
-        yield list(writer.entries), writer
-
-
 def _read(
     data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", dialect: Dialect
 ) -> tuple[Table, Ints, str | None]:
@@ -243,12 +161,3 @@ def _read(
         return table, order, None
     named = replace(table, frame=table.frame.with_columns(ledger.key.pseudonyms(table.ids)))
     return named, order, identifier_kind(table.ids)
-
-
-def day_of(dated: date | str | None) -> str | None:
-    if dated is None:
-        return None
-    try:
-        return (date.fromisoformat(dated) if isinstance(dated, str) else dated).isoformat()[:10]
-    except ValueError:
-        raise InputError("The date of a table must be written as 2026-03-31.") from None

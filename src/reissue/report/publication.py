@@ -1,6 +1,6 @@
 """The page of a release that goes out: what the attacks found on it, and what it cost."""
 
-from reissue.publishing.publish import Publication
+from reissue.publishing.turn import Publication
 from reissue.report.page import report_html
 from reissue.utility import measure
 

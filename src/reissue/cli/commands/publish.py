@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from reissue.files.dialect import Dialect
     from reissue.files.staging import Staging
     from reissue.ledger import Ledger
-    from reissue.publishing.publish import Publication
     from reissue.publishing.refusal import RefusedError
+    from reissue.publishing.turn import Publication
     from reissue.schema import Schema
 
 LedgerOption = Annotated[

@@ -33,11 +33,12 @@ from reissue.publishing.candidate import Candidate, Request, as_json, refuse_oth
 from reissue.publishing.gate import Attackable, GateResult, gate_attacks, run_gate, state_mark
 from reissue.publishing.larger.anonymize import ReleaseFolder, write_release
 from reissue.publishing.larger.asked import Asked
-from reissue.publishing.larger.by_codes import PART, table_by_codes
+from reissue.publishing.larger.by_codes import PART
+from reissue.publishing.larger.codes import table_by_codes
 from reissue.publishing.larger.private_copy import PrivateCopy
 from reissue.publishing.larger.who_is_where import who_is_where
-from reissue.publishing.publish import day_of, first_schema, publish_candidate, turn
 from reissue.publishing.refusal import problems_of, refusal, warnings_of
+from reissue.publishing.turn import day_of, first_schema, publish_candidate, turn
 from reissue.release.release import Form
 from reissue.release.states import pack_state
 from reissue.schema import Role, Schema
@@ -95,7 +96,7 @@ def publish_folder(
         _refuse(schema)
         source = choose(engine, data).open(data)
         if not isinstance(source, InBatches):
-            raise InputError(f"A ledger is fed by engine memory or stream; '{engine}' keeps its rows elsewhere.")
+            raise InputError(f"A ledger is fed by engine memory, stream or spark; '{engine}' keeps its rows elsewhere.")
         codes = not in_regions(policy, schema)
         copy = PrivateCopy.of(source, schema, ledger, request, scratch / "named", ordered=codes)
         turn_of = _Turn(ledger, schema, policy, entries, request, copy)

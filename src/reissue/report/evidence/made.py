@@ -8,8 +8,8 @@ from reissue.attacks.findings import Findings
 from reissue.files.dialect import Dialect
 from reissue.policy import Policy
 from reissue.published import read_published
-from reissue.publishing.publish import Publication
 from reissue.publishing.series import snapshots
+from reissue.publishing.turn import Publication
 from reissue.report.evidence.record import Record, record_of
 from reissue.schema import Schema
 from reissue.verify.check import Check, check

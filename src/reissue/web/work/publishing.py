@@ -12,8 +12,9 @@ from reissue.errors import CannotRunError, InputError
 from reissue.files.dialect import Dialect
 from reissue.ledger import Ledger
 from reissue.publishing.begin import ledger_at
-from reissue.publishing.publish import Publication, attack_by_providers, publish_next, tried_release
+from reissue.publishing.publish import attack_by_providers, publish_next, tried_release
 from reissue.publishing.refusal import RefusedError, changes_of
+from reissue.publishing.turn import Publication
 from reissue.release.release import Release
 from reissue.report import publication_html, report_html
 from reissue.report.evidence import evidence_html, publish_record
