@@ -108,7 +108,9 @@ class _Start:
 
     def with_learnt(self, learnt: Floats, common: Floats) -> Floats:
         """By what people's features make likelier, where more is known than what is common; else by them alone."""
-        return np.where(self.more[:, np.newaxis], self.expected * (learnt / common), learnt)
+        if self.more.any():
+            learnt[self.more] = self.expected[self.more] * (learnt[self.more] / common)
+        return learnt
 
 
 def _folds(observations: Sequence[Observation], people: int) -> Ints:

@@ -185,7 +185,10 @@ class Layer:
 
     def said(self, multipliers: Floats) -> Floats:
         """Entry to what the release says about it, by a multiplier for each slot."""
-        return picked(multipliers, self._wide_slot) if self.single else self.incidence @ multipliers + self.away
+        if self.single:
+            return picked(multipliers, self._wide_slot)
+        said = np.asarray(self.incidence @ multipliers)
+        return said + self.away if self._some_absent else said
 
     def weighed(self, entries: Floats) -> sparse.csr_array:
         """Rows x slots: what every way weighs where entries weigh so much. Products with it are sums over ways."""
@@ -207,9 +210,13 @@ class Layer:
         return self.absent[self.row].astype(np.float64)
 
     @cached_property
+    def _some_absent(self) -> bool:
+        return bool(self.absent.any())
+
+    @cached_property
     def single(self) -> bool:
         """Whether every entry fills just one slot: everyone's group is known."""
-        return len(self.triple_entry) == self.entries and not self.absent.any()
+        return len(self.triple_entry) == self.entries and not self._some_absent
 
     @cached_property
     def _way_starts(self) -> Ints:
