@@ -132,7 +132,7 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
         )
     begun = replace(knowledge, progress=lambda done: knowledge.progress(2 * done / 3))
     # Guesses are compared with and without learning, which has no exact way.
-    solution = solve_series(known, replace(series, exact=False), begun)
+    solution = solve_series(known, replace(series, exact=False), begun, twice=True)
     seen, first = solution.seen.series, solution.beliefs
     prior = np.tile(solution.seen.rates, (crowd.people, 1))
     features = traits_of(crowd).features(np.arange(crowd.people))

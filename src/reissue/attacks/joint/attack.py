@@ -57,7 +57,7 @@ class _Held:
     def believed(self) -> _Believed:
         """All that were added, solved for everyone at once."""
         found = self.solution if self.added == len(self.series) else None
-        found = found or solve_series(self.crowd.of_first(self.added), self.series, self.knowledge)
+        found = found or _of_first(self.crowd, self.added, self.series, self.knowledge)
         return _solved(found, self.series, self.knowledge)
 
 
@@ -101,12 +101,17 @@ def _grown(state: _Held, series: Series, places: Sequence[int]) -> Iterator[Find
     quiet = replace(state.knowledge, progress=lambda _: None)
     for place in places:
         try:
-            solution = solve_series(state.crowd.of_first(place + 1), series, quiet, learned_before)
+            solution = _of_first(state.crowd, place + 1, series, quiet, learned_before)
             first = _solved(solution, series, quiet)
         except (CannotRunError, DataError):
             yield None
         else:
             yield finding_of(first.judged, series, series.numbers[: place + 1])
+
+
+def _of_first(crowd: Crowd, number: int, series: Series, knowledge: Knowledge, said: Chosen | None = None) -> Solution:
+    """The first releases solved for everyone at once."""
+    return solve_series(crowd.of_first(number), series, knowledge, said, twice=learns(series.schema.policy))
 
 
 def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believed:

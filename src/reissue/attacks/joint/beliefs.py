@@ -49,6 +49,8 @@ class Beliefs:
     """How many components were solved exactly."""
     left: int = 0
     """How many more are small enough for that, and were not: there were too many."""
+    unsolved: "Unsolved | None" = None
+    """What was solved, where it is kept for a second time."""
 
     def largest(self, place: int) -> tuple[Floats, Ints]:
         """Row of a layer to its largest probability, and the value that has it."""
@@ -125,9 +127,13 @@ def believe(
     start: Sequence[Floats | None] | None = None,
     exact: bool = False,
     how: Scaling | None = None,
+    twice: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
-    """Solve a series for everyone at once; of `newcomers` it is learnt what they have."""
+    """Solve a series for everyone at once; of `newcomers` it is learnt what they have.
+
+    `twice`: what is solved is kept, to be solved again with another prior.
+    """
     thin = not exact and fits_many(series)
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     give_back()
@@ -137,7 +143,8 @@ def believe(
     unsolved = Unsolved(narrowed.layers, part, narrowed.contradicted, _sharp(series) and not thin, thin)
     most = 0 if thin else ALL if exact else MOST
     how = how or (_CLOSELY if exact else None)
-    return solve(unsolved, model, times, start=start, how=how, most=most, progress=progress)
+    found = solve(unsolved, model, times, start=start, how=how, most=most, progress=progress)
+    return replace(found, unsolved=unsolved) if twice else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +176,10 @@ class Unsolved:
         arrivals: Sequence[Ints] | None,
     ) -> "Unsolved":
         """Of a series that was solved, to be solved with another prior: what is impossible is known."""
-        part, thin = unsettled(beliefs.layers, model, None, times, arrivals), fits_many(series)
+        kept, thin = beliefs.unsolved, fits_many(series)
+        if kept is not None and arrivals is None and kept.thin == thin and kept.layers == beliefs.layers:
+            return replace(kept, part=replace(kept.part, newcomers=None))
+        part = unsettled(beliefs.layers, model, None, times, arrivals)
         sharpen = _sharp(series) and arrivals is None and not thin
         return cls(beliefs.layers, part, beliefs.contradicted, sharpen, thin)
 

@@ -124,11 +124,16 @@ def believe_in_blocks(
     people: int,
     *,
     exact: bool = False,
+    twice: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
-    """Solve a series for everyone at once; where people fit very many groups, a few releases at a time."""
+    """Solve a series for everyone at once; where people fit very many groups, a few releases at a time.
+
+    `twice`: what is solved is kept, to be solved again with another prior, if that was not a few releases at a time.
+    """
     everyone, past, found = np.arange(people), Past.none().of(people), []
     blocks = [range(len(series))] if exact else _blocks(series)
+    whole = len(blocks) == 1
     for number, block in enumerate(blocks):
         seen = [series[place] for place in block]
         first = first_times(seen, block, people)
@@ -137,10 +142,21 @@ def believe_in_blocks(
         def within(done: float, number: int = number) -> None:
             progress((number + done) / len(blocks))
 
-        found.append(believe(seen, model, prior=prior, newcomers=new, times=block, exact=exact, progress=within))
+        found.append(
+            believe(
+                seen,
+                model,
+                prior=prior,
+                newcomers=new,
+                times=block,
+                exact=exact,
+                twice=twice and whole,
+                progress=within,
+            )
+        )
         prior = found[-1].expected(prior, new)
         past = past.after(block, everyone, found[-1], model, prior, len(block) if number + 1 < len(blocks) else 0)
-    return _joined(found)
+    return found[0] if whole else _joined(found)
 
 
 def ways_at_once(series: Sequence[Observation]) -> int:

@@ -33,13 +33,18 @@ class Solution:
     beliefs: Beliefs
 
 
-def solve_series(known: Crowd, series: Series, knowledge: Knowledge, said: Chosen | None = None) -> Solution:
-    """Solve some releases for everyone at once; `said` is how values change, if that is known."""
+def solve_series(
+    known: Crowd, series: Series, knowledge: Knowledge, said: Chosen | None = None, *, twice: bool = False
+) -> Solution:
+    """Solve some releases for everyone at once; `said` is how values change, if that is known.
+
+    `twice`: they will be solved again with another prior.
+    """
     crowd = with_histories(known)
     rates = base_rates(crowd.observations, crowd.values)
     seen = Learnable(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
     chosen = said or update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
-    believe = partial(_believe, series, seen, crowd, knowledge)
+    believe = partial(_believe, series, seen, crowd, knowledge, twice=twice)
     beliefs = believe(chosen)
     if chosen.source == "none" and learnable(series.schema, seen) and misfits(beliefs, seen.series):
         chosen = learned(seen)
@@ -47,13 +52,16 @@ def solve_series(known: Crowd, series: Series, knowledge: Knowledge, said: Chose
     return Solution(known, seen, chosen, beliefs)
 
 
-def _believe(series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge, chosen: Chosen) -> Beliefs:
+def _believe(
+    series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge, chosen: Chosen, *, twice: bool
+) -> Beliefs:
     beliefs = believe_in_blocks(
         seen.series,
         chosen.model,
         seen.rates,
         crowd.people,
         exact=series.exact,
+        twice=twice,
         progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
     )
     panel = all(len(one.label) and len(one.occupant) for one in seen.series)
@@ -63,8 +71,9 @@ def _believe(series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge
 
 
 def leave(solution: Solution, series: Series, knowledge: Knowledge) -> None:
-    """Leave what was solved for all releases with them."""
-    series.shared[_NAME] = knowledge, solution
+    """Leave what was solved for all releases with them, not what it was solved from."""
+    beliefs = replace(solution.beliefs, unsolved=None)
+    series.shared[_NAME] = knowledge, replace(solution, beliefs=beliefs)
 
 
 def left(series: Series, knowledge: Knowledge) -> Solution | None:

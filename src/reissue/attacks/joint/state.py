@@ -235,9 +235,16 @@ def _believed(
     first = first_times(seen.series, times, len(people))
     prior = past.prior(people, first, chosen.model, seen.rates)
     new = past.newcomers(people, first, seen.series, seen.rates)
-    how, exact = effort.scaling, series.exact
     beliefs = believe(
-        seen.series, chosen.model, prior=prior, newcomers=new, times=times, start=starts, exact=exact, how=how
+        seen.series,
+        chosen.model,
+        prior=prior,
+        newcomers=new,
+        times=times,
+        start=starts,
+        exact=series.exact,
+        how=effort.scaling,
+        twice=learns(series.schema.policy),
     )
     return beliefs.expected(prior, new), beliefs
 
