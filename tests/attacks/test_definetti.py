@@ -246,3 +246,26 @@ def test_what_the_joint_attack_needs_too_is_solved_once(monkeypatch: pytest.Monk
     assert together["joint"] == alone
     attack(made, schema, only=["definetti", "joint"], exact=True)
     assert len(solved) == 3
+
+
+@pytest.mark.parametrize("requirement", ["k=80", "k=3"])
+def test_what_is_solved_again_from_what_was_kept_is_as_if_taken_apart_anew(
+    requirement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = clinic(1200).with_columns(id=pl.int_range(1200))
+    parts = [frame[:900], frame[300:]]
+    made = [ri.anonymize(one, FOLLOWED, requirement, method="pool", seed=at) for at, one in enumerate(parts)]
+    kept = attack(made, FOLLOWED, only=NAME)[NAME]
+
+    def forgetful(*given: Any, **options: Any) -> Any:
+        found = believe_in_blocks(*given, **options)
+        assert found.unsolved is not None
+        return replace(found, unsolved=None)
+
+    monkeypatch.setattr("reissue.attacks.joint.solution.believe_in_blocks", forgetful)
+    anew = attack(made, FOLLOWED, only=NAME)[NAME]
+    assert kept.details["above"] == anew.details["above"]
+    for name in ("accuracy", "baseline", "error"):
+        assert kept.details[name] == pytest.approx(anew.details[name], abs=1e-12)
+    for one, other in zip(kept.details["calibration"], anew.details["calibration"], strict=True):
+        assert one == pytest.approx(other, abs=1e-9)
