@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise, product
 from math import log10
 from pathlib import Path
@@ -54,6 +54,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--sources", nargs="+", choices=SOURCES, default=[*SOURCES], help="of calibration")
     parser.add_argument("--worlds", type=int, default=1, help="how many times lives are simulated, for `calibration`")
     parser.add_argument("--methods", nargs="+", choices=sorted({one.name for one in METHODS}), help="only some")
+    parser.add_argument("--share", type=float, help="the largest share of one value, for `cohorts`")
     parser.add_argument("--rows", type=int, default=100_000, help="people of a release, for `long`")
     parser.add_argument("--people", nargs="+", type=int, default=[10_000, 100_000], help="sizes, for `speed`")
     parser.add_argument("--readers", nargs="+", choices=READERS, default=[*READERS], help="for `speed`")
@@ -78,10 +79,11 @@ class Bench:
     folder: Path
     chosen: argparse.Namespace
 
-    @property
+    @cached_property
     def methods(self) -> list[Method]:
         """Ways to publish."""
-        return [one for one in METHODS if not self.chosen.methods or one.name in self.chosen.methods]
+        chosen = [one for one in METHODS if not self.chosen.methods or one.name in self.chosen.methods]
+        return [_sharing(one, self.chosen.share) if one.name == "cohorts" else one for one in chosen]
 
     def waves(self, source: str, world: int = 0) -> Waves:
         """A source's tables, made once."""
@@ -90,6 +92,13 @@ class Bench:
     def findings(self, method: Method, source: str, *, groups: bool, world: int = 0) -> dict[str, Finding]:
         """Attack to what it finds, computed once; empty where the method cannot publish."""
         return _findings(method, self.waves(source, world), groups=groups)
+
+
+def _sharing(method: Method, share: float | None) -> Method:
+    """Cohorts in which one value may have so large a share."""
+    if share is None:
+        return method
+    return replace(method, label=f"{method.label}, share={share:g}", options={**method.options, "share": share})
 
 
 @cache
