@@ -259,7 +259,9 @@ def _solve_lot(
     messages = messages_of(chains, scaled)
     if rounds:
         given, later = scaled.multipliers, lambda done: progress(0.6 + 0.3 * done)
-        chance, said = sharpened(chains, messages, rounds, multipliers=given, progress=later)
+        # Where records of nobody are likelier to have some values, what groups say of them is too.
+        small = part.small if chains.layers == part.layers else None
+        chance, said = sharpened(chains, messages, rounds, multipliers=given, small=small, progress=later)
     else:
         chance, said = posterior(chains, messages), messages
     solved = solve_small(chains, model, times, most=most)

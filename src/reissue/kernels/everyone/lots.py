@@ -115,6 +115,7 @@ def _lot(part: Unsettled, rows: Sequence[Bools], groups: Sequence[Bools]) -> Lot
         beginning=tuple(one[mine] for one, mine in zip(part.beginning, entries, strict=True)),
         known=tuple(one[mine] for one, mine in zip(part.known, entries, strict=True)),
         linked=[],
+        grouped=[],
         newcomers=part.newcomers and part.newcomers.share(float(np.concatenate(rows).mean())),
     )
     return Lot(own, tuple(np.flatnonzero(one) for one in slots))

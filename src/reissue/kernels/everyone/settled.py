@@ -16,6 +16,7 @@ from reissue.counting.segments import ranges
 from reissue.kernels.everyone.iterative_scaling import Chains, beginners
 from reissue.kernels.everyone.newcomers import Latecomers, Newcoming
 from reissue.kernels.everyone.observations import Layer, as_small
+from reissue.kernels.everyone.permanents import SmallGroups, small_groups
 from reissue.kernels.everyone.transitions import Links, Model, Pairing, link, pairings
 
 __all__ = ["Unsettled", "unsettled"]
@@ -40,8 +41,17 @@ class Unsettled:
     """Layer to what its entries weigh by these steps and by what is expected of who begins."""
     linked: list[tuple[Links, ...]] = field(default_factory=list)
     """How the layers are linked, once that was asked for: the same for any prior."""
+    grouped: list[list[SmallGroups]] = field(default_factory=list)
+    """The small groups of the layers, once these were asked for."""
     newcomers: Latecomers | None = None
     """Who comes later, if it is to be learnt what they have."""
+
+    @property
+    def small(self) -> list[SmallGroups]:
+        """The groups that are small enough for exact messages."""
+        if not self.grouped:
+            self.grouped.append(small_groups(self.layers))
+        return self.grouped[0]
 
     @property
     def chains(self) -> Chains:
