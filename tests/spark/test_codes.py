@@ -19,7 +19,8 @@ from reissue.publishing.larger.codes import table_by_codes
 from reissue.release.memory import Memory, fingerprint, load_memory, pack_memory, save_memory
 from reissue.schema import Role
 from tests.publishing import test_by_codes as by_codes
-from tests.spark.test_spark import back, given, kept, mixed
+from tests.publishing.test_larger import IDENTIFIERS, shared
+from tests.spark.test_spark import back, given, kept, mixed, rows_of
 
 FOLLOWING: list[tuple[str, str, dict[str, Any]]] = [
     ("anatomy", "k=10 & l=5", {"suppress": 0.05}),
@@ -106,6 +107,37 @@ def test_without_an_identifier_partitions_change_nothing(spark: Any) -> None:
     whole = ri.anonymize(table, schema, "simple-l=2", method="anatomy", seed=3)
     shown, right = (frame.drop("group").sort(pl.all()) for frame in (back(found[0].frame), whole.frame))
     assert shown.equals(right)
+
+
+@pytest.mark.parametrize(
+    ("method", "require", "more"),
+    [
+        ("mondrian", "k=3", {"strict": False}),
+        ("mask", "k=3 & simple-l=2", {"tables": 2}),
+        ("pool", "k=3 & t=0.6", {"suppress": 0.1}),
+    ],
+)
+def test_what_regions_cannot_do(spark: Any, method: str, require: str, more: dict[str, Any]) -> None:
+    table, schema = shared(400)
+    whole = ri.anonymize(ordered(table, "patient"), schema, require, method=method, seed=3, **more)
+    made = ri.anonymize(given(spark, table), schema, require, method=method, seed=3, **more)
+    for name, frame in whole.frames.items():
+        assert rows_of(back(made.frames[name])) == rows_of(frame)
+    with pytest.raises(ri.InputError, match="bring them there"):
+        ri.anonymize_frame(given(spark, table), schema, require, method=method, **more)
+
+
+def test_people_are_told_apart_as_in_memory(spark: Any) -> None:
+    for ids in IDENTIFIERS:
+        texts = identifier_texts(ids)
+        right = texts.null_count(), texts.drop_nulls().n_unique(), len(texts)
+        source = choose("spark", None).open(given(spark, ids.alias("who").to_frame()))
+        assert isinstance(source, InBatches)
+        assert source.people("who") == right
+    source = choose("spark", None).open(given(spark, pl.DataFrame({"who": [1.0, 1e17]})))
+    assert isinstance(source, InBatches)
+    with pytest.raises(ri.InputError, match="15 digits"):
+        source.people("who")
 
 
 def test_codes_come_from_the_workers(spark: Any) -> None:

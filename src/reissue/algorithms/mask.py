@@ -71,10 +71,7 @@ def _needs_all(options: Options) -> str:
 def _shifting(requirement: Requirement, _: float) -> str:
     if not requirement.relative:
         return ""
-    return (
-        f"{requirement} compares with the values that are published, which the method 'mask' changes: it needs the "
-        "whole table in memory."
-    )
+    return f"{requirement} compares with the values that are published, which the method 'mask' changes"
 
 
 _BY_REGIONS = ByRegions(_needs_all, lambda asked, options, *_: asked_for(asked, options)[0], _shifting, any_order=True)

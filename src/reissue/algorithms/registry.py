@@ -119,10 +119,7 @@ def _always(_: Options) -> str:
 def _left_out(requirement: Requirement, suppress: float) -> str:
     if not (suppress and requirement.relative):
         return ""
-    return (
-        f"{requirement} compares with the rows that are published, which changes with every row that is left out: "
-        "with --suppress it needs the whole table in memory."
-    )
+    return f"{requirement} compares with the rows that are published, which changes with every row that is left out"
 
 
 def _as_asked(requirement: Requirement, _: Options, __: Domain, ___: int) -> Requirement:

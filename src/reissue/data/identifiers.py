@@ -12,10 +12,10 @@ from reissue._arrays import Ints
 from reissue.errors import DataError
 from reissue.taxonomy.numbers import EXACT
 
-__all__ = ["identifier_kind", "identifier_texts", "refuse_strangers"]
+__all__ = ["MIDNIGHT", "WHOLE", "identifier_kind", "identifier_texts", "refuse_strangers", "too_long"]
 
-_WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
-_MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(?::00(?:\.0+)?)?$"
+WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
+MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(?::00(?:\.0+)?)?$"
 _ENOUGH = 20
 """This many people must have been there before their absence says anything."""
 _FEW = 0.1
@@ -30,13 +30,18 @@ def identifier_texts(ids: pl.Series) -> pl.Series:
         ids = ids.fill_nan(None)
         whole = ids.cast(pl.Int64, strict=False)
         if (ids.abs() >= EXACT).any():
-            raise DataError(
-                f"The identifier '{ids.name}' holds floating-point numbers of more than 15 digits: different people "
-                "may have become the same. Store it as whole numbers or as text."
-            )
+            raise too_long(ids.name)
         return ids.cast(pl.String).zip_with(whole.cast(ids.dtype) != ids, whole.cast(pl.String))
     texts = ids.cast(pl.String).str.strip_chars()
-    return texts.str.replace(_WHOLE, "${1}").str.replace(_MIDNIGHT, "${1}")
+    return texts.str.replace(WHOLE, "${1}").str.replace(MIDNIGHT, "${1}")
+
+
+def too_long(name: str) -> DataError:
+    """What is said of identifiers that are numbers of so many digits that they may have been rounded."""
+    return DataError(
+        f"The identifier '{name}' holds floating-point numbers of more than 15 digits: different people may have "
+        "become the same. Store it as whole numbers or as text."
+    )
 
 
 def identifier_kind(ids: pl.Series) -> str:

@@ -228,7 +228,10 @@ class Rewritable(Source, Protocol):
         """
 
     def people(self, name: str) -> tuple[int, int, int]:
-        """Of a column of identifiers: how many are missing, how many are different, and how many rows there are."""
+        """Of a column of identifiers: how many are missing, how many are different, and how many rows there are.
+
+        They are compared as `identifier_texts` writes them.
+        """
 
     def coded(self, plan: RewritePlan) -> AbstractContextManager[CodedRows]:
         """The rows, read once and coded; what is kept of that is gone afterwards."""

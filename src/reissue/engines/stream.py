@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reissue.data.identifiers import identifier_texts
 from reissue.engines.base import CodedRows, ColumnCodes, Counted, RewritePlan, WhoHasWhich
 from reissue.engines.coded import CodedFiles
 from reissue.engines.memory import counted
@@ -67,11 +68,16 @@ class _Scan:
         yield self
 
     def people(self, name: str) -> tuple[int, int, int]:
-        """How many identifiers are missing, how many are different, and how many rows there are."""
+        """Compared as in memory, where `1` and `1.0` are one person."""
         ids = pl.col(name)
-        ids = ids if self.columns[name].is_integer() else ids.cast(pl.String).str.strip_chars()
-        counted_ids = self.rows.select(ids.null_count().alias("missing"), ids.n_unique().alias("different"), pl.len())
-        missing, different, rows = counted_ids.collect(engine="streaming").row(0)
+        if not self.columns[name].is_integer():
+            ids = ids.map_batches(identifier_texts, return_dtype=pl.String, is_elementwise=True)
+        texts = self.rows.select(ids)
+        counted_ids = texts.select(pl.col(name).null_count(), pl.col(name).drop_nulls().n_unique().alias("n"), pl.len())
+        try:
+            missing, different, rows = counted_ids.collect(engine="streaming").row(0)
+        except DataError as problem:  # Polars adds words of its own
+            raise DataError(str(problem).partition("\n")[0]) from None
         return missing, different, rows
 
     def batches(self, names: Sequence[str], codes: Sequence[ColumnCodes] = ()) -> Iterator[pl.DataFrame]:

@@ -64,7 +64,7 @@ def anonymize(
         raise InputError("`suppress` must be a share of the rows, at least 0 and below 1.")
     if boxes not in BOXES:
         raise InputError('`boxes` must be "nodes" or "tight".')
-    if is_spark(data) and chosen.in_parts:
+    if is_spark(data) and not _needs_rows(chosen, requirement, settled, suppress, schema):
         known: dict[str, Any] = {"suppress": suppress, "seed": seed, "boxes": boxes, "progress": progress, **options}
         return _by_spark(data, schema, requirement, memory, {"method": method, **known})
     table = _read(data, schema, memory)
@@ -94,6 +94,15 @@ def refuse_memory(memory: object | None, method: str) -> None:
     """Stop where a memory is given to a method that remembers nothing."""
     if memory is not None:
         raise InputError(f"The method '{method}' makes releases one at a time: it has no use for a memory.")
+
+
+def _needs_rows(
+    chosen: Algorithm, requirement: Requirement, options: Mapping[str, Any], suppress: float, schema: Schema
+) -> bool:
+    """Whether a table that lies elsewhere must be seen row by row."""
+    from reissue.publishing.larger.asked import why_all_rows
+
+    return bool(why_all_rows(chosen, requirement, options, suppress, schema))
 
 
 def _by_spark(

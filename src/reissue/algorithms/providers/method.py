@@ -74,7 +74,7 @@ def _together(requirement: Requirement, _: float) -> str:
         return ""
     return (
         f"groups that look alike are one to a reader, and for {requirement} they must be judged again together, in "
-        "whichever region they are: this needs the whole table in memory."
+        "whichever region they are"
     )
 
 

@@ -44,19 +44,10 @@ class SparkSource:
         return follow([(table.frame, counted) for table, counted in tables], name)
 
     def people(self, name: str) -> tuple[int, int, int]:
-        """How many identifiers are missing, how many are different, and how many rows there are."""
-        from pyspark.sql import functions
+        """Compared as in memory, where `1` and `1.0` are one person."""
+        from reissue.engines.spark.people import count_people
 
-        ids = functions.regexp_replace(functions.col("0").cast("string"), r"(?U)^\s+|\s+$", "")
-        with explained("counting identifiers"):
-            row = (
-                numbered(self.frame, [name])
-                .select(ids.alias("id"))
-                .agg(functions.count("id"), functions.countDistinct("id"), functions.count(functions.lit(1)))
-                .first()
-            )
-        there, different, rows = (int(one) for one in row)
-        return rows - there, different, rows
+        return count_people(self.frame, name)
 
     @contextmanager
     def held(self, names: Sequence[str]) -> Iterator["HeldRows"]:

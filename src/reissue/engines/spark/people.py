@@ -15,14 +15,15 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from reissue.data.identifiers import identifier_texts
+from reissue.data.identifiers import MIDNIGHT, WHOLE, identifier_texts, too_long
 from reissue.engines.base import Counted, WhoHasWhich
 from reissue.engines.spark.columns import numbered
 from reissue.engines.spark.errors import explained, told
 from reissue.engines.spark.passes import PARTIAL, Batches, chunks, one_partial, read_partial, to_bytes
 from reissue.errors import DataError
+from reissue.taxonomy.numbers import EXACT
 
-__all__ = ["follow"]
+__all__ = ["count_people", "follow"]
 
 _PERSON, _TABLE, _PLACE = "person", "table", "place"
 _ROWS = f"{_PERSON} string, {_TABLE} int, {_PLACE} int"
@@ -30,6 +31,30 @@ _NAMED = pa.schema([(_PERSON, pa.string()), (_TABLE, pa.int32()), (_PLACE, pa.in
 _NONE = pl.DataFrame(schema={_PERSON: pl.Int64, _TABLE: pl.Int32, _PLACE: pl.Int32})
 _FIRST = 10**11
 """Numbers of people begin here: all have twelve digits, so that their texts sort as they do."""
+
+
+def count_people(frame: Any, name: str) -> tuple[int, int, int]:
+    """How many identifiers are missing, how many are different, and how many rows there are.
+
+    Spark compares them as `identifier_texts` would, without handing rows over: numbers and days by what they are.
+    """
+    from pyspark.sql import functions as fn
+
+    ids = numbered(frame, [name])
+    kind, one = ids.schema.fields[0].dataType.typeName(), fn.col("0")
+    largest = fn.lit(0.0)
+    if kind == "string":
+        for pattern, text in ((r"(?U)^\s+|\s+$", ""), (WHOLE, "$1"), (MIDNIGHT, "$1")):
+            one = fn.regexp_replace(one, pattern, text)
+    elif kind in {"float", "double"}:
+        one = fn.nanvl(one, fn.lit(None).cast(kind))
+        largest = fn.coalesce(fn.max(fn.abs(fn.col("id"))), fn.lit(0.0))
+    with explained("counting identifiers"):
+        counts = (fn.count("id"), fn.countDistinct("id"), fn.count(fn.lit(1)), largest.alias("largest"))
+        there, different, rows, far = ids.select(one.alias("id")).agg(*counts).first()
+    if far >= EXACT:
+        raise too_long(name)
+    return int(rows) - int(there), int(different), int(rows)
 
 
 def follow(tables: Sequence[tuple[Any, Counted]], name: str) -> list[WhoHasWhich]:

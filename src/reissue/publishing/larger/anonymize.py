@@ -164,7 +164,6 @@ def _made(
         progress(0.2)
         size = int(coding.domain.totals.sum())
         regions = find_regions(rows, size, coding.taxonomies, counted, judged, asked.most(fits, size))
-        asked.refuse_regions(len(regions.sizes))
         progress(0.4)
         work = RegionWork(regions, make, place, lambda share: progress(0.4 + 0.5 * share), asked.any_order)
         finished = rows.finish(work)

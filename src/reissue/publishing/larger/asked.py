@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue.algorithms import ByRegions, find
+from reissue.algorithms import Algorithm, ByRegions, find
 from reissue.algorithms.partition.by_regions import region_rows
 from reissue.algorithms.partition.frontier import refuse_top_down
 from reissue.counting.cells import Counts, Domain
@@ -20,7 +20,7 @@ from reissue.release.release import Release
 from reissue.requirements import KAnonymity, Requirement, parse
 from reissue.schema import Schema
 
-__all__ = ["FITS", "Asked"]
+__all__ = ["FITS", "Asked", "why_all_rows"]
 
 FITS = 500_000, 2_000_000
 """Rows of a region, at most, if it can be split: of a small table and of a large one. A method may say otherwise."""
@@ -54,15 +54,12 @@ class Asked:
         requirement = parse(requirement) if isinstance(requirement, str) else requirement
         chosen = find(method)
         settled = chosen.settle(options)
-        if not chosen.in_parts:
-            raise InputError(
-                f"The method '{method}' needs the codes of all rows in memory"
-                + (f": {chosen.whole_table}" if chosen.whole_table else "")
-                + ". `anonymize` and `anonymize_folder` bring them there."
-            )
-        why = "" if chosen.by_regions is None else chosen.by_regions.refusal(settled)
+        why = why_all_rows(chosen, requirement, settled, suppress, schema)
         if why:
-            raise InputError(f"The method '{method}' needs the whole table in memory with these options: {why}.")
+            raise InputError(
+                f"The method '{method}' needs the codes of all rows in memory: {why}. `anonymize` and "
+                "`anonymize_folder` bring them there."
+            )
         if not 0 <= suppress < 1:
             raise InputError("`suppress` must be a share of the rows, at least 0 and below 1.")
         if boxes not in {"nodes", "tight"}:
@@ -132,20 +129,27 @@ class Asked:
         refuse_top_down(judged, whole)
         return judged, counted
 
-    def refuse_regions(self, regions: int) -> None:
-        """Stop where regions would not be judged as the whole table is."""
-        why = "" if self.by_cells else self._rule.one(self.requirement, self.suppress)
-        if regions > 1 and why:
-            raise InputError(f"A table of several regions cannot be made so: {why}")
+
+def why_all_rows(
+    chosen: Algorithm, requirement: Requirement, options: Mapping[str, Any], suppress: float, schema: Schema
+) -> str:
+    """Why a release cannot be made region by region, or from counts, so that all rows must be seen; empty if it can."""
+    if not chosen.in_parts:
+        return chosen.whole_table or "it does not say how to do with less"
+    if len(schema.sensitive) > 1:
+        return "several sensitive columns are taken together"
+    if any(part.across for part in requirement.parts()):
+        return f"{requirement} is asked of the release as a whole"
+    rule = chosen.by_regions or ByRegions()
+    spare = suppress if chosen.suppresses else 0.0
+    return rule.refusal(options) or ("" if chosen.by_cells else rule.one(requirement, spare))
 
 
 def _refuse_schema(requirement: Requirement, schema: Schema) -> None:
     if not schema.quasi:
         raise SchemaError("The schema names no quasi-identifier: there is nothing to generalize.")
-    if schema.several_rows or len(schema.sensitive) > 1:
-        raise InputError("Several rows per person and several sensitive columns need the whole table in memory.")
-    if any(part.across for part in requirement.parts()):
-        raise InputError(f"{requirement} is asked of the release as a whole, which needs it in memory.")
+    if schema.several_rows:
+        raise InputError("Several rows per person need the whole table in memory: use engine memory.")
     if requirement.sensitive and not schema.sensitive:
         raise SchemaError(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."

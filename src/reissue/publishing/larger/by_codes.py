@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from reissue.algorithms import Algorithm
 from reissue.engines.base import InBatches, Source
 from reissue.errors import InputError
 from reissue.files.places import SECOND_TABLES, beside_folder, refuse_existing
@@ -27,13 +26,13 @@ PART = 250_000
 """Rows of a file, unless said otherwise."""
 
 
-def refuse_by_codes(source: Source, engine: str, chosen: Algorithm) -> InBatches:
+def refuse_by_codes(source: Source, engine: str, method: str, why: str) -> InBatches:
     """The same source, if rows come here from where it lies."""
     if isinstance(source, InBatches):
         return source
     raise InputError(
-        f"The method '{chosen.name}' needs the whole table in memory, or the codes of all its rows: "
-        f"{chosen.whole_table}. The engine '{engine}' leaves rows where they are. Use engine memory, stream or spark."
+        f"The method '{method}' needs the whole table in memory, or the codes of all its rows: {why}. The engine "
+        f"'{engine}' leaves rows where they are. Use engine memory, stream or spark."
     )
 
 

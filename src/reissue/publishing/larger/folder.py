@@ -8,10 +8,10 @@ from reissue.algorithms import find
 from reissue.engines.registry import choose
 from reissue.publishing.anonymize import refuse_memory
 from reissue.publishing.larger.anonymize import ReleaseFolder, write_release
-from reissue.publishing.larger.asked import Asked
+from reissue.publishing.larger.asked import Asked, why_all_rows
 from reissue.publishing.larger.by_codes import refuse_by_codes, write_by_codes
 from reissue.release.release import Release
-from reissue.requirements import Requirement
+from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 from reissue.utility import measure
 
@@ -39,12 +39,13 @@ def anonymize_folder(
 
     `data` is what the engine opens: for "stream" Parquet, a file or a folder. The release has the same rows as that of
     `anonymize` with the same options, in another order. `fits` says how many rows are grouped in memory at a time, or
-    written to a file by a method that looks at the codes of all rows (`by_codes`): a further table of its release goes
+    written to a file where the codes of all rows must be looked at (`by_codes`): a further table of such a release goes
     to a folder beside. `memory` is the file of a series that such a method goes on, or begins.
     """
-    chosen = find(method)
-    if not chosen.in_parts:
-        source = refuse_by_codes(choose(engine, data).open(data), engine, chosen)
+    chosen, requirement = find(method), parse(requirement) if isinstance(requirement, str) else requirement
+    why = why_all_rows(chosen, requirement, chosen.settle(options), suppress, schema)
+    if why:
+        source = refuse_by_codes(choose(engine, data).open(data), engine, method, why)
         plan = {"method": method, "seed": seed, "suppress": suppress, "boxes": boxes, "newcomers": newcomers, **options}
         kept = None if memory is None else Path(memory)
         release = write_by_codes(

@@ -32,7 +32,7 @@ from reissue.published import Tables, read_published
 from reissue.publishing.candidate import Candidate, Request, as_json, refuse_other_form, refuse_other_people
 from reissue.publishing.gate import Attackable, GateResult, gate_attacks, run_gate, state_mark
 from reissue.publishing.larger.anonymize import ReleaseFolder, write_release
-from reissue.publishing.larger.asked import Asked
+from reissue.publishing.larger.asked import Asked, why_all_rows
 from reissue.publishing.larger.by_codes import PART
 from reissue.publishing.larger.codes import table_by_codes
 from reissue.publishing.larger.private_copy import PrivateCopy
@@ -288,9 +288,8 @@ def in_regions(policy: Policy, schema: Schema) -> bool:
     rule = chosen.by_regions
     more = policy.suppress or policy.options or policy.boxes != "nodes" or policy.prior != "common"
     return (
-        chosen.in_parts
-        and not (chosen.accepts_history or chosen.changes_values or (rule is not None and rule.by_provider))
+        not (chosen.accepts_history or chosen.changes_values or (rule is not None and rule.by_provider))
         and not more
-        and len(schema.sensitive) == 1
+        and not why_all_rows(chosen, policy.require, chosen.settle({}), 0.0, schema)
         and all(find_attack(name).follows for name in gate_attacks(policy, schema))
     )
