@@ -15,6 +15,7 @@ import polars as pl
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import cells_of
 from reissue.counting.histogram import counted
+from reissue.counting.keys import pack, stable_order
 from reissue.counting.segments import ranges
 from reissue.counting.texts import TextCounts, joined_texts
 from reissue.data.table import Table, to_polars
@@ -108,14 +109,15 @@ def own_register(roster: Roster, release: Release) -> Sighting:
     """The holder's own generalized release, seen by someone whose register is the original table."""
     known = by_groups(roster, release)
     lo, hi = release.boxes.lo.astype(np.int64), release.boxes.hi.astype(np.int64)
-    keys = np.concatenate([lo, hi])
+    ends = np.concatenate([lo, hi])
     if release.draft.form in {Form.NUMBERED, Form.PANEL}:
-        keys = np.vstack([keys, np.arange(keys.shape[1])])
-    combinations, first, look = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-    look = look.reshape(-1)
+        ends = np.vstack([ends, np.arange(ends.shape[1])])
+    ends -= ends.min(axis=1, keepdims=True, initial=0)  # a group without anybody may have no box
+    keys, _ = pack(list(ends), (ends.max(axis=1, initial=0) + 1).tolist())
+    _, first, look = np.unique(keys, return_index=True, return_inverse=True)
     table = _published_rows(release)
     row, box = _containing(table, lo[:, first].astype(np.int32), hi[:, first].astype(np.int32))
-    found, total = known.histogram, combinations.shape[1]
+    found, total = known.histogram, len(first)
     merged = counted(look[found.group], found.value, total, found.values, found.count)
     fakes = np.bincount(look, known.counterfeits, total).astype(np.int64)
     return Sighting(
@@ -216,7 +218,8 @@ def _containing(table: Table, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
     """The pairs of a row and a box that it lies in, sorted by row, then box."""
     cells = cells_of(table.codes, table.sizes)
     cell, box = containment(cells.codes, lo, hi)
-    order = np.lexsort((box, cell))
+    order = stable_order(box, max(lo.shape[1], 1))
+    order = order[stable_order(cell[order], max(len(cells.sizes), 1))]
     cell, box = cell[order], box[order]
     starts = np.searchsorted(cell, np.arange(len(cells.sizes) + 1))
     widths = np.diff(starts)[cells.of_row]
