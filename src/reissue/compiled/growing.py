@@ -79,7 +79,7 @@ def exchanged(
     rows: Ints,
     saved: Ints,
 ) -> None:
-    """Pairs of groups grown anew, as `partition.exchanges`; `codes` are of all rows, `first` and `second` sizes.
+    """Pairs of groups grown anew, as `partition.exchanges`; `codes` are rows x attributes, `first` and `second` sizes.
 
     `rows` are those of all pairs, one pair after the other: the first group's rows, then the second one's, before and
     after.
@@ -87,14 +87,14 @@ def exchanged(
     most = 0
     for pair in range(len(first)):
         most = max(most, first[pair] + second[pair])
-    own, of_place = np.empty((len(codes), most), np.int32), np.empty(most, np.int32)
+    own, of_place = np.empty((codes.shape[1], most), np.int32), np.empty(most, np.int32)
     begin = 0
     for pair in range(len(first)):
         end = begin + first[pair] + second[pair]
         for place in range(end - begin):
             of_place[place] = value[rows[begin + place]]
-            for column in range(len(codes)):
-                own[column, place] = codes[column, rows[begin + place]]
+            for column in range(len(own)):
+                own[column, place] = codes[rows[begin + place], column]
         saved[pair] = _best(tables, own, of_place, values, first[pair], start[:, pair], rows[begin:end])
         begin = end
 

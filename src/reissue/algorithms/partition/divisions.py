@@ -69,6 +69,11 @@ class Losses:
         return all(one.size <= _TABLED for one in self.taxonomies) and wanted(rows)
 
     @cached_property
+    def by_row(self) -> Codes:
+        """Rows x attributes: where single rows are looked up a row's codes lie side by side."""
+        return np.ascontiguousarray(self.codes.T)
+
+    @cached_property
     def tables(self) -> LossTables:
         """All of it rounded, for compiled loops."""
         leaves = np.array([one.size for one in self.taxonomies], np.int64)

@@ -56,6 +56,7 @@ def _compiled(job: Job, division: Division, first: Ints, second: Ints, start: In
     from reissue.compiled.growing import exchanged
 
     losses, sizes, saved = division.losses, division.sizes, np.zeros(len(first), np.int64)
+    tables, codes = losses.tables, losses.by_row
     both = np.stack([first, second], axis=1).reshape(-1)
     rows = division.rows[ranges(division.starts[both], sizes[both])]
     ends = np.append(0, np.cumsum(sizes[first] + sizes[second]))
@@ -63,8 +64,8 @@ def _compiled(job: Job, division: Division, first: Ints, second: Ints, start: In
     def some(begin: int, end: int) -> None:
         pairs, inside = slice(begin, end), slice(int(ends[begin]), int(ends[end]))
         exchanged(
-            losses.tables,
-            losses.codes,
+            tables,
+            codes,
             job.table.sensitive,
             job.table.domain.size,
             sizes[first[pairs]],
