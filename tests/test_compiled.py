@@ -3,47 +3,45 @@
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue._arrays import NarrowCodes
 from reissue.algorithms import Job, find
-from reissue.algorithms.partition import exchanges, quotas
-from reissue.algorithms.partition.divisions import Division, Losses
+from reissue.algorithms.local_search import exchanges, quotas
+from reissue.algorithms.local_search.divisions import Division, Losses
+from reissue.algorithms.partition.tried import CompiledGroups, TriedGroups
 from reissue.compiled.wanted import ENVIRONMENT, _installed, wanted
+from reissue.counting.segments import ranges
 from reissue.data.table import Table
-from reissue.errors import InputError
+from reissue.errors import InputError, RequirementError
 from reissue.requirements import parse
 from reissue.schema import Schema
 from reissue.synth import bench_schema, bench_table
 from reissue.taxonomy.codings import Hierarchy
 from tests.effort import examples
 
-pytest.importorskip("numba")
+numba = pytest.importorskip("numba")
 
 
-def some_table(seed: int, rows: int, columns: int, values: int, *, tight: bool) -> Table:
-    """Numbers with ranges, and small categories; all leaves and values occur in many tables, few in some."""
+def some_table(seed: int, rows: int, columns: int, values: int, *, tight: bool, spread: bool = False) -> Table:
+    """Numbers in ranges, close together or spread, or without ranges; few different ones in some tables."""
     rng = np.random.default_rng(seed)
     names = [f"q{place}" for place in range(columns)]
-    frame = {name: rng.integers(0, int(rng.integers(1, 40)), rows) for name in names}
+    frame = {name: rng.integers(0, int(rng.integers(1, 40)), rows) * (37 if spread else 1) for name in names}
     frame["s"] = rng.integers(0, values, rows) ** 2 // max(values - 1, 1)
-    coded = {name: Hierarchy(ranges=(5, 10)) for name in names}
-    return Table.read(frame_of(frame), Schema.of_columns(quasi=names, sensitive=["s"], taxonomies=coded)).with_boxes(
-        tight=tight
-    )
+    coded = {} if spread else {name: Hierarchy(ranges=(5, 10)) for name in names}
+    schema = Schema.of_columns(quasi=names, sensitive=["s"], taxonomies=coded)
+    return Table.read(pl.DataFrame(frame), schema).with_boxes(tight=tight)
 
 
-def frame_of(columns: dict[str, np.ndarray]) -> object:
-    import polars as pl
-
-    return pl.DataFrame(columns)
-
-
-sizes = st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 4), st.integers(1, 6), st.booleans()
+sizes = st.integers(0, 10_000), st.integers(2, 90), st.integers(1, 4), st.integers(1, 6), st.booleans()
 
 
 @given(*sizes, st.integers(1, 4))
@@ -80,6 +78,58 @@ def test_groups_by_quotas(
     job, losses = Job(table, parse("t=1"), np.random.default_rng(0)), Losses.of(table.taxonomies, table.codes)
     plain, fast = (way(job, losses, wanted, np.arange(rows), sizes[sizes > 0]) for way in ways)
     assert (plain == fast).all()
+
+
+REQUIREMENTS = ["k=2", "k=3", "k=2 & l=2", "confidence=0.8", "k=3 & t=0.5"]
+
+
+@given(*sizes, st.sampled_from(REQUIREMENTS), st.booleans())
+@examples(120)
+def test_pool(seed: int, rows: int, columns: int, values: int, tight: bool, requirement: str, spread: bool) -> None:
+    """Of codes far apart too, where a table of all children would be large."""
+    table = some_table(seed, rows, columns, values, tight=tight, spread=spread)
+    run, made = find("pool"), list[np.ndarray]()
+    for compile_ in ("yes", "no"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(ENVIRONMENT, compile_)
+            job = Job(table, parse(requirement), np.random.default_rng(0), options=run.settle({}))
+            with suppress(RequirementError):
+                made.append(run.run(job).groups)
+    assert len(made) != 1
+    assert not made or (made[0] == made[1]).all()
+
+
+@given(st.integers(0, 10_000), st.integers(1, 8), st.integers(1, 4), st.sampled_from([np.uint8, np.uint16, np.int32]))
+@examples(80)
+def test_rows_by_child(seed: int, groups: int, columns: int, kind: type) -> None:
+    rng = np.random.default_rng(seed)
+    every = rng.integers(1, 30, groups + 2)
+    codes: NarrowCodes = rng.integers(0, 9, (int(every.sum()), columns)).astype(kind)
+    chosen = np.sort(rng.choice(groups + 2, groups, replace=False))
+    starts, sizes, place = (np.cumsum(every) - every)[chosen], every[chosen], rng.integers(0, columns, groups)
+    nodes, level = (
+        np.sort(rng.integers(0, 9, (3, 9)), axis=1).astype(np.int32).reshape(-1),
+        9 * rng.integers(0, 3, groups),
+    )
+    bound = 9 * groups if seed % 2 else 2_000
+    first = rng.permutation(bound // 9)[:groups] * 9
+    rows = ranges(starts, sizes)
+    plain = TriedGroups.of(codes[rows, np.repeat(place, sizes)], sizes, rows)
+    fast = CompiledGroups.of(codes, starts, sizes, place)
+    assert (plain.lo == fast.lo).all()
+    assert (plain.hi == fast.hi).all()
+    (distinct, size, one), (same, also, other) = (way.by_child(level, first, bound, nodes) for way in (plain, fast))
+    assert (distinct == same).all()
+    assert (size == also).all()
+    some = np.flatnonzero(rng.random(groups) < 0.6)
+    label = rng.integers(0, 100, len(distinct))
+    for asked in (None, some):
+        assert (one.children(asked) == other.children(asked)).all()
+        assert np.asarray(one.places(asked) == other.places(asked)).all()
+        labels = np.full((2, len(codes)), -1, np.int64)
+        for way, into in zip((one, other), labels, strict=True):
+            way.put(label, into, asked)
+        assert (labels[0] == labels[1]).all()
 
 
 def test_a_whole_release_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +179,17 @@ def _total(*, code: str, folder: Path) -> str:
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
     )
     return done.stdout.strip()
+
+
+def test_machine_code_that_is_kept_names_no_class_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version may not have it, and what is kept could not be read."""
+    from reissue.compiled import growing, splitting
+
+    test_a_whole_release_is_the_same(monkeypatch)
+    functions = [getattr(room, name) for room in (growing, splitting) for name in room.__all__]
+    kinds = [kind for function in functions for signature in function.signatures for kind in signature]
+    assert kinds
+    assert not any(isinstance(kind, numba.types.BaseNamedTuple) for kind in kinds)
 
 
 MODULE = "from reissue.compiled.compiler import compiled\n@compiled\ndef double(x):\n    return 2 * x\n"

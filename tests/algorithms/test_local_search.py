@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue import synth
 from reissue.algorithms import Job, find
-from reissue.algorithms.partition import divisions as parts
-from reissue.algorithms.partition.exchanges import exchanges
-from reissue.algorithms.partition.growth import Growth
-from reissue.algorithms.partition.local_search import EFFORTS, searched
-from reissue.algorithms.partition.quotas import by_quotas
+from reissue.algorithms.local_search import divisions as parts
+from reissue.algorithms.local_search.exchanges import exchanges
+from reissue.algorithms.local_search.growth import Growth
+from reissue.algorithms.local_search.quotas import by_quotas
+from reissue.algorithms.local_search.search import EFFORTS, searched
 from reissue.counting.cells import Counts
 from reissue.data.table import Table
 from reissue.errors import InputError

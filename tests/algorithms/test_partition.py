@@ -11,9 +11,9 @@ from reissue._arrays import Codes
 from reissue.algorithms import Job, find
 from reissue.algorithms.partition import frontier
 from reissue.algorithms.partition import pool as pool_module
-from reissue.algorithms.partition.frontier import ALL, Ranks, TriedGroups, compact
 from reissue.algorithms.partition.mondrian import mondrian
 from reissue.algorithms.partition.pool import pool
+from reissue.algorithms.partition.tried import ALL, Ranks, TriedGroups, compact
 from reissue.counting.cells import Counts
 from reissue.counting.threads import threads
 from reissue.data.table import Table

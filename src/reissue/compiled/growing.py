@@ -1,4 +1,4 @@
-"""Groups that grow row by row, always by a row that widens the box least: `partition.growth` as compiled loops.
+"""Groups that grow row by row, always by a row that widens the box least: `local_search.growth` as compiled loops.
 
 Codes are attributes x places here, and only the first `number` places are looked at. All sums are of whole numbers, so
 they are the same in any order.
@@ -17,7 +17,8 @@ _MOST = 2**31 - 1
 
 @compiled
 def _lost(tables: LossTables, column: int, lo: int, hi: int) -> int:
-    return tables.loss[tables.first[column] + lo * tables.leaves[column] + hi]  # type: ignore[no-any-return]
+    loss, first, leaves, _ = tables
+    return loss[first[column] + lo * leaves[column] + hi]  # type: ignore[no-any-return]
 
 
 @compiled
@@ -79,10 +80,10 @@ def exchanged(
     rows: Ints,
     saved: Ints,
 ) -> None:
-    """Pairs of groups grown anew, as `partition.exchanges`; `codes` are rows x attributes, `first` and `second` sizes.
+    """Pairs of groups grown anew, as `local_search.exchanges` does it.
 
-    `rows` are those of all pairs, one pair after the other: the first group's rows, then the second one's, before and
-    after.
+    `codes` are rows x attributes, `first` and `second` the sizes of each pair's groups. `rows` are those of all pairs,
+    one pair after the other: the first group's rows, then the second one's, before and after.
     """
     most = 0
     for pair in range(len(first)):
@@ -174,13 +175,14 @@ def _both(tables: LossTables, codes: Codes, second: Bools) -> int:
 
 @compiled
 def grown(tables: LossTables, codes: Codes, value: Codes, quotas: Quotas, group: Ints) -> None:
-    """One block of `partition.quotas`: which `group` each place is in; `codes` and `value` are moved about."""
+    """One block of `local_search.quotas`: which `group` each place is in; `codes` and `value` are moved about."""
+    size, _, wanted, _, _, _, _ = quotas
     number, made = codes.shape[1], 0
-    left, at = np.zeros(len(quotas.wanted), np.int64), np.arange(number)
+    left, at = np.zeros(len(wanted), np.int64), np.arange(number)
     for place in range(number):
         left[value[place]] += 1
     cost, free = np.zeros(number, np.int32), np.ones(number, np.bool_)
-    while number >= quotas.size:
+    while number >= size:
         seed = int(cost[:number].argmin())
         if not _one(tables, codes, value, number, seed, quotas, left, cost, free):
             return
@@ -211,8 +213,9 @@ def _one(
     """One group around a row: its places are not `free` any more, nor its values `left`; whether it was completed."""
     own, dear, spent = np.zeros_like(left), np.empty(len(left), np.int32), 0
     lo, hi = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
-    for turn in range(quotas.size):
-        _price(quotas, own, left, number, spent, quotas.size - turn - 1, tables.unit, dear)
+    size, unit = quotas[0], tables[3]
+    for turn in range(size):
+        _price(quotas, own, left, number, spent, size - turn - 1, unit, dear)
         place = seed
         if turn:
             place = _nearest(cost, free, value, dear, number)
@@ -232,23 +235,25 @@ def _one(
 @compiled
 def _price(quotas: Quotas, own: Ints, left: Ints, number: int, spent: int, slots: int, unit: int, dear: Codes) -> None:
     """What a row of each value costs beside what it widens; -1 where it may not be added."""
+    size, _, _, limit, least, values, which = quotas
     needed = entry = 0
-    while slots and entry < len(quotas.least):
-        value = quotas.value[entry]
-        if own[value] < quotas.number[entry] <= left[value]:
-            needed += quotas.least[entry]
+    while slots and entry < len(least):
+        value = values[entry]
+        if own[value] < which[entry] <= left[value]:
+            needed += least[entry]
             slots -= 1
         entry += 1
-    spare = quotas.limit - spent - needed
+    spare = limit - spent - needed
     for value in range(len(own)):
         if _excess(quotas, own, value) > spare or own[value] >= left[value]:
             dear[value] = -1
         else:
-            scarce = min(max((own[value] + 1) * number - quotas.size * left[value], 0), number)
+            scarce = min(max((own[value] + 1) * number - size * left[value], 0), number)
             dear[value] = unit * scarce // number
 
 
 @compiled
 def _excess(quotas: Quotas, own: Ints, value: int) -> int:
     """What one row more of a value brings: its part beyond what a group may have."""
-    return min(max((own[value] + 1) * quotas.row - quotas.wanted[value], 0), quotas.row)  # type: ignore[no-any-return]
+    _, row, wanted, _, _, _, _ = quotas
+    return min(max((own[value] + 1) * row - wanted[value], 0), row)  # type: ignore[no-any-return]

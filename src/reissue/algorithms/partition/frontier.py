@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints, NarrowCodes
+from reissue.algorithms.partition.tried import ALL, CompiledGroups, TriedGroups, bounds_of
 from reissue.algorithms.registry import Job
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.segments import ranges
@@ -23,10 +24,9 @@ from reissue.errors import RequirementError
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
 
-__all__ = ["ALL", "Frontier", "Layout", "Ranks", "TriedGroups", "compact", "refuse_top_down", "work_off"]
+__all__ = ["Frontier", "Layout", "refuse_top_down", "work_off"]
 
-_CHUNK = 1 << 17
-ALL = slice(None)
+_CHUNK = 1 << 18
 _WIDTHS = (1, 2, 4, 8, 16, 32)
 """Rows of that many codes are moved faster than others in between."""
 
@@ -78,9 +78,9 @@ class Frontier:
 
     def bounds(self, place: int) -> tuple[Codes, Codes]:
         """The smallest and largest code of each group on one attribute."""
-        return _bounds(self.codes[:, place], self.starts)
+        return bounds_of(self.codes[:, place], self.starts)
 
-    def chosen(self, place: Ints, groups: Ints | None = None) -> "TriedGroups":
+    def chosen(self, place: Ints, groups: Ints | None = None) -> TriedGroups:
         """Some groups, in order, or all, each on one attribute."""
         width = self.codes.shape[1]
         groups = None if groups is None or len(groups) == len(self.sizes) else groups
@@ -92,6 +92,10 @@ class Frontier:
         first = np.arange(0, width * len(self.rows), width) if rows is None else rows * width
         codes = self.codes.reshape(-1).take(first + np.repeat(place, sizes))
         return TriedGroups.of(codes, sizes, ALL if rows is None else rows)
+
+    def compiled(self, place: Ints, groups: Ints) -> CompiledGroups:
+        """The same for compiled loops."""
+        return CompiledGroups.of(self.codes, self.starts[groups], self.sizes[groups], place)
 
     def counts(self, labels: Codes | Ints, total: int, rows: Ints | slice = ALL) -> Counts:
         """Statistics of the rows by label, for a requirement to judge."""
@@ -147,40 +151,6 @@ class Layout:
     """New place to old place; rows that are not named are left out."""
     sizes: Ints
     most: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class TriedGroups:
-    """Groups of a frontier with the codes of their rows on one attribute each."""
-
-    rows: Ints | slice
-    """The rows' places in the frontier."""
-    codes: NarrowCodes
-    sizes: Ints
-    starts: Ints
-    lo: Codes
-    """The smallest code of each group."""
-    hi: Codes
-
-    @classmethod
-    def of(cls, codes: NarrowCodes, sizes: Ints, rows: Ints | slice) -> "TriedGroups":
-        """Groups one after the other."""
-        starts = np.cumsum(sizes) - sizes
-        return cls(rows, codes, sizes, starts, *_bounds(codes, starts))
-
-    def places(self, some: Ints | slice) -> Ints | slice:
-        """Where some of the rows stand in the frontier."""
-        return some if isinstance(self.rows, slice) else self.rows[some]
-
-    def put(self, groups: Ints, others: "TriedGroups") -> None:
-        """Some groups on other attributes from now on; rows of all groups must be here."""
-        self.codes[others.rows] = others.codes
-        self.lo[groups], self.hi[groups] = others.lo, others.hi
-
-
-def _bounds(codes: NarrowCodes, starts: Ints) -> tuple[Codes, Codes]:
-    lo, hi = np.minimum.reduceat(codes, starts), np.maximum.reduceat(codes, starts)
-    return lo.astype(np.int32), hi.astype(np.int32)
 
 
 def _by_row(table: Table) -> NarrowCodes:
@@ -280,61 +250,3 @@ def refuse_top_down(requirement: Requirement, whole: Counts) -> None:
             f"This method splits top-down from the whole table, which does not meet {requirement} itself. "
             "Choose a method that builds groups of different values, such as anatomy."
         )
-
-
-class Ranks:
-    """All rows in the order of (group, code), without moving any: which code stands where, and how many stand below.
-
-    Read off one histogram in which every group has its own stretch of bins from lo to hi; where that would be too
-    long, off the sorted codes.
-    """
-
-    def __init__(self, chosen: TriedGroups) -> None:
-        """Order the rows of groups by the codes of their attributes."""
-        widths = chosen.hi.astype(np.int64) - chosen.lo + 1
-        self._dense = int(widths.sum()) <= 4 * len(chosen.codes) + 1024
-        if self._dense:
-            self._base = np.cumsum(widths) - widths - chosen.lo
-            self._so_far = np.append(np.cumsum(np.bincount(np.repeat(self._base, chosen.sizes) + chosen.codes)), 0)
-        else:
-            shift = int(chosen.hi.max()).bit_length()
-            self._base = np.arange(len(widths), dtype=np.int64) << shift
-            self._keys = np.sort(np.repeat(self._base, chosen.sizes) + chosen.codes)
-
-    def at(self, position: Ints) -> Codes:
-        """For each group the code at a position among all rows; the position must lie in the group."""
-        if self._dense:
-            codes = np.searchsorted(self._so_far[:-1], position, "right") - self._base
-        else:
-            codes = self._keys[position] - self._base
-        return np.asarray(codes, np.int32)
-
-    def below(self, code: Codes | Ints) -> Ints:
-        """For each group the position of the first row with this code or a larger one; lo <= code <= hi."""
-        if self._dense:
-            # The appended 0 answers for the very first bin, whose predecessor is index -1.
-            return np.asarray(self._so_far[self._base + code - 1])
-        return np.asarray(np.searchsorted(self._keys, self._base + code))
-
-
-def compact(keys: Ints, bound: int, number: Ints | None = None) -> tuple[Ints, Ints, Callable[[Ints | slice], Ints]]:
-    """The distinct keys in order, how many rows each has, and on request the place of some of the keys among them.
-
-    `number` is how many rows each of the keys stands for; without it one.
-    """
-    if bound > 4 * len(keys) + 1024:
-        distinct, place = np.unique(keys, return_inverse=True)
-        return distinct, _counted(place, len(distinct), number), lambda some: place[some]
-    table = _counted(keys, bound, number)
-    distinct = np.flatnonzero(table)
-    size = table[distinct]
-
-    def places(some: Ints | slice) -> Ints:
-        table[distinct] = np.arange(len(distinct))
-        return table.take(keys[some])
-
-    return distinct, size, places
-
-
-def _counted(keys: Ints, bound: int, number: Ints | None) -> Ints:
-    return np.bincount(keys, number, bound).astype(np.int64, copy=False)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.algorithms.partition.frontier import Frontier, Layout, Ranks, TriedGroups
+from reissue.algorithms.partition.frontier import Frontier, Layout
+from reissue.algorithms.partition.tried import Ranks, TriedGroups
 from reissue.requirements import Requirement
 from reissue.taxonomy.side_by_side import SideBySide
 

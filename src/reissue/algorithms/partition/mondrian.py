@@ -13,11 +13,12 @@ O(attributes x rows) a round, and about log2(rows / k) rounds.
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints, NarrowCodes
+from reissue.algorithms.local_search.search import EFFORT, improved
 from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.by_regions import in_order
-from reissue.algorithms.partition.frontier import Frontier, Layout, TriedGroups, work_off
+from reissue.algorithms.partition.frontier import Frontier, Layout, work_off
 from reissue.algorithms.partition.halves import after_cuts, both_hold, halved, median_cuts, widest
-from reissue.algorithms.partition.local_search import EFFORT, improved
+from reissue.algorithms.partition.tried import TriedGroups
 from reissue.algorithms.registry import ByRegions, Job, Option, algorithm
 from reissue.release.release import Draft
 from reissue.requirements import Requirement

@@ -19,9 +19,7 @@ rounds as all taxonomies together have levels (for a number: binary digits). An 
 it could save more there than those that were tried: mostly one or two are.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -29,13 +27,15 @@ from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.algorithms.extents import Extent, extent_of
 from reissue.algorithms.joining import joined
 from reissue.algorithms.leaving_out import edges, surplus, without_outliers
+from reissue.algorithms.local_search.search import EFFORT, improved
 from reissue.algorithms.partition.across import split_across
 from reissue.algorithms.partition.by_regions import REGION, in_regions
-from reissue.algorithms.partition.frontier import ALL, Frontier, Layout, Ranks, TriedGroups, compact, work_off
-from reissue.algorithms.partition.local_search import EFFORT, improved
+from reissue.algorithms.partition.frontier import Frontier, Layout, work_off
+from reissue.algorithms.partition.tried import LocatedRows, Ranks, RowsByChild
 from reissue.algorithms.registry import ByRegions, Job, Suggestion, algorithm
+from reissue.compiled.wanted import wanted
 from reissue.counting.keys import stable_order
-from reissue.counting.segments import different, ranges
+from reissue.counting.segments import different
 from reissue.release.release import Draft
 from reissue.requirements import All, KAnonymity, Requirement
 from reissue.taxonomy.side_by_side import SideBySide
@@ -43,10 +43,7 @@ from reissue.taxonomy.side_by_side import SideBySide
 __all__ = ["pool"]
 
 _LEAST_GAIN = 1e-9
-_Locate = Callable[[Any], Ints]
 _ABOVE = 1 + 1e-9
-_ROWS_A_LEAF = 2
-"""Where groups have that many rows for each leaf between their bounds, it pays to count rows by leaf first."""
 
 _BY_REGIONS = ByRegions(any_order=True)
 
@@ -93,7 +90,8 @@ def _grouped(job: Job, taxonomies: SideBySide) -> Draft:
 
 
 def _top_down(job: Job, taxonomies: SideBySide) -> Draft:
-    return work_off(job, lambda frontier: _Round(frontier, taxonomies, job.requirement).advance())
+    compiled = wanted(job.table.rows)
+    return work_off(job, lambda part: _Round(part, taxonomies, job.requirement, compiled=compiled).advance())
 
 
 def _extent(job: Job, groups: Codes) -> Extent:
@@ -117,7 +115,7 @@ class _Split:
     """The groups' numbers in the frontier."""
     place: Ints
     """Group to its attribute."""
-    chosen: TriedGroups
+    rows: RowsByChild
     most: Floats
     """Group to what each of its rows could save there, at most."""
     parent: Ints
@@ -128,43 +126,26 @@ class _Split:
     """Child to the loss that each of its rows would save."""
     after: Floats
     """Child to what each of its rows could save there after that, at most."""
-    locate: _Locate
-    """Of some rows of `chosen`, or all, to their children."""
 
 
-def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide) -> _Split:
+def _split_categories(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide, *, compiled: bool) -> _Split:
     """Each group into the children of its lowest common node; one that is all alike there has a single child."""
-    chosen = frontier.chosen(place, groups)
-    lo, hi = chosen.lo, chosen.hi
+    tried = frontier.compiled(place, groups) if compiled else frontier.chosen(place, groups)
+    lo, hi = tried.lo, tried.hi
     level = trees.lowest(place, lo, hi)
     here, below = trees.level(place, level), trees.level(place, np.maximum(level - 1, 0))
     base = trees.node.take(below + lo)
     width = trees.node.take(below + hi) - base + 1
     start = np.cumsum(width) - width
-    distinct, size, locate = _children(chosen, below, start - base, int(width.sum()), trees.node)
+    distinct, size, rows = tried.by_child(below, start - base, int(width.sum()), trees.node)
     parent = np.repeat(np.arange(len(lo)), width)[distinct]
     node = distinct + (below + base - start)[parent]
     top = here + trees.node.take(here + lo)
     saved = trees.node_loss[top][parent] - trees.node_loss[node]
-    return _Split(groups, place, chosen, trees.node_saves[top], parent, size, saved, trees.node_saves[node], locate)
+    return _Split(groups, place, rows, trees.node_saves[top], parent, size, saved, trees.node_saves[node])
 
 
-def _children(chosen: TriedGroups, level: Ints, first: Ints, bound: int, nodes: Codes) -> tuple[Ints, Ints, _Locate]:
-    """Rows by child: the node of a row's code where a group's level begins, beyond what is the group's first."""
-    leaves = chosen.hi.astype(np.int64) - chosen.lo + 1
-    if int(leaves.sum()) * _ROWS_A_LEAF > len(chosen.codes):
-        rows = np.repeat(level, chosen.sizes) + chosen.codes
-        return compact(np.repeat(first, chosen.sizes) + nodes.take(rows), bound)
-    # Rows are counted by leaf, and leaves looked up instead of rows.
-    before = np.cumsum(leaves) - leaves - chosen.lo
-    bins = np.asarray(np.repeat(before, chosen.sizes) + chosen.codes, np.int64)
-    number = np.bincount(bins, minlength=int(leaves.sum()))
-    keys = np.repeat(first, leaves) + nodes.take(np.arange(len(number)) + np.repeat(level - before, leaves))
-    distinct, size, locate = compact(keys, bound, number)
-    return distinct, size, lambda some: locate(bins[some])
-
-
-def _split_numbers(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide) -> _Split:
+def _split_numbers(frontier: Frontier, groups: Ints, place: Ints, trees: SideBySide, **_: bool) -> _Split:
     """Each group into the rows below its median and the others.
 
     A median at the smallest code would leave nothing below, so the cut moves to the next code. A group of missing and
@@ -186,7 +167,8 @@ def _split_numbers(frontier: Frontier, groups: Ints, place: Ints, trees: SideByS
     upper = chosen.codes >= np.repeat(cut.astype(chosen.codes.dtype), chosen.sizes)
     group = np.repeat(2 * np.arange(len(lo)), chosen.sizes)
     saved = whole[parent] - after
-    return _Split(groups, place, chosen, whole, parent, size, saved, after, lambda some: group[some] + upper[some])
+    rows = LocatedRows(chosen, lambda some: group[some] + upper[some])
+    return _Split(groups, place, rows, whole, parent, size, saved, after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +191,7 @@ class _Plan:
     def of(cls, split: _Split, frontier: Frontier, requirement: Requirement) -> "_Plan":
         total, parent, size = len(split.groups), split.parent, split.size
         stands = (size > 0) & requirement.holds(
-            frontier.counts(split.locate(ALL), len(size), split.chosen.rows)
+            frontier.counts(split.rows.children(), len(size), split.rows.places())
             if requirement.sensitive
             else frontier.of_sizes(size)
         )
@@ -226,14 +208,13 @@ class _Plan:
 
         A row's label is its child's number beyond `first`, or its group if it goes to the pool.
         """
-        split, chosen = self.split, self.split.chosen
-        some = ALL if asked.all() else np.flatnonzero(np.repeat(asked, chosen.sizes))
-        child, rows = split.locate(some), chosen.places(some)
+        split, groups = self.split, None if asked.all() else np.flatnonzero(asked)
         label = np.where(self.stands, first + np.arange(len(self.stands)), split.groups[split.parent])
-        labels[rows] = label.take(child)
+        split.rows.put(label, labels, groups)
         if self.requirement.sensitive:
-            pooled = np.where(self.stands, 0, 1 + split.parent).take(child)
-            counts = self.frontier.counts(pooled, len(asked) + 1, rows).only(np.arange(len(asked) + 1) > 0)
+            pooled = np.where(self.stands, 0, 1 + split.parent).take(split.rows.children(groups))
+            counts = self.frontier.counts(pooled, len(asked) + 1, split.rows.places(groups))
+            counts = counts.only(np.arange(len(asked) + 1) > 0)
         else:
             counts = self.frontier.of_sizes(self.pooled)
         settled = np.asarray(asked & (self.requirement.holds(counts) | (self.pooled == 0)))
@@ -287,15 +268,13 @@ class _Members:
 
     @classmethod
     def of(cls, plan: _Plan, groups: Ints) -> "_Members":
-        chosen = plan.split.chosen
-        sizes = chosen.sizes[groups]
-        group, inside = np.repeat(np.arange(len(groups)), sizes), ranges(chosen.starts[groups], sizes)
-        child = plan.split.locate(inside)
+        rows, sizes = plan.split.rows, plan.frontier.sizes[plan.split.groups[groups]]
+        group, child = np.repeat(np.arange(len(groups)), sizes), rows.children(groups)
         is_donor = child == plan.donor[groups][group]
         before = np.cumsum(is_donor)
         first = (np.cumsum(sizes) - sizes)[group]
         position = before - 1 - (before - is_donor)[first]
-        return cls(np.asarray(chosen.places(inside)), group, ~plan.stands[child], is_donor, position)
+        return cls(np.asarray(rows.places(groups)), group, ~plan.stands[child], is_donor, position)
 
 
 def _largest(parent: Ints, size: Ints, total: int) -> Ints:
@@ -319,8 +298,8 @@ class _Round:
     An attribute is tried on a group only where it could save most, as far as is known from larger groups before.
     """
 
-    def __init__(self, frontier: Frontier, taxonomies: SideBySide, requirement: Requirement) -> None:
-        self.frontier, self.trees, self.requirement = frontier, taxonomies, requirement
+    def __init__(self, frontier: Frontier, taxonomies: SideBySide, requirement: Requirement, *, compiled: bool) -> None:
+        self.frontier, self.trees, self.requirement, self.compiled = frontier, taxonomies, requirement, compiled
         self.most = np.minimum(frontier.most, taxonomies.saves[:, np.newaxis])
         # What may be saved at most, until it is known: a hair more, since sums of the same numbers differ by rounding.
         self.gains = self.most * frontier.sizes * _ABOVE
@@ -358,7 +337,8 @@ class _Round:
         for kind, split in ((~numbers, _split_categories), (numbers, _split_numbers)):
             if kind.any():
                 some, at = groups[kind], place[kind]
-                plan = _Plan.of(split(self.frontier, some, at, self.trees), self.frontier, self.requirement)
+                children = split(self.frontier, some, at, self.trees, compiled=self.compiled)
+                plan = _Plan.of(children, self.frontier, self.requirement)
                 self.gains[at, some], self.most[at, some] = plan.gain, plan.split.most
                 self.tried[at, some] = len(self.plans)
                 self.plans.append(plan)
@@ -378,8 +358,7 @@ class _Round:
         split, total = self.taken >= 0, len(self.taken)
         if not split.any():
             return Layout(np.zeros(0, np.int64), np.zeros(0, np.int64), self.most[:, split])
-        inside = None if split.all() else np.flatnonzero(np.repeat(split, self.frontier.sizes))
-        labels = self.labels if inside is None else self.labels.take(inside)
+        labels = self.labels if split.all() else self.labels[np.repeat(split, self.frontier.sizes)]
         sizes = np.bincount(labels, minlength=self.offsets[-1])
         pools, child = np.flatnonzero(sizes[:total]), np.flatnonzero(sizes[total:])
         parent = np.concatenate([plan.split.groups[plan.split.parent] for plan in self.plans])[child]
@@ -390,7 +369,17 @@ class _Round:
         most[self.taken[pools], np.arange(len(pools))] = 0
         most[self.taken[parent], np.arange(len(pools), most.shape[1])] = after
         used = np.append(pools, total + child)
-        number = np.empty(len(sizes), np.min_scalar_type(len(used)))
+        return Layout(self._order(split, used, sizes), sizes[used], most)
+
+    def _order(self, split: Bools, used: Ints, sizes: Ints) -> Ints:
+        """Rows of the groups that are split, by the place of their label among those that are used."""
+        number = np.empty(len(sizes), np.int64 if self.compiled else np.min_scalar_type(len(used)))
         number[used] = np.arange(len(used))
-        order = stable_order(number.take(labels), len(used))
-        return Layout(order if inside is None else inside.take(order), sizes[used], most)
+        if self.compiled:
+            from reissue.compiled.splitting import order
+
+            return order(self.labels, self.frontier.sizes, split, number, sizes[used])
+        if split.all():
+            return stable_order(number.take(self.labels), len(used))
+        inside = np.flatnonzero(np.repeat(split, self.frontier.sizes))
+        return inside.take(stable_order(number.take(self.labels.take(inside)), len(used)))

@@ -19,10 +19,10 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Ints
 from reissue.algorithms.extents import extent_of
 from reissue.algorithms.joining import joined
-from reissue.algorithms.partition.divisions import Losses
-from reissue.algorithms.partition.growth import GONE, Growth
+from reissue.algorithms.local_search.divisions import Losses
+from reissue.algorithms.local_search.growth import GONE, Growth
 from reissue.algorithms.registry import Job
-from reissue.compiled.inputs import Quotas
+from reissue.compiled.inputs import Quotas, plain
 from reissue.counting.cells import Counts
 from reissue.counting.threads import threads
 from reissue.release.release import Draft
@@ -121,12 +121,12 @@ def _compiled(job: Job, losses: Losses, quotas: Quotas, rows: Ints, sizes: Ints)
     """Rows, block by block, to their group's number in the block, -1 for rows that are left over: by compiled loops."""
     from reissue.compiled.growing import grown
 
-    turn, ends = np.full(len(rows), -1, np.int64), np.cumsum(sizes)
+    turn, ends, tables = np.full(len(rows), -1, np.int64), np.cumsum(sizes), plain(losses.tables)
 
     def one(block: int) -> None:
         inside = slice(int(ends[block] - sizes[block]), int(ends[block]))
         some = rows[inside]
-        grown(losses.tables, losses.codes[:, some], job.table.sensitive[some], quotas, turn[inside])
+        grown(tables, losses.codes[:, some], job.table.sensitive[some], plain(quotas), turn[inside])
 
     with ThreadPoolExecutor(threads()) as several:
         for _ in several.map(one, range(len(sizes))):

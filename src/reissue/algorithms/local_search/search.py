@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from reissue._arrays import Codes, Floats, Ints
-from reissue.algorithms.partition.divisions import Better, Division, Losses, divisions
-from reissue.algorithms.partition.exchanges import exchanges
-from reissue.algorithms.partition.quotas import by_quotas
+from reissue.algorithms.local_search.divisions import Better, Division, Losses, divisions
+from reissue.algorithms.local_search.exchanges import exchanges
+from reissue.algorithms.local_search.quotas import by_quotas
 from reissue.algorithms.registry import Job, Option
 from reissue.counting.keys import pack
 from reissue.errors import InputError

@@ -11,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
-from reissue.algorithms.partition.divisions import Better, Division, GroupPairs, batches
-from reissue.algorithms.partition.growth import GONE, Growth
+from reissue.algorithms.local_search.divisions import Better, Division, GroupPairs, batches
+from reissue.algorithms.local_search.growth import GONE, Growth
 from reissue.algorithms.registry import Job
+from reissue.compiled.inputs import plain
 from reissue.counting.segments import ranges
 from reissue.counting.threads import threads
 
@@ -56,7 +57,7 @@ def _compiled(job: Job, division: Division, first: Ints, second: Ints, start: In
     from reissue.compiled.growing import exchanged
 
     losses, sizes, saved = division.losses, division.sizes, np.zeros(len(first), np.int64)
-    tables, codes = losses.tables, losses.by_row
+    tables, codes = plain(losses.tables), losses.by_row
     both = np.stack([first, second], axis=1).reshape(-1)
     rows = division.rows[ranges(division.starts[both], sizes[both])]
     ends = np.append(0, np.cumsum(sizes[first] + sizes[second]))

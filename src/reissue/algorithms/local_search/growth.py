@@ -3,7 +3,7 @@
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.algorithms.partition.divisions import Losses
+from reissue.algorithms.local_search.divisions import Losses
 
 __all__ = ["GONE", "Growth"]
 

@@ -1,0 +1,1 @@
+"""Groups that a method made, searched for better ones."""
