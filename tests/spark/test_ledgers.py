@@ -21,7 +21,7 @@ from reissue.schema import Schema
 from tests.ledger.series import MONTHS, schema
 from tests.publishing import test_ledger_by_codes as by_codes
 from tests.publishing.test_publish_larger import OPEN, folder_of
-from tests.spark.test_spark import given, kept
+from tests.spark.test_spark import given, kept, killer
 
 REGIONS: dict[str, tuple[dict[str, Any], list[pl.DataFrame]]] = {
     method: ({**OPEN, "method": method}, MONTHS[:2]) for method in ("mondrian", "pool", "topdown")
@@ -120,6 +120,22 @@ def test_an_exposed_release_is_refused(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="joint"):
         publish(given(spark, MONTHS[0]), tmp_path / "x.ledger", schema({**OPEN, "require": "k=2", "limit": 0.4}))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("policy", ["mondrian", "invariance"])
+def test_an_executor_killed_on_the_way(spark: Any, policy: str, tmp_path: Path) -> None:
+    asked, months = {**REGIONS, **CODES}[policy]
+    mine, files = two_ledgers(tmp_path, by_codes.plan(asked))
+    month = by_codes.kept(months[0])
+    publish_folder(folder_of(month, tmp_path / "month"), files, fits=40)
+    frame = given(spark, month, 12)
+    thread, killed = killer(spark)
+    thread.start()
+    publish_folder(frame, mine, engine="spark", fits=40)
+    thread.join()
+    one, other = (ledger.release(1).record.as_json() for ledger in (mine, files))
+    assert {**one, "time": None} == {**other, "time": None}
+    assert killed
 
 
 KILLED = """

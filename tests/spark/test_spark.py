@@ -159,9 +159,8 @@ def command(process: psutil.Process) -> str:
         return ""
 
 
-def test_an_executor_killed_on_the_way(spark: Any) -> None:
-    table = next(Population(seed=6, people=700).months(1))
-    right = rows_of(ri.anonymize(table, schema(), "k=4 & l=2", method="mondrian", seed=3).frame)
+def killer(spark: Any) -> tuple[threading.Thread, list[int]]:
+    """Who kills an executor as soon as Spark is at work, and whom."""
     killed: list[int] = []
 
     def kill() -> None:
@@ -172,9 +171,17 @@ def test_an_executor_killed_on_the_way(spark: Any) -> None:
         os.kill(victim.pid, signal.SIGKILL)
         killed.append(victim.pid)
 
+    return threading.Thread(target=kill), killed
+
+
+def test_an_executor_killed_on_the_way(spark: Any) -> None:
+    table = next(Population(seed=6, people=700).months(1))
+    right = rows_of(ri.anonymize(table, schema(), "k=4 & l=2", method="mondrian", seed=3).frame)
+    thread, killed = killer(spark)
+
     def progress(share: float) -> None:
         if share == pytest.approx(0.4):
-            threading.Thread(target=kill).start()
+            thread.start()
 
     frame = given(spark, table, 6)
     with larger.anonymize_frame(frame, schema(), "k=4 & l=2", seed=3, fits=100, progress=progress) as made:

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from reissue.engines.base import Counted, FollowsPeople
+from reissue.engines.base import ColumnCodes, Counted, FollowsPeople, InBatches
 from reissue.engines.registry import MEMORY, choose
 from reissue.schema import Schema
 from reissue.testing.contract import expect
@@ -27,6 +28,8 @@ def check_engine(name: str, give: Callable[[pl.DataFrame], Any]) -> None:
             expect(_counts(found) == _counts(right), "every combination is counted, once, with its number of rows")
         if isinstance(source, FollowsPeople):
             _check_people(source, table)
+        if isinstance(source, InBatches):
+            _check_batches(source, table)
     plan = Schema.of_columns(quasi=["age", "times"], sensitive=["value"])
     for asked in ("k=2 & l=2", "k=5"):
         one, other = check(give(table), plan, asked, engine=name), check(table, plan, asked, engine=MEMORY)
@@ -42,6 +45,20 @@ def _check_people(source: FollowsPeople, table: pl.DataFrame) -> None:
     expect(
         _people(whose) == _people(right), "every row is its person's, the same in all tables, and shows what it shows"
     )
+
+
+def _check_batches(source: InBatches, table: pl.DataFrame) -> None:
+    """All rows come, once each and in their order if they have one: columns as they are, and codes of others."""
+    values = table["value"].unique(maintain_order=True)
+    coded = ColumnCodes("value", values, np.arange(len(values), dtype=np.int32))
+    with source.held(table.columns) as held:
+        both = [pl.concat(one.batches(["times", "age"], [coded])) for one in (source, held)]
+    right = table.select("times", "age", coded.code())
+    for found in both if source.in_order else [one.sort(one.columns) for one in both]:
+        expect(
+            found.equals(right if source.in_order else right.sort(right.columns)),
+            "every row comes once, with the columns that were asked for and the codes of others",
+        )
 
 
 def _people(tables: list[tuple[list[Any], list[tuple[Any, ...]]]]) -> list[str]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from reissue._arrays import Codes, Ints
 from reissue.data.identifiers import identifier_texts
-from reissue.data.table import Table, joint_codes
+from reissue.data.table import Table, joint_codes, people_of
 from reissue.engines.base import ColumnCodes, Counted, InBatches
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.ledger.marks import identifier_order, rows_in_order
@@ -47,6 +47,7 @@ def _coded_table(source: InBatches, schema: Schema, memory: Memory | None) -> Ta
     quasi = [_coded(found, name, schema, None if memory is None else memory.rows) for name in schema.quasi]
     secrets = [_coded(found, name, schema, None if memory is None else memory.values) for name in schema.sensitive]
     rows = _read(source, schema, kinds, found, [one.codes for one in quasi])
+    people_of(rows.frame, schema)  # what came must be different people too: a table may change while it is read
     hidden = [one.codes.codes[rows.place[one.codes.name]] for one in secrets]
     codings = tuple(one.coding for one in secrets)
     sensitive, domain, joint = joint_codes(hidden, codings, rows.codes.shape[1])
