@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise, product
-from math import log10
+from math import erfc, log10, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,12 @@ from reissue.utility import measure
 LIMIT = 0.75
 MANY, OFF = 200, 0.05
 """A bin of so many people that is off by more is marked."""
+KINDS = {
+    "by quasi-identifiers": ("pool", "mondrian", "topdown", "correspondence"),
+    "cohorts": ("cohorts",),
+    "by value": ("distinct", "invariance", "equivalence"),
+}
+"""How groups are made, and the methods that make them so."""
 KNOWLEDGES = {True: "groups", False: "the form's own"}
 READERS = ("groups", "register")
 
@@ -234,11 +240,37 @@ def calibration(bench: Bench) -> None:
     pl.DataFrame(rows).write_csv(bench.chosen.out / "calibration.csv", float_precision=4)
     for world in range(bench.chosen.worlds):
         mine = [one for one in rows if one["world"] == world]
-        large = sum(one["people"] >= MANY for one in mine)
-        off = sum(_off(one) for one in mine)
-        print(f"{off} of {large} bins of {MANY} people or more are off by more than {OFF}.", flush=True)
+        for kind, methods in KINDS.items():
+            _print_off(kind, [one for one in mine if one["method"].split(",")[0] in methods])
+    _print_leaning(pl.DataFrame(rows))
     if bench.chosen.worlds > 1:
         _print_worlds(pl.DataFrame(rows))
+
+
+def _print_off(kind: str, bins: list[dict[str, Any]]) -> None:
+    """How many large bins are off, and how many would be if all claims were true and people independent."""
+    large = [one for one in bins if one["people"] >= MANY]
+    if large:
+        by_chance = sum(erfc(OFF / max(one["chance"], 1e-9) / sqrt(2)) for one in large)
+        print(
+            f"{kind}: {sum(map(_off, large))} of {len(large)} bins of {MANY} people or more are off by more than "
+            f"{OFF}; if all claims were true, {by_chance:.1f} would be by chance.",
+            flush=True,
+        )
+
+
+def _print_leaning(rows: pl.DataFrame) -> None:
+    """Whether claims that are neither guesses nor nearly certain are too sure on the whole, or too modest."""
+    off = (pl.col("right") - pl.col("claim")) * pl.col("people")
+    between = rows.filter(pl.col("claim").is_between(0.2, 0.9))
+    print("| source, method, knowledge | claims between 0.2 and 0.9 | right more often than claimed, on average |")
+    print("|---|---|---|")
+    for one in (
+        between.group_by("source", "method", "knowledge", maintain_order=True)
+        .agg(pl.col("people").sum(), (off.sum() / pl.col("people").sum()).alias("off"))
+        .iter_rows(named=True)
+    ):
+        print(f"| {one['source']}, {one['method']}, {one['knowledge']} | {one['people']:,} | {one['off']:+.3f} |")
 
 
 def _print_worlds(rows: pl.DataFrame) -> None:
