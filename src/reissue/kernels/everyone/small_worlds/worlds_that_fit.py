@@ -118,27 +118,55 @@ class Fitting:
         return len(order), ways, tuple(looks)
 
     def _found(self, here: Sequence[PersonAxis], order: Mapping[int, int], groups: Sequence[int]) -> Worlds:
-        layer, free = self.layer, any(self.layer.free[group] for group in groups)
+        """Group by group: each has a say in those only who may be in it."""
         weight: Floats = np.ones((1,) * len(order))
-        fakes: dict[int, Ints] = {}
+        plain = not len(self.layer.fakes)
         for group in groups:
-            left: Ints = np.zeros((1,) * len(order), np.int64)
-            for slot in range(layer.group_starts[group], layer.group_starts[group + 1]):
-                rest, value = self.room[slot] - _chosen(here, order, slot), int(layer.slot_value[slot])
-                weight = weight * self._ways(rest, slot)
-                left, fakes[value] = left + rest, rest + fakes.get(value, 0)
-            weight = weight * (left == layer.free[group])
-        if len(layer.fakes) and groups:
-            weight = weight * self._as_known(fakes, groups)
-        return Worlds(weight, not free and not len(layer.fakes))
+            first, after = self.layer.group_starts[group : group + 2].tolist()
+            mine = [axis for axis in here if any(first <= slot < after for slot in axis.slot)]
+            mine.sort(key=lambda axis: order[axis.person])  # stretches are not numbered as rows are
+            shape = [1] * len(order)
+            for axis in mine:
+                shape[order[axis.person]] = len(axis.slot)
+            own = self._of_group(group, range(first, after), [axis.slot for axis in mine])
+            weight, plain = weight * own.weight.reshape(shape), plain and own.plain
+        if len(self.layer.fakes) and groups:
+            weight = weight * self._as_known(self._nobodys(here, order, groups), groups)
+        return Worlds(weight, plain)
+
+    def _of_group(self, group: int, slots: range, people: Sequence[list[int]]) -> Worlds:
+        """The worlds of those who may be in a group, by the slots that they may fill."""
+        room, free = self.room[slots.start : slots.stop], float(self.layer.free[group])
+        chance = self.layer.chance[slots.start : slots.stop].tobytes() if free else b""
+        ways = tuple(tuple(slot - slots.start if slot in slots else -1 for slot in one) for one in people)
+        key = (ways, room.tobytes(), free, chance)
+        found = self.known.get(key)
+        if found is None:
+            weight: Floats = np.ones((1,) * len(ways))
+            left: Ints = np.zeros((1,) * len(ways), np.int64)
+            for place, slot in enumerate(slots):
+                rest = room[place] - _chosen(dict(enumerate(ways)), len(ways), place)
+                weight, left = weight * self._ways(rest, slot), left + rest
+            found = Worlds(weight * (left == free), not free)
+            if len(self.known) < _ALIKE:
+                self.known[key] = found
+        return found
+
+    def _nobodys(self, here: Sequence[PersonAxis], order: Mapping[int, int], groups: Sequence[int]) -> dict[int, Ints]:
+        """Value to how many records of it nobody of these people has, in some groups, for every cell."""
+        ways, fakes = {order[axis.person]: axis.slot for axis in here}, dict[int, Ints]()
+        for group in groups:
+            for slot in range(*self.layer.group_starts[group : group + 2].tolist()):
+                value = int(self.layer.slot_value[slot])
+                fakes[value] = self.room[slot] - _chosen(ways, len(order), slot) + fakes.get(value, 0)
+        return fakes
 
     def _ways(self, rest: Ints, slot: int) -> Floats:
         """Cell to the ways of free members to be the rest of a slot; of none there is one way to be nobody."""
         if not self.layer.free[self.layer.slot_group[slot]]:
             return np.asarray(rest == 0, np.float64)
-        ways = _FACTORIALS[np.minimum(np.maximum(rest, 0), len(_FACTORIALS) - 1)] * self.layer.chance[
-            slot
-        ] ** np.maximum(rest, 0)
+        most = np.minimum(np.maximum(rest, 0), len(_FACTORIALS) - 1)
+        ways = _FACTORIALS[most] * self.layer.chance[slot] ** np.maximum(rest, 0)
         return np.where(rest >= 0, ways, 0.0)
 
     def _as_known(self, fakes: Mapping[int, Ints], groups: Sequence[int]) -> Floats:
@@ -152,12 +180,12 @@ class Fitting:
         return same
 
 
-def _chosen(here: Sequence[PersonAxis], order: Mapping[int, int], slot: int) -> Ints:
-    """Cell to how many are in a slot."""
-    total: Ints = np.zeros((1,) * len(order), np.int64)
-    for axis in here:
-        if slot in axis.slot:
-            shape = [1] * len(order)
-            shape[order[axis.person]] = len(axis.slot)
-            total = total + np.array([one == slot for one in axis.slot]).reshape(shape)
+def _chosen(ways: Mapping[int, Sequence[int]], axes: int, slot: int) -> Ints:
+    """Cell to how many are in a slot; `ways` are axes to the slots of their ways."""
+    total: Ints = np.zeros((1,) * axes, np.int64)
+    for at, slots in ways.items():
+        if slot in slots:
+            shape = [1] * axes
+            shape[at] = len(slots)
+            total = total + np.array([one == slot for one in slots]).reshape(shape)
     return total
