@@ -3,7 +3,8 @@
 A register in which one in twenty people leaves and as many come between two releases, one in ten of them somebody who
 had left before. Prints what opening the ledger costs, and what publishing a late release costs against release 12, in
 CPU seconds: anonymizing and recording, and attacking together with all earlier releases. Both are published again and
-again in turn, with the ledger as it was then, at the end of the run; shown are the medians.
+again in turn, with the ledger as it was then, at the end of the run; shown are the medians. Where a release is refused
+it says why: of `window` with 72 releases the share of counterfeits is about 0.1, which is what a policy allows.
 
 Policies: `invariance` with the attacks `updates` and `equivalence`; `distinct`, for values that change, with a ceiling
 on the risk; `equivalence` with both attacks; `correspondence`, where records only arrive, one in a thousand each time
@@ -26,6 +27,7 @@ import polars as pl
 from benchmarks._measure import cpu, peak
 from reissue.ledger import Ledger
 from reissue.publishing.publish import publish_next
+from reissue.publishing.refusal import RefusedError
 from reissue.schema import Schema
 
 EARLY = 12
@@ -183,7 +185,11 @@ def _run(
             if number in {EARLY, releases}:
                 kept[number] = (place.with_name(f"before.{number}"), frame)
                 shutil.copytree(place, kept[number][0])
-            cost = publish(frame, ledger)
+            try:
+                cost = publish(frame, ledger)
+            except RefusedError as refused:
+                print(f"{name}: {refused}", flush=True)
+                return
             if trace:
                 print(f"  {name} {number}: {cost.total:.2f} s, attacks {cost.attacks:.2f} s", flush=True)
     seconds, _ = cpu(lambda: Ledger.open(place).close(), times=3)
