@@ -13,6 +13,8 @@ from reissue.compiled.inputs import LossTables, Quotas
 __all__ = ["exchanged", "grown"]
 
 _MOST = 2**31 - 1
+_GONE = 2**29
+"""Added to what a row costs if it is taken or its value is not wanted: more than any box loses, and fits twice."""
 
 
 @compiled
@@ -32,27 +34,39 @@ def _box(tables: LossTables, lo: Codes, hi: Codes) -> int:
 @compiled
 def _begin(tables: LossTables, codes: Codes, number: int, place: int, lo: Codes, hi: Codes, cost: Codes) -> None:
     """A group of one row, and what each row would lose together with it."""
+    loss, first, leaves, _ = tables
     cost[:number] = 0
     for column in range(len(codes)):
-        own = codes[column, place]
+        own, base, width = codes[column, place], first[column], leaves[column]
         lo[column] = hi[column] = own
         for other in range(number):
             code = codes[column, other]
-            cost[other] += _lost(tables, column, min(code, own), max(code, own))
+            cost[other] += loss[base + min(code, own) * width + max(code, own)]
 
 
 @compiled
 def _add(tables: LossTables, codes: Codes, number: int, place: int, lo: Codes, hi: Codes, cost: Codes) -> None:
     """A row more. What others would lose changes only on columns where it lies outside of the box."""
+    loss, first, leaves, _ = tables
     for column in range(len(codes)):
-        before_lo, before_hi = lo[column], hi[column]
-        lo[column], hi[column] = min(before_lo, codes[column, place]), max(before_hi, codes[column, place])
-        if lo[column] == before_lo and hi[column] == before_hi:
+        own, base, width, low, high = codes[column, place], first[column], leaves[column], lo[column], hi[column]
+        if low <= own <= high:
             continue
+        lower, higher = min(low, own), max(high, own)
+        lo[column], hi[column] = lower, higher
         for other in range(number):
             code = codes[column, other]
-            cost[other] += _lost(tables, column, min(code, lo[column]), max(code, hi[column]))
-            cost[other] -= _lost(tables, column, min(code, before_lo), max(code, before_hi))
+            more = loss[base + min(code, lower) * width + max(code, higher)]
+            cost[other] += more - loss[base + min(code, low) * width + max(code, high)]
+
+
+@compiled
+def _cheapest(cost: Codes, number: int) -> int:
+    best, least = 0, cost[0]
+    for place in range(1, number):
+        if cost[place] < least:
+            best, least = place, cost[place]
+    return best
 
 
 @compiled
@@ -134,25 +148,28 @@ def _regrow(
     False where it loses by itself as much as both do: then it is not completed.
     """
     number = len(rest)
-    lacking, dear = np.zeros(values, np.int64), np.full(values, -1, np.int32)
+    lacking, cost = np.zeros(values, np.int64), np.empty(number, np.int32)
     for other in range(size):
         lacking[value[other]] += 1
-        dear[value[other]] = 0
     lo, hi = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
-    cost = np.empty(number, np.int32)
-    rest[:] = True
+    _begin(tables, codes, number, place, lo, hi, cost)
+    for other in range(number):
+        rest[other] = True
+        if not lacking[value[other]]:
+            cost[other] = _GONE
     for turn in range(size):
         if turn:
-            place = _nearest(cost, rest, value, dear, number)
+            place = _cheapest(cost, number)
             if size * cost[place] >= before:
                 return False
             _add(tables, codes, number, place, lo, hi, cost)
-        else:
-            _begin(tables, codes, number, place, lo, hi, cost)
         rest[place] = False
+        cost[place] += _GONE
         lacking[value[place]] -= 1
         if not lacking[value[place]]:
-            dear[value[place]] = -1
+            for other in range(number):
+                if value[other] == value[place]:
+                    cost[other] += _GONE
     return True
 
 
@@ -183,7 +200,7 @@ def grown(tables: LossTables, codes: Codes, value: Codes, quotas: Quotas, group:
         left[value[place]] += 1
     cost, free = np.zeros(number, np.int32), np.ones(number, np.bool_)
     while number >= size:
-        seed = int(cost[:number].argmin())
+        seed = _cheapest(cost, number)
         if not _one(tables, codes, value, number, seed, quotas, left, cost, free):
             return
         kept = 0
