@@ -140,6 +140,29 @@ def test_people_are_told_apart_as_in_memory(spark: Any) -> None:
         source.people("who")
 
 
+def test_columns_that_are_kept_have_the_type_that_they_had(spark: Any) -> None:
+    from pyspark.sql import functions
+
+    table, schema = mixed()
+    kept_too = schema.with_roles({"local": Role.KEEP, "price": Role.KEEP})
+    frame = given(spark, table).select(
+        "*",
+        functions.col("seen").cast("timestamp_ntz").alias("local"),
+        functions.col("note").cast("decimal(9,2)").alias("price"),
+    )
+    made = ri.anonymize(frame, kept_too, "simple-l=2", method="anatomy", seed=3)
+    kinds = {field.name: field.dataType.simpleString() for field in made.frame.schema.fields}
+    assert {name: kinds[name] for name in ("note", "seen", "local", "price")} == {
+        "note": "bigint",
+        "seen": "timestamp",
+        "local": "timestamp_ntz",
+        "price": "decimal(9,2)",
+    }
+    shown = back(made.frame)
+    assert (shown["local"] == shown["seen"].dt.replace_time_zone(None)).all()
+    assert (shown["price"] == shown["note"]).all()
+
+
 def test_codes_come_from_the_workers(spark: Any) -> None:
     """Of texts only what is kept comes to the driver, and who people are."""
     month = by_codes.people(5)[0]

@@ -77,10 +77,10 @@ class SparkSource:
         yield from HeldRows(self.frame, self._packed(wanted), wanted).batches(names, codes)
 
     def back(self, frame: pl.DataFrame) -> Any:
-        """A DataFrame of the same session."""
+        """A DataFrame of the same session, with the types that columns had."""
         from reissue.engines.spark.handing import to_spark
 
-        return to_spark(self.frame.sparkSession, frame)
+        return to_spark(self.frame, frame)
 
     @contextmanager
     def coded(self, plan: RewritePlan) -> Iterator[CodedRows]:
