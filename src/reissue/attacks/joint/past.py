@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
+from scipy import sparse
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
@@ -60,12 +61,13 @@ class Past:
         place = np.full(len(self.time), -1, np.int64)
         place[people] = np.arange(len(people))
         mine = np.flatnonzero(place[self.person] >= 0)
-        said = np.zeros((len(people), model.values))
-        said[place[self.person[mine]], self.value[mine]] = self.weight[mine]
+        at = place[self.person[mine]], self.value[mine]
+        # Sparse, for people have few values; and threads of a dense product would wait for the next one at full speed.
+        said = sparse.csr_array((self.weight[mine], at), shape=(len(people), model.values))
         table = np.tile(rates, (len(people), 1))
         gap = first - self.time[people]
         for steps in np.unique(gap[old]):
-            some = old & (gap == steps)
+            some = np.flatnonzero(old & (gap == steps))
             table[some] = said[some] @ model.after(int(steps))
         return table
 
