@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Codes, Ints
+from reissue.counting.memory import give_back
 from reissue.engines.base import FinishedRows, RegionWork, RewritePlan, Source
 from reissue.engines.regions import Split, Spread
 from reissue.errors import InternalError
@@ -49,7 +50,7 @@ class CodedFiles:
         codes = [column.code().alias(f"q{place}") for place, column in enumerate(plan.quasi)]
         more = [plan.value_code().alias("s"), *([] if plan.person is None else [plan.person.draw().alias(_DRAW)])]
         files = pl.PartitionBy(folder / "rows", max_rows_per_file=_FILE)
-        rows.select(*columns, *codes, *more).sink_parquet(files, mkdir=True, compression="lz4")
+        rows.select(*columns, *codes, *more).sink_parquet(files, mkdir=True, compression="lz4", statistics=False)
         return cls(folder, opens, plan.handed, plan.texts, len(codes), plan.person is not None)
 
     @property
@@ -105,6 +106,8 @@ class CodedFiles:
             files.append(work.place / f"{number:05d}.parquet")
             made.rows.with_columns(pl.col(self.texts).cast(pl.String)).write_parquet(files[-1])
             groups, published, lost = groups + made.groups, published + made.rows.height, lost + made.lost
+            del made, part
+            give_back()
             work.progress(number / len(work.regions.sizes))
         return FinishedRows(self.open(work.place), groups, published, lost, parts=tuple(map(self.open, files)))
 
@@ -115,7 +118,7 @@ class CodedFiles:
             *names, *([_DRAW] if self.drawn else []), _region(work.regions.splits)
         )
         files = pl.PartitionBy(place, key=_REGION, include_key=False)
-        rows.sink_parquet(files, mkdir=True, compression="lz4", row_group_size=_WAITING)
+        rows.sink_parquet(files, mkdir=True, compression="lz4", row_group_size=_WAITING, statistics=False)
         for region in sorted(work.regions.sizes):
             part = pl.read_parquet(place / f"{_REGION}={region}" / "*.parquet", hive_partitioning=False)
             # Where any order will do, by what rows hash to, quickly: nothing is told of the order of the table.
