@@ -14,6 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import synth
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.attacks.minimality.attack import Linkage, credibility, limit_of, link, link_release
@@ -274,3 +275,16 @@ def test_the_concept_page_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) >= 3
     exec("\n".join(blocks), {})  # noqa: S102
+
+
+def test_releases_looked_at_in_several_threads_say_the_same_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    months = list(synth.Population(seed=3, people=400).months(4))
+    releases = [ri.anonymize(one, synth.schema(), "l=3", method="mondrian", seed=2) for one in months]
+    found = []
+    for number in ("1", "2", "3"):
+        monkeypatch.setenv("REISSUE_THREADS", number)
+        (one,) = attack(releases, synth.schema(), only="minimality", timeline=True)
+        found.append(one)
+    assert found[0].details == found[1].details == found[2].details
+    assert [one.sentence for one in found] == [found[0].sentence] * 3
+    assert found[0].population > 300

@@ -1,10 +1,12 @@
 """An attack as a fold: releases are added one by one, and at any time it can be judged what all of them give away."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from reissue.attacks.findings import Finding
+from reissue.counting.threads import threads
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
@@ -87,10 +89,15 @@ def release_by_release(
     judge: Callable[[Sequence[Outcome], Series, Knowledge], Finding],
     explain: Callable[[Sequence[Outcome], Finding, Series, Knowledge], Finding],
 ) -> Fold[_Outcomes[Outcome], _Outcomes[Outcome]]:
-    """What each release comes to, by that a judgement of some, and the case of all: a timeline looks at none again."""
+    """What each release comes to, by that a judgement of some, and the case of all: a timeline looks at none again.
+
+    Releases are looked at in several threads, and answer in their order.
+    """
 
     def see(series: Series, knowledge: Knowledge) -> Iterator[_Outcomes[Outcome]]:
-        return (_Outcomes(knowledge, (outcome(release, series, knowledge),)) for release in series.releases)
+        with ThreadPoolExecutor(threads()) as several:
+            for found in several.map(lambda release: outcome(release, series, knowledge), series.releases):
+                yield _Outcomes(knowledge, (found,))
 
     def add(state: _Outcomes[Outcome] | None, seen: _Outcomes[Outcome]) -> _Outcomes[Outcome]:
         return seen if state is None else replace(seen, found=state.found + seen.found)
