@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,6 +14,7 @@ import reissue as ri
 from reissue.errors import DataError
 from reissue.ledger import Ledger, store
 from reissue.publishing.larger.publish import PublishedFolder, publish_folder
+from reissue.publishing.larger.who_is_where import who_is_where
 from reissue.publishing.publish import publish, publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.schema import Role
@@ -191,3 +193,13 @@ def test_who_fails_at_the_end_leaves_nothing_and_can_begin_again(
             name for entry in ledger.entries() for name in entry.files.values()
         }
         assert ledger.verify() == []
+
+
+def test_groups_are_numbered_in_the_same_way_every_time(tmp_path: Path) -> None:
+    """Columns whose texts were numbered at once raced each other, and an entry was not the same when made again."""
+    rng = np.random.default_rng(1)
+    names = [f"q{number}" for number in range(12)]
+    columns = {name: [f"{name} {one}" for one in rng.integers(200, size=5_000)] for name in names}
+    pl.DataFrame({"p": range(5_000), **columns, "s": ["flu"] * 5_000}).write_parquet(tmp_path / "part.parquet")
+    first, *others = (who_is_where([tmp_path / "part.parquet"], "p", names, ["s"]) for _ in range(10))
+    assert all(np.array_equal(first.group, one.group) for one in others)

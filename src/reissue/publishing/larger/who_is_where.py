@@ -40,11 +40,14 @@ def who_is_where(parts: Sequence[Path], identifier: str, quasi: Sequence[str], s
     people, values, looks, places = [], [], [], []
     for part in parts:
         frame = pl.read_parquet(part, columns=[identifier, *quasi, *sensitive])
-        codes = frame.select(pl.col(quasi).cast(pl.String).cast(pl.Categorical(texts)).to_physical())
-        codes = codes.with_columns(pl.all().cast(pl.Int64).fill_null(-1) + 1)
+        # Column by column: texts are numbered as they come, and columns at once would come in any order.
+        kind = pl.Categorical(texts)
+        codes = [
+            frame[name].cast(pl.String).cast(kind).to_physical().cast(pl.Int64).fill_null(-1) + 1 for name in quasi
+        ]
         distinct, place = _distinct([column.to_numpy() for column in codes])
         people.append(frame[identifier])
-        values.append(frame.select(pl.col(sensitive).cast(pl.String).cast(pl.Categorical(texts))))
+        values.append(pl.DataFrame([frame[name].cast(pl.String).cast(kind) for name in sensitive]))
         looks.append(distinct)
         places.append(place)
     starts = np.cumsum([0, *(one.shape[1] for one in looks)])
