@@ -15,7 +15,7 @@ from reissue.attacks.joint.beliefs import Claims, believe
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Learnable, _counted, grown, update_model
-from reissue.kernels.everyone.learned_steps import smoothed
+from reissue.kernels.everyone.learning.learned_steps import smoothed
 from reissue.kernels.everyone.transitions import Model
 from reissue.ledger import Ledger
 from reissue.people.crowd import Crowd

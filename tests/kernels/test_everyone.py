@@ -9,8 +9,8 @@ import pytest
 
 from reissue.attacks.joint import beliefs as beliefs_module
 from reissue.attacks.joint.beliefs import Beliefs, Unsolved, believe, solve
-from reissue.kernels.everyone import iterative_scaling, sharpening
 from reissue.kernels.everyone import lots as everyone_lots
+from reissue.kernels.everyone import momentum, sharpening
 from reissue.kernels.everyone.elimination import Narrowed, chains_of_steps, narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.lots import lots
@@ -324,7 +324,7 @@ def test_momentum_changes_how_soon_counts_fit_and_not_what_fits(monkeypatch: pyt
 
 def without_momentum(monkeypatch: pytest.MonkeyPatch) -> None:
     """Multipliers go no further than a sweep fits them."""
-    monkeypatch.setattr(iterative_scaling._Momentum, "further", lambda _, __, after, *, better: [*after])
+    monkeypatch.setattr(momentum.Momentum, "further", lambda _, __, after, *, better: [*after])
 
 
 @pytest.mark.parametrize("kind", [pytest.param(one, marks=[pytest.mark.slow] * (", " in one)) for one in KINDS])

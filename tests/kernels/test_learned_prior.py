@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reissue._arrays import Floats, Ints
 from reissue.kernels.everyone.iterative_scaling import Chains, posterior
-from reissue.kernels.everyone.learned_prior import first_posterior, learn_prior
+from reissue.kernels.everyone.learning.learned_prior import first_posterior, learn_prior
 from reissue.kernels.everyone.observations import layer_of
 from reissue.kernels.everyone.transitions import Model, pairings
 from tests.kernels.series import tiny

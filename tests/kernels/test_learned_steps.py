@@ -8,7 +8,7 @@ import pytest
 from reissue._arrays import Floats
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, scale
-from reissue.kernels.everyone.learned_steps import expected_transitions, learn_steps, smoothed, staying
+from reissue.kernels.everyone.learning.learned_steps import expected_transitions, learn_steps, smoothed, staying
 from reissue.kernels.everyone.observations import Layer, Observation, layer_of
 from reissue.kernels.everyone.settled import unsettled
 from reissue.kernels.everyone.transitions import Model

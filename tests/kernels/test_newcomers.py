@@ -9,8 +9,8 @@ from reissue.attacks.joint.beliefs import Beliefs, believe
 from reissue.attacks.joint.past import Past, first_times
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
+from reissue.kernels.everyone.learning.newcomers import Latecomers
 from reissue.kernels.everyone.lots import lots
-from reissue.kernels.everyone.newcomers import Latecomers
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.settled import unsettled
 from reissue.kernels.everyone.transitions import Model
@@ -24,7 +24,7 @@ COMING = np.array([0.1, 0.9])
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_counted_is_the_posterior_of_newcomers_certain_or_not(seed: int) -> None:
+def test_what_is_learnt_is_the_posterior_of_newcomers_certain_or_not(seed: int) -> None:
     case = tiny(np.random.default_rng(seed), people=8, releases=3)
     model, rates = Model(case.values, case.steps), base_rates(case.series, case.values)
     prior, new = np.broadcast_to(rates, (8, case.values)), np.arange(8) % 3 == 0
@@ -41,8 +41,10 @@ def test_what_is_counted_is_the_posterior_of_newcomers_certain_or_not(seed: int)
         first = whole.beginners(place)[layer.row]
         mine = (first >= 0) & new[first]
         expected += np.bincount(layer.value[mine], chance[place][mine], case.values)
-    assert chains.newcoming is not None
-    assert chains.newcoming.found + chains.newcoming.certain == pytest.approx(expected, abs=0.01)
+    counted = expected + 100 * rates  # beside a hundred people's worth of what is published
+    assert scaled.rates == pytest.approx(counted / counted.sum(), abs=0.002)
+    again = scale(chains, _LONG)  # nothing is left in the chains of what was learnt
+    assert np.array_equal(again.rates, scaled.rates)
 
 
 def test_it_comes_near_what_newcomers_have_where_that_is_not_what_is_published() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.algorithms.invariance.plan import value_names
 from reissue.algorithms.registry import Job
-from reissue.kernels.everyone.learned_steps import smoothed
+from reissue.kernels.everyone.learning.learned_steps import smoothed
 from reissue.kernels.everyone.transitions import Model
 from reissue.updates import read_updates
 

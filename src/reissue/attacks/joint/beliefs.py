@@ -13,8 +13,8 @@ from reissue.counting.memory import give_back
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
+from reissue.kernels.everyone.learning.newcomers import Latecomers
 from reissue.kernels.everyone.lots import ScaledLot, joined, lots
-from reissue.kernels.everyone.newcomers import Latecomers
 from reissue.kernels.everyone.observations import Layer, Observation
 from reissue.kernels.everyone.settled import Unsettled, unsettled
 from reissue.kernels.everyone.sharpening import rounds_of, sharpened
@@ -254,8 +254,9 @@ def _solve_lot(
     most: int,
     progress: Callable[[float], None],
 ) -> tuple[Scaled, _Found]:
-    scaled = scale(part.chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
-    chains = part.chains.as_scaled(scaled)
+    chains = part.chains
+    scaled = scale(chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
+    chains = chains.as_scaled(scaled)
     messages = messages_of(chains, scaled)
     if rounds:
         given, later = scaled.multipliers, lambda done: progress(0.6 + 0.3 * done)

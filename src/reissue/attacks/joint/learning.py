@@ -21,7 +21,7 @@ from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.beliefs import Beliefs, Unsolved, solve
 from reissue.counting.segments import different
 from reissue.kernels.everyone.iterative_scaling import Scaling, messages_of, posterior, scale
-from reissue.kernels.everyone.learned_prior import common_values, first_posterior, learn_prior
+from reissue.kernels.everyone.learning.learned_prior import common_values, first_posterior, learn_prior
 from reissue.kernels.everyone.observations import Observation, of_people
 from reissue.kernels.everyone.transitions import Model, pairings
 from reissue.people.crowd import Crowd

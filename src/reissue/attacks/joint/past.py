@@ -15,7 +15,7 @@ from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.beliefs import Beliefs, believe, fits_many
 from reissue.kernels.everyone.iterative_scaling import Chains, carried_messages
-from reissue.kernels.everyone.newcomers import Latecomers
+from reissue.kernels.everyone.learning.newcomers import Latecomers
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
 

@@ -18,7 +18,7 @@ from reissue.counting.segments import different
 from reissue.errors import CannotRunError
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, misfit, scale
-from reissue.kernels.everyone.learned_steps import Learning, learn_steps, smoothed, staying
+from reissue.kernels.everyone.learning.learned_steps import Learning, learn_steps, smoothed, staying
 from reissue.kernels.everyone.observations import Observation, layer_of, people_in
 from reissue.kernels.everyone.transitions import Model
 from reissue.schema import Schema

@@ -17,7 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from reissue._arrays import Floats, Ints
-from reissue.kernels.everyone.newcomers import Newcoming
+from reissue.kernels.everyone.learning.newcomers import FirstEntries, FirstRates
+from reissue.kernels.everyone.momentum import MOST, Momentum
 from reissue.kernels.everyone.observations import TINY, Layer, picked
 from reissue.kernels.everyone.transitions import Links, Model, Pairing, link
 
@@ -41,8 +42,6 @@ __all__ = [
 
 _STEP = 1e6
 """How much a multiplier changes at most in one round."""
-_MOST, _LEAST = 1e60, 1e-200
-"""No multiplier goes beyond these: where counts cannot be reached it would go on for ever."""
 _ROUGHLY = 0.01
 """The share of records that may be expected elsewhere when it is learnt what newcomers have: sooner it goes astray."""
 
@@ -72,8 +71,8 @@ class Chains:
     """Release and slot to who is new in it, -1 nobody, where persons are slots; None: persons are people."""
     known: Sequence[Floats] | None = None
     """Release and entry to what it weighs by what is known beside; None: nothing is."""
-    newcoming: Newcoming | None = None
-    """Who comes later, if it is learnt what they have."""
+    first: FirstEntries | None = None
+    """With what latecomers begin, if it is learnt what they have."""
 
     @classmethod
     def of(
@@ -115,10 +114,10 @@ class Chains:
     def as_scaled(self, scaled: "Scaled") -> "Chains":
         """The same with what was found beside the multipliers."""
         chains = self.tilted(scaled.tilts)
-        if self.newcoming is None or self.known is None or not len(scaled.rates):
+        if self.first is None or self.known is None:
             return chains
         known = [one.copy() for one in self.known]
-        self.newcoming.put(self.layers, known, scaled.rates / self.newcoming.published)
+        self.first.put(self.layers, known, scaled.rates / self.first.rates)
         return replace(chains, known=known)
 
 
@@ -172,57 +171,24 @@ def scale(
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
     tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
     worst, off, sweep = np.inf, np.inf, 0
-    momentum = _Momentum()
+    momentum = Momentum()
     steady = not any(len(layer.fakes) for layer in chains.layers)  # what is tilted moves beside the multipliers
-    reached, newcoming = False, chains.newcoming
+    reached, rates = False, None if chains.first is None else FirstRates(chains.first)
     while sweep < how.sweeps and not reached:
         later = _backward(chains, beginnings, lambda place: chains.layers[place].said(lambdas[place]))  # noqa: B023
         before, earlier = [*lambdas], off
-        worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how)
+        worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how, rates)
         reached = bool(worst <= how.tolerance or off <= how.elsewhere)
         sweep += 1
-        if newcoming is not None and not newcoming.learnt and (reached or off <= _ROUGHLY):
-            newcoming.learn(chains.layers, beginnings)
+        more = sweep < how.sweeps
+        if more and rates is not None and not rates.learnt and (reached or off <= _ROUGHLY):
+            rates.learn(chains.layers, beginnings)
             reached = False
-        if sweep < how.sweeps and not reached:
+        if more and not reached:
             lambdas = momentum.further(before, lambdas, better=steady and off <= earlier)
         progress(sweep / how.sweeps)
-    rates = np.empty(0) if newcoming is None else newcoming.rates
-    return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts), rates)
-
-
-@dataclass(eq=False)
-class _Momentum:
-    """Multipliers go on in the direction in which they went, and further from sweep to sweep (Nesterov 1983).
-
-    Where counts can only be had in the limit, what is off shrinks as one over the sweeps without it, as one over their
-    square with it. A multiplier that a sweep turns back loses its own; where a sweep makes counts worse all do.
-    """
-
-    reached: list[Floats] = field(default_factory=list)
-    """Release to the logarithms of its multipliers after the last sweep."""
-    sweeps: int = 0
-
-    def further(self, before: Sequence[Floats], after: Sequence[Floats], *, better: bool) -> list[Floats]:
-        """The multipliers after a sweep, moved on."""
-        last, self.reached = self.reached, [_logs(one) for one in after]
-        self.sweeps = self.sweeps + 1 if better and last else 0
-        if not self.sweeps:
-            return [*after]
-        share = self.sweeps / (self.sweeps + 2)
-        return [_moved(*one, share) for one in zip(before, after, self.reached, last, strict=True)]
-
-
-def _moved(before: Floats, after: Floats, reached: Floats, last: Floats, share: float) -> Floats:
-    """Multipliers moved on by a share of what they moved, but for those that the last sweep turned back."""
-    moved = reached - last
-    moved[moved * (reached - _logs(before)) < 0] = 0.0
-    further = np.clip(np.exp(reached + share * moved), _LEAST, _MOST)
-    return np.where(after > 0, further, after)
-
-
-def _logs(multipliers: Floats) -> Floats:
-    return np.log(np.where(multipliers > 0, multipliers, 1.0))
+    learnt = np.empty(0) if rates is None else rates.rates
+    return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts), learnt)
 
 
 def posterior(chains: Chains, messages: Sequence[Floats]) -> list[Floats]:
@@ -316,6 +282,7 @@ def _forward(
     lambdas: list[Floats],
     tilts: list[Floats],
     how: Scaling,
+    rates: FirstRates | None,
 ) -> tuple[float, float]:
     """Scale each release in turn, knowing the scaled ones before it; the worst count, and the share elsewhere."""
     carried, worst, elsewhere, records = np.zeros(int(chains.offsets()[-1])), 0.0, 0.0, 1.0
@@ -332,8 +299,8 @@ def _forward(
         worst = max(worst, float(off.max(initial=0.0)))
         elsewhere, records = elsewhere + float(off.sum()) / 2, records + float(layer.count.sum()) + layer.settled
         said = layer.said(lambdas[place])
-        if chains.newcoming is not None:
-            chains.newcoming.count(place, layer, cavity * said)
+        if rates is not None:
+            rates.count(place, layer, cavity * said)
         _carry(chains, place, layer.normalized(before * said), carried)
     return worst, elsewhere / records
 
@@ -347,7 +314,7 @@ def fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple
         off = gaps if turn == 0 else off
         if gaps.max(initial=0.0) < how.tolerance / 4:
             break
-        lambdas = np.minimum(lambdas * _factor(layer.count, expected), _MOST)
+        lambdas = np.minimum(lambdas * _factor(layer.count, expected), MOST)
         if not layer.absent.any():
             lambdas = lambdas / max(float(lambdas.max(initial=0.0)), TINY)
     return lambdas, off

@@ -14,7 +14,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.iterative_scaling import Chains, beginners
-from reissue.kernels.everyone.newcomers import Latecomers, Newcoming
+from reissue.kernels.everyone.learning.newcomers import FirstEntries, Latecomers
 from reissue.kernels.everyone.observations import Layer, as_small
 from reissue.kernels.everyone.permanents import SmallGroups, small_groups
 from reissue.kernels.everyone.transitions import Links, Model, Pairing, link, pairings
@@ -58,8 +58,8 @@ class Unsettled:
         """Linked by stretch."""
         if not self.linked:
             self.linked.append(tuple(link(self.layers, self.model, self.times)))
-        new = None if self.newcomers is None else Newcoming.of(self.newcomers, self.layers, self.beginning)
-        return Chains(self.layers, self.linked[0], known=self.known, newcoming=new)
+        first = None if self.newcomers is None else FirstEntries.of(self.newcomers, self.layers, self.beginning)
+        return Chains(self.layers, self.linked[0], known=self.known, first=first)
 
     @property
     def entries(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.kernels.everyone.observations import TINY, Layer
 
-__all__ = ["Latecomers", "Newcoming"]
+__all__ = ["FirstEntries", "FirstRates", "Latecomers"]
 
 _ROUNDS = 5
 _LITTLE = 0.005
@@ -40,36 +40,44 @@ class Latecomers:
         return replace(self, certain=self.certain * part)
 
 
-@dataclass(eq=False)
-class Newcoming:
-    """Latecomers among the entries of some layers, and what is found of them sweep by sweep."""
+@dataclass(frozen=True, eq=False)
+class FirstEntries:
+    """The entries with which latecomers begin, and what is expected of them before anything is learnt."""
 
     entries: tuple[Ints, ...]
-    """Layer to its entries with which newcomers begin."""
+    """Layer to these entries."""
     row: tuple[Ints, ...]
-    """The same to their numbers among the layer's newcomers."""
-    published: Floats
-    certain: Floats
+    """The same to the number of their row, among the layer's latecomers."""
     rates: Floats
-    """Value to how often newcomers have it, by now."""
-    found: Floats
-    """Value to how many of them were found to have it, in this sweep."""
-    rounds: int = 0
-    learnt: bool = False
+    certain: Floats
+    """As Latecomers have them."""
 
     @classmethod
-    def of(cls, newcomers: Latecomers, layers: Sequence[Layer], beginning: Sequence[Ints]) -> "Newcoming":
+    def of(cls, newcomers: Latecomers, layers: Sequence[Layer], beginning: Sequence[Ints]) -> "FirstEntries":
         """`beginning` is who begins with each entry of a layer, -1 nobody."""
         mine = [np.flatnonzero((who >= 0) & newcomers.people[who]) for who in beginning]
         row = [np.unique(layer.row[some], return_inverse=True)[1] for layer, some in zip(layers, mine, strict=True)]
-        rates = newcomers.rates
-        return cls(tuple(mine), tuple(row), rates, newcomers.certain, rates, np.zeros_like(rates))
+        return cls(tuple(mine), tuple(row), newcomers.rates, newcomers.certain)
+
+    def put(self, layers: Sequence[Layer], weights: Sequence[Floats], factor: Floats) -> None:
+        """Multiply what these entries weigh by a factor for each value."""
+        for layer, some, weight in zip(layers, self.entries, weights, strict=True):
+            weight[some] *= factor[layer.value[some]]
+
+
+class FirstRates:
+    """What latecomers are found to have, sweep by sweep, while counts are scaled."""
+
+    def __init__(self, first: FirstEntries) -> None:
+        """Begin with what is expected."""
+        self.first, self.rates, self.found = first, first.rates, np.zeros_like(first.rates)
+        self.rounds, self.learnt = 0, False
 
     def count(self, place: int, layer: Layer, weight: Floats) -> None:
-        """Add what newcomers of a release are found to have; `weight` is the entries' own, up to a factor a row."""
+        """Add what latecomers of a release are found to have; `weight` is the entries' own, up to a factor a row."""
         if not place:
             self.found = np.zeros_like(self.rates)
-        some, row = self.entries[place], self.row[place]
+        some, row = self.first.entries[place], self.first.row[place]
         if len(some):
             chance = weight[some]
             chance = chance / np.maximum(np.bincount(row, chance), TINY)[row]
@@ -77,14 +85,8 @@ class Newcoming:
 
     def learn(self, layers: Sequence[Layer], beginnings: Sequence[Floats]) -> None:
         """Expect from now on what was found; what entries weigh at the beginning follows."""
-        before = self.rates
-        counted = self.found + self.certain + _WORTH * self.published
+        before, counted = self.rates, self.found + self.first.certain + _WORTH * self.first.rates
         self.rates, self.rounds = counted / counted.sum(), self.rounds + 1
         moved = float(np.abs(self.rates - before).sum()) / 2
         self.learnt = moved < _LITTLE or self.rounds >= _ROUNDS
-        self.put(layers, beginnings, self.rates / before)
-
-    def put(self, layers: Sequence[Layer], weights: Sequence[Floats], factor: Floats) -> None:
-        """Multiply what newcomers' entries weigh by a factor for each value."""
-        for layer, some, weight in zip(layers, self.entries, weights, strict=True):
-            weight[some] *= factor[layer.value[some]]
+        self.first.put(layers, beginnings, self.rates / before)
