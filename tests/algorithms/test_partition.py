@@ -1,5 +1,9 @@
 """Mondrian and pool: the contract, twins written straight from their descriptions, and the machinery they share."""
 
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor
+
 import numpy as np
 import polars as pl
 import pytest
@@ -15,7 +19,7 @@ from reissue.algorithms.partition.mondrian import mondrian
 from reissue.algorithms.partition.pool import pool
 from reissue.algorithms.partition.tried import ALL, Ranks, TriedGroups, compact
 from reissue.counting.cells import Counts
-from reissue.counting.threads import threads
+from reissue.counting.threads import threads, workers
 from reissue.data.table import Table
 from reissue.errors import InputError, RequirementError
 from reissue.release.recode import boxes_of
@@ -213,6 +217,17 @@ def test_groups_do_not_depend_on_the_number_of_threads(method: str, monkeypatch:
         found.append(find(method).run(job))
     assert all((one.groups == found[0].groups).all() and one.notes == found[0].notes for one in found)
     assert found[0].notes["rounds"] > 50
+
+
+def test_threads_stay_and_a_child_has_its_own() -> None:
+    assert workers() is workers()
+    workers().submit(os.getpid).result()
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as child:
+        assert child.submit(_in_a_thread).result(timeout=60) != os.getpid()
+
+
+def _in_a_thread() -> int:
+    return workers().submit(os.getpid).result(timeout=30)
 
 
 @pytest.mark.parametrize("number", ["0", "two", "-1", "1.5"])

@@ -2,8 +2,10 @@
 
 import tempfile
 from dataclasses import replace
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.data.identifiers import identifier_texts
+from reissue.engines import coded
 from reissue.engines.base import Rewritable
+from reissue.engines.coded import CodedFiles
 from reissue.engines.stream import open_stream
 from reissue.errors import InternalError
 from reissue.files.places import beside_folder
@@ -239,6 +243,44 @@ def test_files_and_seed_decide_everything(tmp_path: Path) -> None:
     assert first.equals(again)
     assert first.equals(other)
     assert ri.check(tmp_path / "a", schema(), "k=5", engine="stream").met
+
+
+def test_a_part_holds_no_text_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are written as numbers of texts, and all columns share one list of them in memory."""
+    plain = partialmethod(pl.DataFrame.write_parquet, compression="uncompressed", statistics=False)
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", plain)
+    places = [f"place-{number}" for number in range(40)]
+    table = pl.DataFrame({"place": [one for one in places for _ in range(3)] + ["left-out"], "ill": ["flu"] * 121})
+    plan = ri.Schema.of_columns(quasi=["place"], sensitive=["ill"])
+    anonymize_folder(table.lazy(), plan, "k=3", tmp_path / "out", fits=20, seed=0, method="topdown", suppress=0.05)
+    files = sorted((tmp_path / "out").iterdir())
+    assert len(files) > 3
+    for file in files:
+        shown = pl.read_parquet(file)["place"].cast(pl.String).unique().to_list()
+        raw = file.read_bytes()
+        assert [one for one in [*places, "left-out"] if one.encode() in raw] == [
+            one for one in [*places, "left-out"] if any(one in text for text in shown)
+        ]
+
+
+def test_parts_are_one_table_to_whoever_reads_them(tmp_path: Path) -> None:
+    table = next(Population(seed=6, people=600).months(1))
+    anonymize_folder(table.lazy(), schema(), "k=5", tmp_path / "out", fits=100, seed=8)
+    scanned = pl.scan_parquet(tmp_path / "out").collect()
+    assert scanned.height == 600
+    assert scanned.equals(written(tmp_path / "out"))
+    assert scanned.filter(pl.col("age") == scanned["age"].cast(pl.String)[0]).height >= 5
+
+
+def test_what_one_pass_tells_the_next_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, found = next(Population(seed=6, people=600).months(1)), []
+    for remembered in (coded._REMEMBERED, 0):
+        monkeypatch.setattr(coded, "_REMEMBERED", remembered)
+        with patch.object(CodedFiles, "_of_each_file", autospec=True, side_effect=CodedFiles._of_each_file) as passes:
+            made = anonymize_folder(table.lazy(), schema(), "k=5", tmp_path / str(remembered), fits=50, seed=8)
+        found.append((passes.call_count, made.regions, rows_of(written(tmp_path / str(remembered)))))
+    assert found[0][1:] == found[1][1:]
+    assert found[0][0] < 0.6 * found[1][0]
 
 
 def test_what_cannot_be_done_is_refused_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

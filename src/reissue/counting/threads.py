@@ -1,10 +1,12 @@
 """Work in several threads: as many as there are processors, or as REISSUE_THREADS says. Results never depend on it."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 
 from reissue.errors import InputError
 
-__all__ = ["ENVIRONMENT", "threads"]
+__all__ = ["ENVIRONMENT", "threads", "workers"]
 
 ENVIRONMENT = "REISSUE_THREADS"
 
@@ -17,3 +19,20 @@ def threads() -> int:
     if not given.isdecimal() or not int(given):
         raise InputError(f"The environment variable {ENVIRONMENT} must be a whole number of 1 or more.")
     return int(given)
+
+
+def workers() -> ThreadPoolExecutor:
+    """Threads that stay, for work that waits for no other work of theirs.
+
+    The C library keeps a heap for every thread that comes, and of what was freed there gives nothing back.
+    """
+    return _workers(threads())
+
+
+@lru_cache
+def _workers(number: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(number)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_workers.cache_clear)  # a child has none of its parent's threads

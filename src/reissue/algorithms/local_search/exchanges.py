@@ -6,8 +6,6 @@ the rest. The best of some tries counts.
 O(rows of a pair squared) for each pair.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Floats, Ints
@@ -16,7 +14,7 @@ from reissue.algorithms.local_search.growth import GONE, Growth
 from reissue.algorithms.registry import Job
 from reissue.compiled.inputs import plain
 from reissue.counting.segments import ranges
-from reissue.counting.threads import threads
+from reissue.counting.threads import threads, workers
 
 __all__ = ["exchanges"]
 
@@ -78,9 +76,8 @@ def _compiled(job: Job, division: Division, first: Ints, second: Ints, start: In
 
     # Later pairs are larger, so there are more pieces than threads.
     cuts = np.linspace(0, len(first), min(4 * threads(), len(first)) + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(threads()) as several:
-        for _ in several.map(some, cuts[:-1], cuts[1:]):
-            pass
+    for _ in workers().map(some, cuts[:-1], cuts[1:]):
+        pass
     return rows, saved
 
 

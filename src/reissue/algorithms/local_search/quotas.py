@@ -11,7 +11,6 @@ over go the same way together, then join groups that can take them. O(rows of a 
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +23,7 @@ from reissue.algorithms.local_search.growth import GONE, Growth
 from reissue.algorithms.registry import Job
 from reissue.compiled.inputs import Quotas, plain
 from reissue.counting.cells import Counts
-from reissue.counting.threads import threads
+from reissue.counting.threads import workers
 from reissue.release.release import Draft
 from reissue.requirements import KAnonymity
 
@@ -128,9 +127,8 @@ def _compiled(job: Job, losses: Losses, quotas: Quotas, rows: Ints, sizes: Ints)
         some = rows[inside]
         grown(tables, losses.codes[:, some], job.table.sensitive[some], plain(quotas), turn[inside])
 
-    with ThreadPoolExecutor(threads()) as several:
-        for _ in several.map(one, range(len(sizes))):
-            pass
+    for _ in workers().map(one, range(len(sizes))):
+        pass
     return turn
 
 

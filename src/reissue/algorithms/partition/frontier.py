@@ -7,7 +7,7 @@ rows is worked off in chunks that fit the processor's cache.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from reissue.algorithms.partition.tried import ALL, CompiledGroups, TriedGroups,
 from reissue.algorithms.registry import Job
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.segments import ranges
-from reissue.counting.threads import threads
+from reissue.counting.threads import workers
 from reissue.data.table import Table
 from reissue.errors import RequirementError
 from reissue.release.release import Draft
@@ -177,14 +177,13 @@ def work_off(job: Job, advance: Advance) -> Draft:
     refuse_top_down(job.requirement, job.table.whole())
     groups = np.full(job.table.rows, -1, np.int32)
     finished = placed = rounds = 0
-    with ThreadPoolExecutor(threads()) as several:
-        work = _Work(advance, max(part.least for part in job.requirement.parts()), several)
-        for part in work.parts(Frontier.whole(job.table, values=job.requirement.sensitive)):
-            for rows, sizes in part.done:
-                groups[rows] = np.repeat(np.arange(finished, finished + len(sizes), dtype=np.int32), sizes)
-                finished, placed = finished + len(sizes), placed + len(rows)
-            rounds += part.rounds
-            job.progress(placed / job.table.rows)
+    work = _Work(advance, max(part.least for part in job.requirement.parts()), workers())
+    for part in work.parts(Frontier.whole(job.table, values=job.requirement.sensitive)):
+        for rows, sizes in part.done:
+            groups[rows] = np.repeat(np.arange(finished, finished + len(sizes), dtype=np.int32), sizes)
+            finished, placed = finished + len(sizes), placed + len(rows)
+        rounds += part.rounds
+        job.progress(placed / job.table.rows)
     return Draft(groups, notes={"rounds": rounds})
 
 
@@ -214,12 +213,17 @@ class _Work:
         yield _Part(done, int(following is not None))
         pieces = [] if following is None else [*following.chunks(_CHUNK)]
         begun = [self.several.submit(self._all, piece) if len(piece.rows) <= 2 * _CHUNK else piece for piece in pieces]
-        while begun:
-            piece = begun.pop()
-            if isinstance(piece, Frontier):
-                yield from self.parts(piece)
-            else:
-                yield piece.result()
+        try:
+            while begun:
+                piece = begun.pop()
+                if isinstance(piece, Frontier):
+                    yield from self.parts(piece)
+                else:
+                    yield piece.result()
+        finally:
+            for piece in begun:  # nobody asks for it any more
+                if not isinstance(piece, Frontier):
+                    piece.cancel()
 
     def _all(self, frontier: Frontier) -> _Part:
         """What becomes of a frontier, all of it."""
