@@ -283,7 +283,7 @@ class _Shares:
             self.known.pop(person, None)
 
 
-def _equal(weight: Floats, people: Sequence[int], values: dict[int, list[int]]) -> list[tuple[int, int]]:
+def _equal(weight: Floats, people: Sequence[int], values: dict[int, tuple[int, ...]]) -> list[tuple[int, int]]:
     """Pairs of people who have the same value in every world, though it is not known which; values that stay only."""
     worlds = np.stack([np.array(values[one])[way] for one, way in zip(people, np.nonzero(weight), strict=True)])
     varies = (worlds != worlds[:, :1]).any(axis=1)
