@@ -1,6 +1,8 @@
 """What is expected of newcomers: base rates where groups are made by quasi-identifiers, all alike where by value."""
 
+from collections import Counter
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +91,35 @@ def test_two_truths_that_are_published_alike_get_the_same_claim() -> None:
     series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
     found = believe(expecting(series, base_rates(series, 2)), Model(2))
     assert found.chance[0] == pytest.approx(0.5)
+
+
+def test_the_same_files_mean_something_else_by_another_method() -> None:
+    """A register, and groups made by value: whether people keep their signature is not in the files, and matters."""
+    fits = [([0, 2, 3], [1, 2, 3]), ([0, 1, 3], [1, 2, 3])]
+    shown = [{0: 1, 1: 1}, {0: 1, 2: 1}]
+    series = [observed([(fits[time][group], shown[group], 0) for group in range(2)]) for time in range(2)]
+
+    def fitting(time: int, where: tuple[int, ...], values: tuple[int, ...]) -> bool:
+        members = [[person for person in range(4) if where[person] == group] for group in range(2)]
+        return all(
+            set(members[group]) <= set(fits[time][group])
+            and Counter(values[one] for one in members[group]) == shown[group]
+            for group in range(2)
+        )
+
+    places = list(product(range(2), repeat=4))
+    worlds = [
+        (values, first == second)
+        for values in product(range(3), repeat=4)
+        for first, second in product(places, places)
+        if fitting(0, first, values) and fitting(1, second, values)
+    ]
+    signatures_kept = [values for values, kept in worlds if kept]
+    assert (len(worlds), len(signatures_kept)) == (7, 4)
+    assert sum(values[0] == 1 for values, _ in worlds) == 5  # of 7: without a rule
+    assert sum(values[0] == 1 for values in signatures_kept) == 2  # of 4: by `invariance`
+    claims = Claims.of(believe(series, Model(3)), 4)
+    assert (claims.value[0], claims.chance[0]) == (1, pytest.approx(5 / 7))
 
 
 def test_where_a_claim_cannot_know_how_common_a_value_is_what_it_is_worth_exposes(tmp_path: Path) -> None:
