@@ -168,9 +168,10 @@ class CodedFiles:
         place, names = self.folder / "parts", [str(number) for number in range(len(self.names))]
         columns = [*names, *([_DRAW] if self.drawn else []), _region(work.regions.splits)]
         # Some files at a time: of all of them Polars keeps the first rows of every region until the end.
-        for first in range(0, len(self._files), _TOGETHER):
+        coded = self._files
+        for first in range(0, len(coded), _TOGETHER):
             files = pl.PartitionBy(place / f"{first:05d}", key=_REGION, include_key=False)
-            rows = pl.scan_parquet(self._files[first : first + _TOGETHER], glob=False).select(columns)
+            rows = pl.scan_parquet(coded[first : first + _TOGETHER], glob=False).select(columns)
             rows.sink_parquet(files, mkdir=True, compression="lz4", statistics=False)
         for region in sorted(work.regions.sizes):
             part = pl.read_parquet(place / "*" / f"{_REGION}={region}" / "*.parquet", hive_partitioning=False)
@@ -193,9 +194,9 @@ def _ends(parts: pl.DataFrame) -> Codes:
 
 
 def _category(texts: pl.Series) -> pl.Series:
-    """An Enum as categories: one type in all parts, and in its file no text but those that the part has."""
+    """As categories: one type in all parts, and in its file no text but those that the part has."""
     if not isinstance(texts.dtype, pl.Enum):
-        return texts
+        return texts.cast(pl.Categorical)
     return texts.dtype.categories.cast(pl.Categorical).gather(texts.to_physical()).alias(texts.name)
 
 
