@@ -41,6 +41,18 @@ class Spread:
     value: Codes
     count: Ints
 
+    @classmethod
+    def of(cls, code: Codes, value: Codes, codes: int, values: int) -> "Spread":
+        """Of a region's rows; there are so many codes, and so many sensitive values."""
+        kind = _kind(codes * values)
+        keys = code if values == 1 else code.astype(kind, copy=False) * kind(values) + value
+        return cls.decoded(*_counted(keys, codes * values), values)
+
+    @classmethod
+    def decoded(cls, keys: Ints, count: Ints, values: int) -> "Spread":
+        """From code and value as one number."""
+        return cls((keys // values).astype(np.int32), (keys % values).astype(np.int32), count)
+
 
 class RowsByRegion(Protocol):
     """Whoever holds the rows."""
@@ -98,7 +110,7 @@ class RegionCounts:
         if len(inside) < len(region):
             codes, value, region = codes[:, inside], value[inside], region[inside]
         for place in self.wanted:
-            keys, count = self._counted(place, self._keys(place, region, codes[place], value))
+            keys, count = _counted(self._keys(place, region, codes[place], value), self._bound(place))
             self._widen(place, keys // (self.sizes[place] * self.values), keys // self.values % self.sizes[place])
             self.merge(place, keys, count)
         others = [place for place in range(len(self.sizes)) if place not in self.wanted]
@@ -108,8 +120,7 @@ class RegionCounts:
 
     def _keys(self, place: int, region: Codes, column: Codes, value: Codes) -> Codes | Ints:
         """Region, code and value as one number; of four bytes where they suffice."""
-        small = self._bound(place) < np.iinfo(np.int32).max
-        kind: type[np.signedinteger] = np.int32 if small else np.int64
+        kind = _kind(self._bound(place))
         keys = region.astype(kind, copy=False) * kind(self.sizes[place]) + column
         return np.asarray(keys if self.values == 1 else keys * kind(self.values) + value)
 
@@ -123,14 +134,6 @@ class RegionCounts:
         if len(there):
             self.lo[place, there] = np.minimum(self.lo[place, there], np.minimum.reduceat(code, starts[there]))
             self.hi[place, there] = np.maximum(self.hi[place, there], np.maximum.reduceat(code, starts[there]))
-
-    def _counted(self, place: int, keys: Codes | Ints) -> tuple[Ints, Ints]:
-        if self._bound(place) > _DENSE:
-            found, count = np.unique(keys, return_counts=True)
-            return found.astype(np.int64), count
-        number = np.bincount(keys, minlength=self._bound(place))
-        found = np.flatnonzero(number)
-        return found, number[found]
 
     def merge(self, place: int, keys: Ints, count: Ints) -> None:
         """Add what was counted elsewhere."""
@@ -151,6 +154,19 @@ class RegionCounts:
         first, last = np.searchsorted(
             keys, [self.regions.index(region) * width, (self.regions.index(region) + 1) * width]
         )
-        inner = keys[first:last] % width
-        code, value = (inner // self.values).astype(np.int32), (inner % self.values).astype(np.int32)
-        return Spread(code, value, count[first:last])
+        return Spread.decoded(keys[first:last] % width, count[first:last], self.values)
+
+
+def _kind(bound: int) -> type[np.signedinteger]:
+    """Of numbers below a bound: four bytes where they suffice."""
+    return np.int32 if bound < np.iinfo(np.int32).max else np.int64
+
+
+def _counted(keys: Codes | Ints, bound: int) -> tuple[Ints, Ints]:
+    """The different numbers, sorted, and how often each occurs."""
+    if bound > _DENSE:
+        found, count = np.unique(keys, return_counts=True)
+        return found.astype(np.int64), count
+    number = np.bincount(keys, minlength=bound)
+    found = np.flatnonzero(number)
+    return found, number[found]

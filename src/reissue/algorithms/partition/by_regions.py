@@ -19,7 +19,7 @@ from reissue.algorithms.registry import Job, Option
 from reissue.counting.keys import pack, stable_order
 from reissue.counting.segments import different
 from reissue.data.table import Table
-from reissue.engines.regions import RegionCounts, Split, Spread, region_of
+from reissue.engines.regions import Split, Spread
 from reissue.errors import InputError
 from reissue.release.release import Draft
 from reissue.requirements import Requirement
@@ -45,8 +45,8 @@ def in_regions(
     regions = np.zeros(table.rows, np.int32)
     if not one and judged.holds(table.whole())[0]:
         most = region_rows(job.options)
-        found = find_regions(_Rows(laid), table.rows, table.taxonomies, table.domain, judged, most)
-        regions = region_of(laid.codes, found.splits)
+        rows = _Rows.of(laid)
+        regions = rows.regions(find_regions(rows, table.rows, table.taxonomies, table.domain, judged, most).splits)
     return _each_region(replace(job, table=laid), make, order, regions)
 
 
@@ -141,25 +141,49 @@ def _laid(table: Table, order: Ints) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """A table in memory, counted by region."""
+    """A table in memory, counted by region; it is kept which rows a region has, in their order."""
 
     table: Table
+    inside: dict[int, Ints]
 
-    def _counted(self, splits: Mapping[int, Split], regions: Sequence[int], wanted: Sequence[int]) -> RegionCounts:
-        counts = RegionCounts(self.table.sizes, self.table.domain.size, tuple(regions), tuple(wanted))
-        counts.add(self.table.codes, self.table.sensitive, splits)
-        return counts
+    @classmethod
+    def of(cls, table: Table) -> "_Rows":
+        """All of them, as one region."""
+        return cls(table, {0: np.arange(table.rows)})
+
+    def follow(self, splits: Mapping[int, Split]) -> None:
+        """Split what is not split yet; a region comes before its halves."""
+        for region, split in splits.items():
+            rows = self.inside.pop(region, None)
+            if rows is not None:
+                above = self.table.codes[split.place].take(rows) >= split.cut
+                self.inside.update({split.below: rows[~above], split.above: rows[above]})
 
     def bounds(self, splits: Mapping[int, Split], regions: Sequence[int]) -> tuple[Codes, Codes]:
         """Attributes x regions: the smallest and the largest code."""
-        counts = self._counted(splits, regions, ())
-        return counts.lo, counts.hi
+        self.follow(splits)
+        lo, hi = np.empty((2, len(self.table.codes), len(regions)), np.int32)
+        for at, region in enumerate(regions):
+            for place, codes in enumerate(self.table.codes):
+                mine = codes.take(self.inside[region])
+                lo[place, at], hi[place, at] = mine.min(), mine.max()
+        return lo, hi
 
     def spreads(self, splits: Mapping[int, Split], attribute: Mapping[int, int]) -> Mapping[int, Spread]:
         """Region to the spread on the attribute that it asks for."""
-        found: dict[int, Spread] = {}
-        for place in set(attribute.values()):
-            asking = [region for region, asked in attribute.items() if asked == place]
-            counts = self._counted(splits, asking, [place])
-            found |= {region: counts.spread(region, place) for region in asking}
+        self.follow(splits)
+        return {region: self._spread(self.inside[region], place) for region, place in attribute.items()}
+
+    def _spread(self, rows: Ints, place: int) -> Spread:
+        table = self.table
+        return Spread.of(
+            table.codes[place].take(rows), table.sensitive.take(rows), table.sizes[place], table.domain.size
+        )
+
+    def regions(self, splits: Mapping[int, Split]) -> Codes:
+        """Row to its region."""
+        self.follow(splits)
+        found = np.empty(self.table.rows, np.int32)
+        for region, rows in self.inside.items():
+            found[rows] = region
         return found
