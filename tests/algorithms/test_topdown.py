@@ -3,6 +3,7 @@
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from reissue._arrays import Codes
 from reissue.algorithms import Job
+from reissue.algorithms.lattice import cuts as cuts_module
 from reissue.algorithms.lattice import topdown
 from reissue.algorithms.lattice.cuts import Node
 from reissue.data.table import Table
@@ -186,3 +188,15 @@ def test_many_flat_values() -> None:
     table = Table.read(frame, Schema.of_columns(quasi=["q", "r"]))
     draft = topdown.topdown(Job(table, KAnonymity(2), np.random.default_rng(0), options={"score": "loss"}))
     assert int(draft.groups.max()) == 2999
+
+
+@examples(40)
+@given(case=tables(min_rows=10), suppress=st.sampled_from([0.0, 0.2]), score=st.sampled_from(SCORES))
+def test_entries_are_counted_a_few_at_a_time(case: Case, suppress: float, score: str) -> None:
+    table = Table.read(case.frame, case.schema)
+    job = Job(table, KAnonymity(2), np.random.default_rng(0), suppress, {"score": score})
+    whole = topdown.topdown(job)
+    with patch.object(cuts_module, "_CHUNK", 2):
+        few = topdown.topdown(job)
+    assert (few.groups == whole.groups).all()
+    assert few.notes == whole.notes

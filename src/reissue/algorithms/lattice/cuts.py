@@ -13,7 +13,10 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Cuts", "Node", "SpecializedGroups"]
+__all__ = ["Cuts", "GroupSizes", "Node", "SpecializedGroups"]
+
+_CHUNK = 1 << 17
+"""Entries that are counted at a time: what is larger than a cache, or comes anew from the system, takes longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +26,16 @@ class Node:
     attribute: int
     starts: Codes
     """The first leaf of each child, and the one after the last child."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSizes:
+    """How large groups would be that specializing a node makes."""
+
+    parent: Ints
+    """New group to the group that it is a part of; parts of one group stand together."""
+    rows: Ints
+    """Of each new group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +61,21 @@ class SpecializedGroups:
 class Cuts:
     """One cut per attribute, all roots at first, and the group of every entry; entries may be left out."""
 
-    def __init__(self, codes: Sequence[Codes], taxonomies: Sequence[Taxonomy]) -> None:
-        """`codes` are the entries' leaf codes, one array per attribute."""
+    def __init__(self, codes: Sequence[Codes], taxonomies: Sequence[Taxonomy], weights: Ints | None = None) -> None:
+        """`codes` are the entries' leaf codes, one array per attribute; `weights` their rows, None: one each."""
         self.taxonomies = taxonomies
         self.cuts: list[Codes] = [np.zeros(taxonomy.size, np.int32) for taxonomy in taxonomies]
         """Leaf to the first leaf of its node, by attribute."""
-        self.groups = np.zeros(len(codes[0]), np.int64)
+        self.groups = np.zeros(len(codes[0]), np.int32)
         """Entry to group number, -1 if left out; numbers of groups that are left out are not used again."""
         self.total = 1
         """A number above all group numbers."""
         self._order = [_order(column, taxonomy.size) for column, taxonomy in zip(codes, taxonomies, strict=True)]
         rows = [np.bincount(column, minlength=tax.size) for column, tax in zip(codes, taxonomies, strict=True)]
         self._from = [np.append(0, np.cumsum(number)) for number in rows]
+        # In the order of each attribute: to look them up all over the table would take as long as to count.
+        small = None if weights is None else weights.astype(np.min_scalar_type(int(weights.max(initial=0))))
+        self._weights = [None if small is None else small[order] for order in self._order]
         self.whole = True
         """Whether nothing has been left out."""
 
@@ -78,6 +94,26 @@ class Cuts:
         ends = starts[1:] - np.int32(1)
         return taxonomy.loss(starts[:1], ends[-1:]) - taxonomy.loss(starts[:-1], ends)
 
+    def sizes(self, node: Node) -> GroupSizes:
+        """How large the groups are that specializing a node would make: less than to say who is in which."""
+        bounds = self._from[node.attribute][node.starts]
+        width, of_order = len(bounds) - 1, self._weights[node.attribute]
+        rows = np.zeros(self.total * width)
+        step = max(_CHUNK, len(rows))
+        for start in range(int(bounds[0]), int(bounds[-1]), step):
+            ends = np.clip(bounds, start, start + step)
+            members = self._order[node.attribute][ends[0] : ends[-1]]
+            child = np.repeat(np.arange(width), np.diff(ends))
+            groups = self.groups[members]
+            weights = None if of_order is None else of_order[ends[0] : ends[-1]]
+            if not self.whole:
+                present = groups >= 0
+                child, groups = child[present], groups[present]
+                weights = None if weights is None else weights[present]
+            rows += np.bincount(groups * np.int64(width) + child, weights, len(rows))
+        there = np.flatnonzero(rows)
+        return GroupSizes(there // width, rows[there].astype(np.int64))
+
     def split(self, node: Node) -> SpecializedGroups:
         """What specializing a node would do; nothing changes yet."""
         bounds = self._from[node.attribute][node.starts]
@@ -88,7 +124,7 @@ class Cuts:
             present = groups >= 0
             members, child, groups = members[present], child[present], groups[present]
         width = len(bounds) - 1
-        distinct, part = _numbers(groups * width + child, self.total * width)
+        distinct, part = _numbers(groups * np.int64(width) + child, self.total * width)
         return SpecializedGroups(node, members, child, part, distinct // width)
 
     def apply(self, split: SpecializedGroups, bad: Bools | None = None) -> list[Node]:

@@ -46,7 +46,11 @@ __all__ = ["topdown"]
 class _Step:
     """A specialization that could be taken, as things stand."""
 
-    split: SpecializedGroups
+    node: Node
+    split: SpecializedGroups | None
+    """Who would be in which new group; None where nobody asked yet."""
+    parent: Ints
+    """New group to the group that it is a part of."""
     bad: Bools
     """New groups to leave out."""
     lost: int
@@ -64,7 +68,7 @@ class _Step:
     @property
     def squares(self) -> float:
         """The squared rows of the groups touched."""
-        before = np.bincount(self.split.parent, self.sizes)
+        before = np.bincount(self.parent, self.sizes)
         return float(before @ before)
 
 
@@ -95,7 +99,7 @@ def topdown(job: Job) -> Draft:
     """Specialize from the roots down as long as every group stays fit."""
     search = _Search(job)
     search.run()
-    groups = search.cuts.groups[search.of_row]
+    groups = search.cuts.groups[search.of_row].astype(np.int64)
     kept = groups >= 0
     numbers = np.full(job.table.rows, -1, np.int32)
     numbers[kept] = rank(groups[kept])[0]
@@ -115,7 +119,7 @@ class _Search:
         self.rows = [np.append(0, np.cumsum(np.bincount(c, self.weights, size))) for c, size in marginals]
         """The rows before each leaf, by attribute."""
         self.repeated = len(self.weights) < job.table.records
-        self.cuts = Cuts(list(self.codes), job.table.taxonomies)
+        self.cuts = Cuts(list(self.codes), job.table.taxonomies, self.weights if self.repeated else None)
         self.spare = job.spare
         self.domain = job.table.domain
         """The sensitive values of the rows that are not left out."""
@@ -147,7 +151,7 @@ class _Search:
         last: _Step | None = None
         while queue:
             _, _, when, node = heapq.heappop(queue)
-            step = last if last is not None and last.split.node is node else self._step(node)
+            step = last if last is not None and last.node is node else self._step(node)
             if step is None:
                 continue
             if when < self.taken:
@@ -162,35 +166,44 @@ class _Search:
     def _step(self, node: Node) -> _Step | None:
         """What specializing a node would do now; None if it must not be."""
         self.scored += 1
-        split = self.cuts.split(node)
-        if not split.total:
+        split = None if self.by_size else self.cuts.split(node)
+        parent, counts = self._sizes(node) if split is None else (split.parent, self._counts(split))
+        if not len(parent):
             return None
-        counts = self._counts(split)
         bad = ~self.job.requirement.holds(counts)
         lost = int(counts.rows[bad].sum())
-        saved = self._saved(split, bad)
-        step = _Step(split, bad, lost, saved, counts.rows)
-        if lost > self.spare or (lost and (saved <= 0 or not self._others_hold(step))):
-            if not self._final(lost):
-                self.again.append(node)
-            return None
-        return step
+        if lost <= self.spare:
+            split = self.cuts.split(node) if split is None and (lost or not self.cuts.whole) else split
+            saved = self._saved(node, split, bad)
+            if not lost or (saved > 0 and split is not None and self._others_hold(split, bad)):
+                return _Step(node, split, parent, bad, lost, saved, counts.rows)
+        if not self._final(lost):
+            self.again.append(node)
+        return None
+
+    @property
+    def by_size(self) -> bool:
+        """Whether groups are judged by their rows alone."""
+        return self.entries.people is None and not self.job.requirement.sensitive
+
+    def _sizes(self, node: Node) -> tuple[Ints, Counts]:
+        """The groups that new ones are parts of, and the rows of these: one entry each, of so many rows."""
+        made = self.cuts.sizes(node)
+        total = len(made.rows)
+        return made.parent, Counts(np.arange(total), self.entries.values[:total], self.domain, total, made.rows)
 
     def _counts(self, split: SpecializedGroups) -> Counts:
-        """The statistics of the new groups; what nobody looks at is not fetched."""
-        members = split.members
-        asked = self.job.requirement.sensitive
-        values = self.entries.values[members] if asked else self.entries.values[: len(members)]
+        """The statistics of the new groups."""
+        members, values = split.members, self.entries.values[split.members]
         weights = self.weights[members] if self.repeated else None
-        if self.entries.people is not None:
-            people = self.entries.people[members]
-            return PeopleCounts(split.part, values, people, self.domain, split.total, weights)
-        return Counts(split.part, values, self.domain, split.total, weights)
+        if self.entries.people is None:
+            return Counts(split.part, values, self.domain, split.total, weights)
+        return PeopleCounts(split.part, values, self.entries.people[members], self.domain, split.total, weights)
 
-    def _saved(self, split: SpecializedGroups, bad: Bools) -> float:
+    def _saved(self, node: Node, split: SpecializedGroups | None, bad: Bools) -> float:
         """How much less would be lost: in the cells of the node, less what the rows left out still had."""
-        node, saves = split.node, self.cuts.losses(split.node)
-        if self.cuts.whole and not bad.any():
+        saves = self.cuts.losses(node)
+        if split is None or (self.cuts.whole and not bad.any()):
             return float(saves @ np.diff(self.rows[node.attribute][node.starts]))
         out, weights = bad[split.part], self.weights[split.members]
         had = len(self.codes) - self.loss[split.members[out]]
@@ -204,34 +217,33 @@ class _Search:
             return self.job.requirement.growing and lost > self.spare
         return self.job.requirement.monotone
 
-    def _others_hold(self, step: _Step) -> bool:
+    def _others_hold(self, split: SpecializedGroups, bad: Bools) -> bool:
         """Whether, with rows left out, all groups meet the requirement against the distribution of what is left."""
         if self.job.requirement.growing or self.entries.people is not None:
             return True  # no other group is judged by the distribution in the whole table
         groups = self.cuts.groups.copy()
-        groups[step.split.members] = np.where(step.bad, -1, self.cuts.total + np.arange(step.split.total))[
-            step.split.part
-        ]
-        kept = groups >= 0
-        total = self.cuts.total + step.split.total
-        counts = Counts(groups[kept], self.entries.values[kept], self._domain_without(step), total, self.weights[kept])
+        groups[split.members] = np.where(bad, -1, self.cuts.total + np.arange(split.total))[split.part]
+        kept, total = groups >= 0, self.cuts.total + split.total
+        domain = self._domain_without(split, bad)
+        counts = Counts(groups[kept], self.entries.values[kept], domain, total, self.weights[kept])
         return bool((self.job.requirement.holds(counts) | (counts.sizes == 0)).all())
 
-    def _domain_without(self, step: _Step) -> Domain:
+    def _domain_without(self, split: SpecializedGroups, bad: Bools) -> Domain:
         """The sensitive values that are left after a step."""
-        out = step.split.members[step.bad[step.split.part]]
+        out = split.members[bad[split.part]]
         gone = np.bincount(self.entries.values[out], self.weights[out], self.domain.size).astype(np.int64)
         return replace(self.domain, totals=self.domain.totals - gone)
 
     def _take(self, step: _Step) -> list[Node]:
         """Specialize; the children that can be specialized in turn."""
+        split = self.cuts.split(step.node) if step.split is None else step.split
         self.taken += 1
         if self.job.spare:
-            self.loss[step.split.members] -= self.cuts.losses(step.split.node)[step.split.child]
+            self.loss[split.members] -= self.cuts.losses(split.node)[split.child]
         self.spare -= step.lost
         if step.lost and self.job.requirement.sensitive:
-            self.domain = self._domain_without(step)
-        return self.cuts.apply(step.split, step.bad)
+            self.domain = self._domain_without(split, step.bad)
+        return self.cuts.apply(split, step.bad)
 
 
 def _whole(taxonomy: Taxonomy) -> tuple[Codes, Codes]:
