@@ -191,12 +191,20 @@ def test_many_flat_values() -> None:
 
 
 @examples(40)
-@given(case=tables(min_rows=10), suppress=st.sampled_from([0.0, 0.2]), score=st.sampled_from(SCORES))
-def test_entries_are_counted_a_few_at_a_time(case: Case, suppress: float, score: str) -> None:
+@given(
+    case=tables(min_rows=10),
+    requirement=st.sampled_from(["k=2", "k=2 & l=2"]),
+    suppress=st.sampled_from([0.0, 0.2]),
+    score=st.sampled_from(SCORES),
+)
+def test_however_entries_are_counted(case: Case, requirement: str, suppress: float, score: str) -> None:
+    """A few at a time or all at once, in an array of all keys or sorted."""
     table = Table.read(case.frame, case.schema)
-    job = Job(table, KAnonymity(2), np.random.default_rng(0), suppress, {"score": score})
-    whole = topdown.topdown(job)
-    with patch.object(cuts_module, "_CHUNK", 2):
-        few = topdown.topdown(job)
-    assert (few.groups == whole.groups).all()
-    assert few.notes == whole.notes
+    job = Job(table, parse(requirement), np.random.default_rng(0), suppress, {"score": score})
+    if not job.requirement.holds(table.whole())[0]:
+        return
+    found = []
+    for chunk, sparse in itertools.product((2, 1 << 17), (True, False)):
+        with patch.object(cuts_module, "_CHUNK", chunk), patch.object(cuts_module, "_sparse", return_value=sparse):
+            found.append(topdown.topdown(job))
+    assert all((one.groups == found[0].groups).all() and one.notes == found[0].notes for one in found)

@@ -5,15 +5,16 @@ under a node are a slice: splitting a node touches what lies under it and nothin
 node of every level, trying every node once costs O(entries x heights), whatever the number of nodes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Cuts", "GroupSizes", "Node", "SpecializedGroups"]
+__all__ = ["Cuts", "NewGroups", "Node", "SizedGroups", "SpecializedGroups"]
 
 _CHUNK = 1 << 17
 """Entries that are counted at a time: what is larger than a cache, or comes anew from the system, takes longer."""
@@ -29,33 +30,51 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupSizes:
-    """How large groups would be that specializing a node makes."""
+class NewGroups:
+    """Groups that specializing a node would make of those that it touches."""
 
-    parent: Ints
-    """New group to the group that it is a part of; parts of one group stand together."""
-    rows: Ints
-    """Of each new group."""
+    node: Node
+    keys: Ints
+    """New group to a number for the group that it is a part of and the child; in order."""
+
+    @property
+    def parent(self) -> Ints:
+        """New group to the group that it is a part of; parts of one group stand together."""
+        return self.keys // (len(self.node.starts) - 1)
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return len(self.keys)
 
 
 @dataclass(frozen=True, eq=False)
-class SpecializedGroups:
-    """What specializing a node would make of the groups that it touches."""
+class SizedGroups(NewGroups):
+    """How large they would be."""
 
-    node: Node
+    rows: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class SpecializedGroups(NewGroups):
+    """Who would be in them."""
+
     members: Ints
     """The entries under the node, without those left out."""
     child: Ints
     """Member to the number of its child."""
     part: Ints
     """Member to the number of its new group, 0 <= number < total."""
-    parent: Ints
-    """New group to the group that it is a part of; parts of one group stand together."""
 
-    @property
-    def total(self) -> int:
-        """How many groups the touched ones would become."""
-        return len(self.parent)
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """Some of the entries under a node, without those left out."""
+
+    members: Ints
+    child: Ints
+    key: Ints
+    weights: NDArray[np.integer] | None
 
 
 class Cuts:
@@ -94,54 +113,65 @@ class Cuts:
         ends = starts[1:] - np.int32(1)
         return taxonomy.loss(starts[:1], ends[-1:]) - taxonomy.loss(starts[:-1], ends)
 
-    def sizes(self, node: Node) -> GroupSizes:
+    def sizes(self, node: Node) -> SizedGroups:
         """How large the groups are that specializing a node would make: less than to say who is in which."""
-        bounds = self._from[node.attribute][node.starts]
-        width, of_order = len(bounds) - 1, self._weights[node.attribute]
-        rows = np.zeros(self.total * width)
-        step = max(_CHUNK, len(rows))
-        for start in range(int(bounds[0]), int(bounds[-1]), step):
-            ends = np.clip(bounds, start, start + step)
-            members = self._order[node.attribute][ends[0] : ends[-1]]
-            child = np.repeat(np.arange(width), np.diff(ends))
-            groups = self.groups[members]
-            weights = None if of_order is None else of_order[ends[0] : ends[-1]]
-            if not self.whole:
-                present = groups >= 0
-                child, groups = child[present], groups[present]
-                weights = None if weights is None else weights[present]
-            rows += np.bincount(groups * np.int64(width) + child, weights, len(rows))
-        there = np.flatnonzero(rows)
-        return GroupSizes(there // width, rows[there].astype(np.int64))
+        entries, bound = self._under(node)
+        if _sparse(entries, bound):
+            (piece,) = self._pieces(node, entries)
+            keys, part = np.unique(piece.key, return_inverse=True)
+            return SizedGroups(node, keys, np.bincount(part, piece.weights, len(keys)).astype(np.int64))
+        rows = np.zeros(bound)
+        for piece in self._pieces(node, max(_CHUNK, bound)):
+            rows += np.bincount(piece.key, piece.weights, bound)
+        keys = np.flatnonzero(rows)
+        return SizedGroups(node, keys, rows[keys].astype(np.int64))
 
     def split(self, node: Node) -> SpecializedGroups:
         """What specializing a node would do; nothing changes yet."""
-        bounds = self._from[node.attribute][node.starts]
-        members: Ints = self._order[node.attribute][bounds[0] : bounds[-1]]
-        child = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        groups = self.groups[members]
-        if not self.whole:
-            present = groups >= 0
-            members, child, groups = members[present], child[present], groups[present]
-        width = len(bounds) - 1
-        distinct, part = _numbers(groups * np.int64(width) + child, self.total * width)
-        return SpecializedGroups(node, members, child, part, distinct // width)
+        entries, bound = self._under(node)
+        (piece,) = self._pieces(node, entries)
+        keys, part = _numbers(piece.key, bound)
+        return SpecializedGroups(node, keys, piece.members, piece.child, part)
 
-    def apply(self, split: SpecializedGroups, bad: Bools | None = None) -> list[Node]:
+    def _under(self, node: Node) -> tuple[int, int]:
+        """How many entries lie under a node, and a number above all keys of theirs."""
+        start, *_, end = self._from[node.attribute][node.starts].tolist()
+        return end - start, self.total * (len(node.starts) - 1)
+
+    def _pieces(self, node: Node, step: int) -> Iterator[_Piece]:
+        """The entries under a node, so many at a time; one piece at least."""
+        bounds, weights = self._from[node.attribute][node.starts], self._weights[node.attribute]
+        width = len(bounds) - 1
+        for start in range(int(bounds[0]), max(int(bounds[-1]), int(bounds[0]) + 1), max(step, 1)):
+            ends = np.clip(bounds, start, start + step)
+            some = slice(ends[0], ends[-1])
+            members, child = self._order[node.attribute][some], np.repeat(np.arange(width), np.diff(ends))
+            groups, own = self.groups[members], None if weights is None else weights[some]
+            if not self.whole:
+                present = groups >= 0
+                members, child, groups = members[present], child[present], groups[present]
+                own = None if own is None else own[present]
+            yield _Piece(members, child, groups * np.int64(width) + child, own)
+
+    def apply(self, new: NewGroups, bad: Bools | None = None) -> list[Node]:
         """Specialize a node, leave out the new groups that are `bad`, and return its children that have children."""
-        first = np.append(True, split.parent[1:] != split.parent[:-1])[: split.total]
-        number = split.parent.copy()
-        fresh = int(split.total - first.sum())
+        parent, (entries, bound) = new.parent, self._under(new.node)
+        first = np.append(True, parent[1:] != parent[:-1])[: new.total]
+        number = parent.astype(np.int32)
+        fresh = int(new.total - first.sum())
         number[~first] = np.arange(self.total, self.total + fresh)
-        self.total += fresh
-        if bad is not None and bad.any():
+        if bad is not None:
             number[bad] = -1
-            self.whole = False
-        self.groups[split.members] = number[split.part]
-        starts = split.node.starts
-        self.cuts[split.node.attribute][starts[0] : starts[-1]] = np.repeat(starts[:-1], np.diff(starts))
+        place = None if _sparse(entries, bound) else _places(new.keys, bound)
+        for piece in self._pieces(new.node, _CHUNK):
+            part = np.searchsorted(new.keys, piece.key) if place is None else place[piece.key]
+            self.groups[piece.members] = number[part]
+        self.total += fresh
+        self.whole &= bad is None or not bad.any()
+        starts = new.node.starts
+        self.cuts[new.node.attribute][starts[0] : starts[-1]] = np.repeat(starts[:-1], np.diff(starts))
         wide = np.flatnonzero(np.diff(starts) > 1).tolist()
-        nodes = [self._node(split.node.attribute, int(starts[c]), int(starts[c + 1]) - 1) for c in wide]
+        nodes = [self._node(new.node.attribute, int(starts[c]), int(starts[c + 1]) - 1) for c in wide]
         return [node for node in nodes if node is not None]
 
 
@@ -153,8 +183,21 @@ def _order(column: Codes, size: int) -> Ints:
 
 def _numbers(keys: Ints, bound: int) -> tuple[Ints, Ints]:
     """The distinct keys in order, and each key's place among them."""
-    if bound > 4 * len(keys) + 1024:
+    if _sparse(len(keys), bound):
         return np.unique(keys, return_inverse=True)
     seen = np.zeros(bound, np.bool_)
     seen[keys] = True
-    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]
+    distinct = np.flatnonzero(seen)
+    return distinct, _places(distinct, bound)[keys]
+
+
+def _places(keys: Ints, bound: int) -> Ints:
+    """Key to its place among these."""
+    place = np.zeros(bound, np.int64)
+    place[keys] = np.arange(len(keys))
+    return place
+
+
+def _sparse(keys: int, bound: int) -> bool:
+    """Whether so many keys below a bound are better sorted than put into an array of all."""
+    return bound > 4 * keys + 1024

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.algorithms.lattice.cuts import Cuts, Node, SpecializedGroups
+from reissue.algorithms.lattice.cuts import Cuts, NewGroups, Node, SizedGroups, SpecializedGroups
 from reissue.algorithms.registry import Job, Option, algorithm
 from reissue.algorithms.suppression import Entries
 from reissue.counting.cells import Counts, Domain
@@ -46,11 +46,9 @@ __all__ = ["topdown"]
 class _Step:
     """A specialization that could be taken, as things stand."""
 
-    node: Node
+    made: NewGroups
     split: SpecializedGroups | None
-    """Who would be in which new group; None where nobody asked yet."""
-    parent: Ints
-    """New group to the group that it is a part of."""
+    """Who is in which of them; None where rows cannot be left out, and nobody need know."""
     bad: Bools
     """New groups to leave out."""
     lost: int
@@ -68,7 +66,7 @@ class _Step:
     @property
     def squares(self) -> float:
         """The squared rows of the groups touched."""
-        before = np.bincount(self.parent, self.sizes)
+        before = np.bincount(self.made.parent, self.sizes)
         return float(before @ before)
 
 
@@ -151,7 +149,7 @@ class _Search:
         last: _Step | None = None
         while queue:
             _, _, when, node = heapq.heappop(queue)
-            step = last if last is not None and last.node is node else self._step(node)
+            step = last if last is not None and last.made.node is node else self._step(node)
             if step is None:
                 continue
             if when < self.taken:
@@ -166,17 +164,17 @@ class _Search:
     def _step(self, node: Node) -> _Step | None:
         """What specializing a node would do now; None if it must not be."""
         self.scored += 1
-        split = None if self.by_size else self.cuts.split(node)
-        parent, counts = self._sizes(node) if split is None else (split.parent, self._counts(split))
-        if not len(parent):
+        made = self.cuts.sizes(node) if self.by_size else self.cuts.split(node)
+        if not made.total:
             return None
+        counts = self._sized(made) if isinstance(made, SizedGroups) else self._counts(made)
         bad = ~self.job.requirement.holds(counts)
         lost = int(counts.rows[bad].sum())
         if lost <= self.spare:
-            split = self.cuts.split(node) if split is None and (lost or not self.cuts.whole) else split
+            split = made if isinstance(made, SpecializedGroups) else self.cuts.split(node) if self.job.spare else None
             saved = self._saved(node, split, bad)
             if not lost or (saved > 0 and split is not None and self._others_hold(split, bad)):
-                return _Step(node, split, parent, bad, lost, saved, counts.rows)
+                return _Step(made, split, bad, lost, saved, counts.rows)
         if not self._final(lost):
             self.again.append(node)
         return None
@@ -186,11 +184,9 @@ class _Search:
         """Whether groups are judged by their rows alone."""
         return self.entries.people is None and not self.job.requirement.sensitive
 
-    def _sizes(self, node: Node) -> tuple[Ints, Counts]:
-        """The groups that new ones are parts of, and the rows of these: one entry each, of so many rows."""
-        made = self.cuts.sizes(node)
-        total = len(made.rows)
-        return made.parent, Counts(np.arange(total), self.entries.values[:total], self.domain, total, made.rows)
+    def _sized(self, made: SizedGroups) -> Counts:
+        """The new groups as entries of so many rows each."""
+        return Counts(np.arange(made.total), self.entries.values[: made.total], self.domain, made.total, made.rows)
 
     def _counts(self, split: SpecializedGroups) -> Counts:
         """The statistics of the new groups."""
@@ -236,14 +232,14 @@ class _Search:
 
     def _take(self, step: _Step) -> list[Node]:
         """Specialize; the children that can be specialized in turn."""
-        split = self.cuts.split(step.node) if step.split is None else step.split
         self.taken += 1
-        if self.job.spare:
-            self.loss[split.members] -= self.cuts.losses(split.node)[split.child]
+        if step.split is not None:
+            if self.job.spare:
+                self.loss[step.split.members] -= self.cuts.losses(step.made.node)[step.split.child]
+            if step.lost and self.job.requirement.sensitive:
+                self.domain = self._domain_without(step.split, step.bad)
         self.spare -= step.lost
-        if step.lost and self.job.requirement.sensitive:
-            self.domain = self._domain_without(split, step.bad)
-        return self.cuts.apply(split, step.bad)
+        return self.cuts.apply(step.made, step.bad)
 
 
 def _whole(taxonomy: Taxonomy) -> tuple[Codes, Codes]:
