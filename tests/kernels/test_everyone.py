@@ -97,6 +97,15 @@ def test_thousands_of_tiny_series_are_solved_as_all_worlds_say(kind: str) -> Non
     assert not wrong
 
 
+@pytest.mark.parametrize("seed", [103, 269])
+def test_what_is_certain_by_several_ways_has_no_rounded_chance(seed: int) -> None:
+    """The ways of one value were added up to a little less than 1."""
+    case = tiny(np.random.default_rng([seed, 77, len("register")]), **KINDS["register"])
+    found = believe(case.series, Model(case.values, case.steps))
+    for place in range(len(found.layers)):
+        assert (found.sure(place) == (found.largest(place)[0] == 1)).all()
+
+
 def shown_once(rng: np.random.Generator, people: int = 8, releases: int = 3, values: int = 4) -> Tiny:
     """Groups of at most three who have different values, some with a counterfeit that has another one."""
     steps = 0.05 * np.ones((values, values)) + 0.8 * np.eye(values)

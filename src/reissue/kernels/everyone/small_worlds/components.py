@@ -273,7 +273,8 @@ class _Shares:
             entries, chance = axis.entry, self.known[axis.person]
             if not axis.different:
                 entries, of_way = np.unique(axis.entry, return_inverse=True)
-                chance = np.bincount(of_way.reshape(-1), chance, len(entries)).astype(np.float64)
+                summed = np.bincount(of_way.reshape(-1), chance, len(entries))
+                chance = np.asarray(summed / summed.sum(), np.float64)  # what is certain is 1, not nearly so
             solved.entry[one.place].append(entries)
             solved.chance[one.place].append(chance)
 
