@@ -6,6 +6,7 @@ every published value up in the original.
 
 import math
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -130,7 +131,7 @@ def _tables(asked: Asked, folder: Path) -> dict[str, list[list[Cell]]]:
 def _records(content: bytes) -> list[list[Cell]]:
     """The records of a file in the dialect of its table: what divides the head most is the delimiter."""
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("cp1252")
     marks = {mark: next(read_csv(text, mark), []) for mark in ",;\t"}

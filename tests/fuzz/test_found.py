@@ -199,3 +199,11 @@ def test_private_copies_without_sensitive_column_can_be_adopted(reissue: Reissue
         file.write('[policy]\nrequire = "k=2"\n')
     found = reissue("ledger", "adopt", "a.ledger", "data.csv", "-s", "s.toml")
     assert found.code == 0, found.err
+
+
+def test_a_table_whose_name_no_file_can_have(reissue: Reissue, tmp_path: Path) -> None:
+    written(tmp_path, PEOPLE, id="identifier", age="quasi", ill="sensitive")
+    made = reissue("publish", "\0", "--ledger", "n.ledger", "--schema", "s.toml", "--out", "out.csv")
+    assert made.code == 2
+    assert "bug in Reissue" not in made.err + made.out
+    assert not (tmp_path / "out.csv").exists()

@@ -143,7 +143,11 @@ def _lies_among(place: Path, folder: Path) -> bool:
 
 def _marks(path: Path) -> set[object]:
     """What two names of one file have in common: the place they lead to, in any case of letters, or the file itself."""
-    marks: set[object] = {unicodedata.normalize("NFC", os.path.realpath(path)).casefold()}
+    try:
+        real = os.path.realpath(path)
+    except ValueError:
+        return {path}  # no file can have such a name
+    marks: set[object] = {unicodedata.normalize("NFC", real).casefold()}
     try:
         found = path.stat()
     except OSError:
