@@ -176,3 +176,9 @@ def test_numbers_and_dates_come_back(numbers: list[float], days: list[date], dia
     with tempfile.TemporaryDirectory() as folder:
         path = lay(Path(folder), csv_bytes(frame, dialect))
         assert read_file(path).equals(frame)
+
+
+def test_a_first_name_that_begins_with_the_mark_keeps_it(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"\ufeffage": [30, 40], "ill": ["flu", "gout"]})
+    write_file(frame, tmp_path / "a.csv")
+    assert read_file(tmp_path / "a.csv").columns == frame.columns

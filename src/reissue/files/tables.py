@@ -237,5 +237,7 @@ def csv_bytes(frame: pl.DataFrame, dialect: Dialect = PLAIN, *, tabs: bool = Fal
             f"The table has letters that the encoding {dialect.encoding} lacks. Write it in another one: --write "
             "encoding=utf-8."
         ) from None
-    content = codecs.BOM_UTF8 + content if dialect.bom and dialect.encoding == "utf-8" else content
+    # A name that begins with the mark would lose it to whoever reads the file: another one stands before it then.
+    if (dialect.encoding or "utf-8") == "utf-8" and (dialect.bom or text.startswith("\ufeff")):
+        content = codecs.BOM_UTF8 + content
     return gzip.compress(content, mtime=0) if packed else content
