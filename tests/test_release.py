@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import anonymize
 from reissue.data.table import Table
 from reissue.errors import InputError, InternalError, SchemaError
 from reissue.files.tables import read_file
@@ -307,3 +308,25 @@ def test_two_tables_are_written_together_or_not_at_all(tmp_path: Path) -> None:
     paths = release.write(str(tmp_path / "out.csv"), force=True)
     assert paths == [str(tmp_path / "out.csv"), str(second)]
     assert read_file(second)["count"].sum() == 12
+
+
+@pytest.mark.parametrize("kind", ["text", "Enum", "Categorical"])
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_file_lists_no_text_of_people_who_were_left_out(kind: str, ending: str, tmp_path: Path) -> None:
+    """A file lists all texts of an Enum, whether a row has them or not."""
+    texts = {name: [f"{name}-{place:02}-" for place in range(60)] for name in ("zip", "note")}
+    table = pl.DataFrame({**texts, "ill": ["flu"] * 30 + ["gout"] * 15 + ["burn"] * 15})
+    if kind != "text":
+        enums = {name: pl.Enum(table[name].unique()) for name in table.columns}
+        table = table.cast(enums if kind == "Enum" else pl.Categorical)  # type: ignore[arg-type]
+    plan = Schema.loads('[columns]\nzip = "quasi"\nill = "sensitive"\nnote = "keep"\n')
+    release = anonymize(table, plan, "simple-l=3", method="anatomy", suppress=0.5, seed=1)
+    assert release.suppressed == 15
+    path, _ = release.write(tmp_path / f"out.{ending}")
+    shown = pl.read_parquet(path) if ending == "parquet" else pl.read_ipc(path)
+    for column in shown.select(pl.col(pl.Enum)):
+        assert set(column.dtype.categories) == set(column.cast(pl.String))  # type: ignore[attr-defined]
+    if ending == "arrow":
+        raw = Path(path).read_bytes()
+        there = {text for name in texts for text in shown[name].cast(pl.String)}
+        assert {text for name in texts for text in texts[name] if text.encode() in raw} == there

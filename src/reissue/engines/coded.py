@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from reissue._arrays import Codes, Ints
 from reissue.counting.memory import give_back
@@ -156,7 +157,9 @@ class CodedFiles:
         for number, (region, part, draw) in enumerate(self._parts(work), start=1):
             made = work.make(region, part, draw)
             files.append(work.place / f"{number:05d}.parquet")
-            made.rows.with_columns(map(_category, made.rows.select(self.texts))).write_parquet(files[-1])
+            made.rows.with_columns(map(_category, made.rows.select(cs.by_name(self.texts) | cs.enum()))).write_parquet(
+                files[-1]
+            )
             groups, published, lost = groups + made.groups, published + made.rows.height, lost + made.lost
             del made, part
             give_back()

@@ -27,7 +27,18 @@ def tables_of(
     apart = draft.bucketized or draft.permuted
     _refuse_names(table, draft, apart)
     order = shuffled(draft, rng) if order is None else order
-    return (_bucketized if apart else _generalized)(table, draft, boxes, order, rng)
+    tables = (_bucketized if apart else _generalized)(table, draft, boxes, order, rng)
+    return {name: _only_shown(frame) for name, frame in tables.items()}
+
+
+def _only_shown(frame: pl.DataFrame) -> pl.DataFrame:
+    """With Enums of what is published alone: a file lists all texts of an Enum, also those of people left out."""
+    narrowed = []
+    for column in frame.select(pl.col(pl.Enum)):
+        shown = column.unique().drop_nulls().sort().cast(pl.String)
+        if len(shown) < len(column.dtype.categories):  # type: ignore[attr-defined]
+            narrowed.append(column.cast(pl.String).cast(pl.Enum(shown)))
+    return frame.with_columns(narrowed)
 
 
 def _refuse_names(table: Table, draft: Draft, apart: bool) -> None:

@@ -188,7 +188,9 @@ class Release:
         own, schema = self.table.kinds, self.schema
         ours = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Enum) and kind != own.get(name)]
         public = [name for name in (*schema.sensitive, *schema.kept) if name in frame.columns]
-        held = {name: own[name] for name in public if frame.schema[name] != own[name]}
+        held = {
+            name: own[name] for name in public if frame.schema[name] != own[name] and not isinstance(own[name], pl.Enum)
+        }
         return frame.with_columns(pl.col(ours).cast(pl.String)).cast(held) if ours or held else frame  # type: ignore[arg-type]
 
     def in_parts(self, name: str, rows: int) -> Iterator[pl.DataFrame]:
