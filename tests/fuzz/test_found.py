@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -171,6 +172,30 @@ def test_the_distance_of_the_largest_numbers_is_a_number() -> None:
     frame = pl.DataFrame({"age": [1e308, -1e308, 1e308, -1e308], "ill": list("abab")})
     release = ri.anonymize(frame, Schema.of_columns(quasi=["age"], sensitive=["ill"]), "k=2", seed=0)
     assert measure(release, queries=20).loss == 0
+
+
+WIDE = [1e308, -1e308, None, 1.7e308, -1e308, 1e308, -1.7e308, 0.5]
+
+
+@pytest.mark.parametrize("method", ["pool", "mondrian", "topdown", "correspondence"])
+def test_numbers_that_span_more_than_a_float_holds_may_be_missing(method: str) -> None:
+    """The step to the missing leaf overflowed."""
+    frame = PEOPLE.with_columns(age=pl.Series(WIDE))
+    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="id")
+    release = ri.anonymize(frame, schema, "k=2", method=method, seed=0)
+    positions = release.table.taxonomies[0].positions
+    assert np.isfinite(positions).all()
+    assert 0 <= measure(release, queries=20).loss <= 1
+
+
+def test_their_range_is_one_too() -> None:
+    frame = PEOPLE.with_columns(ill=pl.Series(WIDE))
+    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="id")
+    release = ri.anonymize(frame, schema, "k-e=2,1e308", seed=0)
+    assert check(release.frame, schema, "k-e=2,1e308").met
+    scores = parse("k-e=2,1e-9").fitness(release.table.whole())
+    assert np.isfinite(scores).all()
+    assert (scores > 1).all()
 
 
 def test_people_of_other_types_than_the_release_cannot_be_linked(reissue: Reissue, tmp_path: Path) -> None:

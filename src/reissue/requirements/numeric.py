@@ -4,6 +4,7 @@ Paper 004 asks for k rows instead of k different values; this is Zhang's definit
 days. A missing value is no number: it adds neither to the count nor to the range. Linear in the triples.
 """
 
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -45,12 +46,13 @@ class KE(Requirement):
         """Groups of at least k different numbers with a range of at least e."""
         distinct, low, high = _numbers(counts)
         slack = _SLACK * np.maximum(np.abs(low), np.abs(high))
-        return (distinct >= self.k) & (high - low >= self.e - slack)
+        return (distinct >= self.k) & (_distance(low, high) >= self.e - slack)
 
     def fitness(self, counts: Counts) -> Floats:
         """The mean of different numbers over k and range over e."""
         distinct, low, high = _numbers(counts)
-        reach = (high - low) / self.e if self.e else np.ones(counts.total)
+        # What is more than 2**64 times e counts as that, so that the quotient is a number too.
+        reach = np.minimum(_distance(low, high), self.e * 2**64) / self.e if self.e else np.ones(counts.total)
         return (distinct / self.k + reach) / 2
 
     def remaining(self, values: Ints, domain: Domain) -> Remaining:
@@ -59,7 +61,7 @@ class KE(Requirement):
         place = domain.positions[values[known]]
         low = place[:, np.newaxis]
         slack = _SLACK * np.maximum(np.abs(low), np.abs(place))
-        outside = (place < low) | (place - low >= self.e - slack)
+        outside = (place < low) | (_distance(low, place) >= self.e - slack)
         np.fill_diagonal(outside, val=False)
         return Remaining(known, self.k, outside[: len(outside) if self.e > 0 else 0])
 
@@ -77,11 +79,17 @@ class KE(Requirement):
     def why(self, whole: Counts) -> str:
         """How many numbers there are, and how far they reach."""
         distinct, low, high = _numbers(whole)
-        return f" (it has {int(distinct[0])} different numbers over a range of {high[0] - low[0]:g})"
+        return f" (it has {int(distinct[0])} different numbers over a range of {_distance(low, high)[0]:g})"
 
     def __str__(self) -> str:
         """As `parse` reads it."""
         return f"k-e={self.k},{plain(self.e)}"
+
+
+def _distance(low: Floats, high: Floats) -> Floats:
+    """From one number to another; that of the largest ones is as far as numbers go."""
+    with np.errstate(over="ignore"):
+        return np.clip(high - low, -sys.float_info.max, sys.float_info.max)
 
 
 def _numbers(counts: Counts) -> tuple[Ints, Floats, Floats]:

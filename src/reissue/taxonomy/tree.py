@@ -13,6 +13,7 @@ A missing value is a leaf of its own, always the last one, and hangs directly un
 """
 
 import itertools
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -212,11 +213,17 @@ def assemble(
         for node, names in levels
     ]
     if missing:
-        # One average step beyond the last value: missing weighs like any other leaf, on whatever scale the numbers are.
-        step = (positions[-1] - positions[0]) / (size - 1) if size > 1 else 1.0
-        positions = np.append(positions, positions[-1] + (step or 1.0) if size else 0.0)
+        positions = np.append(positions, _beyond(positions) if size else 0.0)
     built.append(Level(np.zeros(len(positions), np.int32), (ROOT,)))
     return Taxonomy(tuple(built), positions, ordered=ordered, missing=missing, root=root, open_ends=open_ends)
+
+
+def _beyond(positions: Floats) -> float:
+    """One average step beyond the last value: missing weighs like any other leaf, on whatever scale the numbers are."""
+    # Halves, as in `loss`; and no further than numbers go.
+    halves = positions / 2
+    step = float(halves[-1] - halves[0]) / max(len(halves) - 1, 1)
+    return 2 * min(float(halves[-1]) + (step or 0.5), sys.float_info.max / 2)
 
 
 def check_names(taxonomy: Taxonomy, column: str) -> None:
