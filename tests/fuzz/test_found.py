@@ -198,6 +198,30 @@ def test_their_range_is_one_too() -> None:
     assert (scores > 1).all()
 
 
+def test_the_last_day_of_the_calendar_can_be_attacked(reissue: Reissue, tmp_path: Path) -> None:
+    """The point that stands for all beside it was a day of the year 10000."""
+    frame = PEOPLE.with_columns(age=pl.Series(["9999-12-31", "*", "2024-03", "2024-03-05"] * 2)).drop("id")
+    written(tmp_path, frame, age="quasi", ill="sensitive")
+    found = reissue("attack", "data.csv", "data.csv", "-s", "s.toml", "--json")
+    assert found.code in {0, 1}, found.out
+
+
+def test_whoever_only_the_root_holds_is_looked_at_beside_ranges_without_end() -> None:
+    """Below 20 the groups `*` are alone and share one value; no point stood for it, for `>=60` had taken it."""
+    ills = {"*": ["flu", "gout"], "20-59": ["flu", "burn"], ">=60": ["flu", "cold"]}
+    rows = [(age, ill) for age, pair in ills.items() for ill in pair]
+    first = pl.DataFrame(rows, schema=["age", "ill"], orient="row")
+    second = first.with_columns(pl.col("ill").replace("gout", "asthma"))
+    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"])
+    assert ri.attack([first, second], schema, only="composition")["composition"].worst == 1
+
+
+def test_numbers_of_more_digits_than_python_reads_are_names(reissue: Reissue, tmp_path: Path) -> None:
+    frame = PEOPLE.with_columns(age=pl.Series(["1" * 5000, "*", "1" + "0" * 400, "7"] * 2)).drop("id")
+    written(tmp_path, frame, age="quasi", ill="sensitive")
+    assert reissue("attack", "data.csv", "data.csv", "-s", "s.toml", "--json").code in {0, 1}
+
+
 def test_people_of_other_types_than_the_release_cannot_be_linked(reissue: Reissue, tmp_path: Path) -> None:
     written(tmp_path, PEOPLE.with_columns(group=pl.col("id") // 2), id="drop", age="quasi", ill="sensitive")
     PEOPLE.with_columns(age=pl.Series([True, False] * 4), ill=pl.Series([True, False] * 4)).write_parquet(

@@ -306,6 +306,8 @@ def _settle(kind: str, values: pl.Series) -> str:
         raise TaxonomyError(f"Column '{values.name}' has ranges in the schema, but holds no numbers.")
     if kind == "dates" and not temporal and len(values):
         raise TaxonomyError(f"Column '{values.name}' has dates in the schema, but holds no dates.")
+    if kind == "dates" and len(values) and not values.dt.year().is_between(1, 9999).all():
+        raise TaxonomyError(f"Column '{values.name}' holds days outside the years 1 to 9999. Make them missing.")
     if kind == "ranges" and len(values) and not (math.isfinite(values[0]) and math.isfinite(values[-1])):
         raise TaxonomyError(f"Column '{values.name}' holds infinite numbers. Make them missing, or large ones.")
     return kind if len(values) or kind in {"file", "tree"} else "flat"

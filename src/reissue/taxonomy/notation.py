@@ -6,7 +6,6 @@ node; only other texts are read as ranges, sets or prefixes. Whole numbers are c
 """
 
 import itertools
-import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
@@ -19,7 +18,8 @@ import polars as pl
 from reissue._arrays import Bools, Codes
 from reissue.errors import TaxonomyError
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare
-from reissue.taxonomy.ranges import Number, Span, above, below, calendar_span, is_dated, last, number_of, span_of
+from reissue.taxonomy.ends import ends_of, line_of
+from reissue.taxonomy.ranges import Number, Span, calendar_span, is_dated, number_of, span_of
 from reissue.taxonomy.tree import ROOT
 
 __all__ = ["Intervals", "coding_of", "parse_column", "span_of"]
@@ -249,23 +249,9 @@ def _on_a_line(names: Sequence[str], hierarchy: Hierarchy, open_ended: bool) -> 
     spans = [span_of(name, dates=dated) for name in names]
     if hierarchy.kind == "auto" and None in spans:
         return None
-    ends = sorted(_ends([span for span in spans if span is not None], open_ended))
+    known = [span for span in spans if span is not None]
+    line = line_of(known, dated=dated)
+    ends = ends_of(known, line, rooted=open_ended)
     if dated:
-        days = pl.Series("values", [int(end) for end in ends], dtype=pl.Int32).cast(pl.Date)
-        return days, replace(hierarchy, kind="dates")
-    whole = all(isinstance(end, int) and abs(end) < 2**63 for end in ends)
-    return pl.Series("values", ends, dtype=pl.Int64 if whole else pl.Float64), replace(hierarchy, kind="ranges")
-
-
-def _ends(spans: Sequence[Span], open_ended: bool) -> set[Number]:
-    """The first and last point of every span, and points outside for spans without end."""
-    lows, highs = {span.low for span in spans}, {last(span) for span in spans}
-    ends = {int(end) if float(end).is_integer() else end for end in lows | highs if math.isfinite(end)}
-    if -math.inf in lows:
-        ends.add(below(min(ends, default=0), days=True))
-    if math.inf in highs or open_ended:
-        largest = max(ends, default=0)
-        # The root needs a point that no range holds, on whichever side 64 bits have room.
-        room = math.inf in highs or largest < 2**63 - 1
-        ends.add(above(largest, days=True) if room else below(min(ends), days=True))
-    return ends
+        return pl.Series("values", ends, dtype=pl.Int32).cast(pl.Date), replace(hierarchy, kind="dates")
+    return pl.Series("values", ends, dtype=pl.Int64 if line.whole else pl.Float64), replace(hierarchy, kind="ranges")

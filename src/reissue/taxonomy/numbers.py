@@ -147,7 +147,7 @@ def _heads(names: Sequence[str], lengths: Sequence[int], count: int) -> tuple[Co
 
 def dates(values: pl.Series, steps: Sequence[str], *, missing: bool) -> Taxonomy:
     """Days in order, above them months, quarters, years, decades and centuries."""
-    year = values.dt.year().cast(pl.String)
+    year = values.dt.year().cast(pl.String).str.zfill(4)
     names = {
         "month": values.dt.strftime("%Y-%m").to_list(),
         "quarter": (year + "-Q" + values.dt.quarter().cast(pl.String)).to_list(),
@@ -161,4 +161,5 @@ def dates(values: pl.Series, steps: Sequence[str], *, missing: bool) -> Taxonomy
 
 def _years(values: pl.Series, width: int) -> list[str]:
     """The decade or century of each day, by its first and last day."""
-    return [f"[{year:04}-01-01, {year + width - 1:04}-12-31]" for year in (values.dt.year() // width * width).to_list()]
+    starts = (values.dt.year() // width * width).to_list()
+    return [f"[{max(year, 1):04}-01-01, {year + width - 1:04}-12-31]" for year in starts]

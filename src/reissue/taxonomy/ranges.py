@@ -3,16 +3,20 @@
 Whole numbers stay whole numbers, so that large ones are not merged; dates become days since 1970.
 """
 
+import calendar
 import datetime as dt
 import math
 import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["Number", "Span", "above", "below", "calendar_span", "is_dated", "last", "number_of", "span_of"]
+__all__ = ["CALENDAR", "Number", "Span", "above", "below", "calendar_span", "is_dated", "last", "number_of", "span_of"]
 
 Number: TypeAlias = int | float
 
+_EPOCH = dt.date(1970, 1, 1)
+CALENDAR = (dt.date.min - _EPOCH).days, (dt.date.max - _EPOCH).days
+"""The first and the last day that can be written, of the years 1 and 9999."""
 _NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _PERIOD = rf"{_DATE}|\d{{4}}-?Q[1-4]|\d{{4}}-\d{{2}}|\d{{4}}"
@@ -63,12 +67,12 @@ def is_dated(text: str) -> bool:
 
 
 def number_of(text: str) -> Number | None:
-    """The number that a text is."""
-    if re.fullmatch(r"[-+]?\d+", text):
-        return int(text)
-    if re.fullmatch(_NUMBER, text) or text in {"inf", "-inf"}:
+    """The number that a text is; digits beyond what a float holds are none."""
+    if text in {"inf", "-inf"}:
         return float(text)
-    return None
+    if not re.fullmatch(_NUMBER, text) or not math.isfinite(float(text)):
+        return None
+    return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
 
 
 def calendar_span(text: str) -> Span | None:
@@ -98,7 +102,7 @@ def above(number: Number, *, days: bool = False) -> Number:
 
 def last(span: Span) -> Number:
     """The last point of a span."""
-    return below(span.high, days=span.days) if span.open else span.high
+    return below(span.high, days=span.days) if span.open and math.isfinite(span.high) else span.high
 
 
 def _end(text: str, dates: bool) -> Span | None:
@@ -132,13 +136,15 @@ def _beyond(sign: str, end: Span | None) -> Span | None:
 
 def _day(text: str) -> int | None:
     try:
-        return (dt.date.fromisoformat(text) - dt.date(1970, 1, 1)).days
+        return (dt.date.fromisoformat(text) - _EPOCH).days
     except ValueError:
         return None
 
 
 def _months(year: int, first: int, count: int) -> Span | None:
-    after = first + count
-    start = _day(f"{year:04}-{first:02}-01")
-    end = _day(f"{year + (after - 1) // 12:04}-{(after - 1) % 12 + 1:02}-01")
-    return None if start is None or end is None else Span(start, end - 1, days=True)
+    """Months of one year, from the first day of the first to the last day of the last."""
+    start, month = _day(f"{year:04}-{first:02}-01"), first + count - 1
+    if start is None:
+        return None
+    end = dt.date(year, month, calendar.monthrange(year, month)[1])
+    return Span(start, (end - _EPOCH).days, days=True)

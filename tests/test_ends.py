@@ -1,0 +1,101 @@
+"""End points of published ranges: what ranges are to each other by what they say, they are in codes too."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reissue.errors import TaxonomyError
+from reissue.taxonomy.codings import Coding, Hierarchy, prepare
+from reissue.taxonomy.notation import coding_of, parse_column
+from reissue.taxonomy.ranges import Span, last, span_of
+
+LINE = range(-3, 14)
+"""Every whole number that the texts below speak of, and some on both sides."""
+
+
+def read(texts: list[str], hierarchy: Hierarchy | None = None) -> tuple[Coding, list[set[int]]]:
+    """The leaves that each text holds, in a coding made of the texts alone."""
+    column = pl.Series("x", texts, dtype=pl.String)
+    coding = coding_of([column], hierarchy or Hierarchy())
+    found = parse_column(column, coding)
+    return coding, [set(range(lo, hi + 1)) for lo, hi in zip(found.lo.tolist(), found.hi.tolist(), strict=True)]
+
+
+def holds(span: Span, number: float) -> bool:
+    return span.low <= number <= last(span)
+
+
+number = st.integers(0, 10)
+texts = st.one_of(
+    number.map(str),
+    number.map("{}.0".format),
+    st.tuples(number, number).map(lambda ends: f"[{min(ends)}, {max(ends)}]"),
+    number.map("<={}".format),
+    number.map(">={}".format),
+)
+
+
+@given(st.lists(texts, min_size=1, max_size=5))
+def test_the_root_is_more_than_all_ranges_together_unless_they_hold_everything(ranges: list[str]) -> None:
+    *found, root = read([*ranges, "*"])[1]
+    spans = [span for span in map(span_of, ranges) if span is not None]
+    everything = all(any(holds(span, number) for span in spans) for number in LINE)
+    assert (root == set().union(*found)) == everything
+
+
+@given(st.lists(texts, min_size=2, max_size=5), st.booleans())
+def test_ranges_overlap_and_nest_in_codes_as_by_what_they_say(ranges: list[str], rooted: bool) -> None:
+    found = read([*ranges, *["*"] * rooted])[1]
+    said = [{number for number in LINE if holds(span, number)} for span in map(span_of, ranges) if span is not None]
+    for one, meant in zip(found, said, strict=False):
+        for other, beside in zip(found, said, strict=False):
+            assert bool(one & other) == bool(meant & beside)
+            assert (one <= other) == (meant <= beside)
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        ["9999-12-31", "2024-03"],
+        ["9999-12", "2024-03-05"],
+        ["9999", "9999-Q4", "9999-12-30"],
+        ["0001-01-01", "9999-12-31", "2024-03"],
+        ["[0001-01-01, 2024-01-01]", ">=2024-01-03"],
+        ["[2024-01-01, inf)", "2023"],
+        ["1e308", "0.5"],
+        ["1.7976931348623157e308", "-1.7976931348623157e308", "0.5"],
+        ["100000000000000000", "0.5"],
+        ["9223372036854775807", "-9223372036854775807"],
+        ["1" + "0" * 400, "5"],
+        ["1" * 5000, "5"],
+        ["1e400", "5"],
+        ["20.5-30", ">=40", "<=19"],
+    ],
+)
+def test_the_root_has_room_beside_the_largest_and_the_last(ranges: list[str]) -> None:
+    coding, (*found, root) = read([*ranges, "*"])
+    assert root > set().union(*found)
+    assert all(found)
+    if coding.leaves.dtype == pl.Date:
+        assert coding.leaves.dt.year().is_between(1, 9999).all()
+
+
+@pytest.mark.parametrize("ranges", [["[0001-01-01, 9999-12-31]"], ["<=5", ">=6"], ["<5.5", ">=5.5"]])
+def test_where_ranges_hold_everything_the_root_says_the_same(ranges: list[str]) -> None:
+    *found, root = read([*ranges, "*"])[1]
+    assert root == set().union(*found)
+
+
+@pytest.mark.parametrize("day", [-719_528, 2_932_897, -800_000])
+def test_days_outside_the_calendar_are_refused(day: int) -> None:
+    column = pl.Series("day", [0, day], dtype=pl.Int32).cast(pl.Date)
+    with pytest.raises(TaxonomyError, match="outside the years 1 to 9999"):
+        Coding.build(Hierarchy("dates"), prepare(column, Hierarchy("dates")))
+
+
+def test_every_node_of_the_first_and_the_last_days_can_be_read_without_its_taxonomy() -> None:
+    column = pl.Series("day", [-719_162, -719_000, 2_932_896, 0], dtype=pl.Int32).cast(pl.Date)
+    taxonomy = Coding.build(Hierarchy("dates"), prepare(column, Hierarchy("dates"))).taxonomy
+    names = {name for level in taxonomy.levels[:-1] for name in level.names if name is not None}
+    assert all(span_of(name, dates=True) is not None for name in names)
