@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from tests.fuzz.case import Case, Command
-from tests.fuzz.judge import Asked, Cell, Column
+from tests.fuzz.judge import Asked, Cell, Column, as_filed
 from tests.fuzz.words import NAMES, ODD_REQUIREMENTS, PERSON, REQUIREMENTS, TREE, TREE_TOML, VALUE
 
 __all__ = ["PERSON", "VALUE", "Case", "Command", "make"]
@@ -282,7 +282,7 @@ def _single(rng: random.Random) -> Case:
     arguments = ["anonymize", data, "--schema", "s.toml", "--require", requirement, "--method", method, *options]
     arguments += [*reading, "--out", "out.csv", "--seed", str(rng.randrange(9)), "--suppress", str(suppress)]
     wanted = f"k=2 & {requirement}" if method == "mask" else requirement
-    asked = Asked(columns, "out.csv", wanted, method, suppress=suppress)
+    asked = Asked(as_filed(columns, raw), "out.csv", wanted, method, suppress=suppress)
     commands = [
         Command((*arguments, *rng.choice([(), ("--json",)])), asked),
         *_answers("out.csv", data, requirement, rng),

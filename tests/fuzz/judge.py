@@ -4,16 +4,18 @@ It reads files by a parser of its own (an empty cell is missing, "" is an empty 
 every published value up in the original.
 """
 
+import gzip
 import math
 import re
+import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-__all__ = ["FOLLOWING", "Asked", "Column", "judge", "judge_series", "read_csv"]
+__all__ = ["FOLLOWING", "Asked", "Column", "as_filed", "judge", "judge_series", "read_csv"]
 
 FOLLOWING = frozenset({"invariance", "equivalence", "distinct"})
 """Methods that promise that a value keeps its company as long as its person stays."""
@@ -136,6 +138,18 @@ def _records(content: bytes) -> list[list[Cell]]:
         text = content.decode("cp1252")
     marks = {mark: next(read_csv(text, mark), []) for mark in ",;\t"}
     return list(read_csv(text, max(marks, key=lambda mark: len(marks[mark]))))
+
+
+def as_filed(columns: Sequence[Column], content: bytes) -> tuple[Column, ...]:
+    """The columns with the cells that a file holds, which may have been cut; as they are where its head is another."""
+    try:
+        head, *rows = _records(gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content)
+    except (OSError, EOFError, zlib.error, ValueError):
+        return tuple(columns)
+    if [name or "" for name in head] != [column.name for column in columns]:
+        return tuple(columns)
+    cells = zip(*([*row, *[None] * len(head)][: len(head)] for row in rows), strict=True) if rows else [()] * len(head)
+    return tuple(replace(column, cells=tuple(own)) for column, own in zip(columns, cells, strict=True))
 
 
 def read_csv(text: str, delimiter: str = ",") -> Iterator[list[Cell]]:

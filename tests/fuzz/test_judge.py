@@ -1,10 +1,11 @@
 """The judge of releases is judged itself: what it lets pass, and what it notices."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 
-from tests.fuzz.judge import Asked, Column, judge, judge_series, read_csv
+from tests.fuzz.judge import Asked, Column, as_filed, judge, judge_series, read_csv
 
 AGES = Column("age", "quasi", ("20", "21", "30", "31", None), "number")
 DAYS = Column("day", "quasi", ("2024-01-05", "2024-02-05", "2024-04-01", "2024-12-31", "2023-01-01"), "date")
@@ -70,6 +71,23 @@ def test_the_judge_reads_dates(tmp_path: Path, text: str, rows: int) -> None:
 
 def test_missing_and_empty_are_told_apart() -> None:
     assert list(read_csv('a,"b ""c""",\n"",x\r\n"1\n2",')) == [["a", 'b "c"', None], ["", "x"], ["1\n2", None]]
+
+
+@pytest.mark.parametrize(
+    ("content", "cells"),
+    [
+        (b"age,ill\n20,flu\n21,go", [("20", "21"), ("flu", "go")]),
+        (b"age,ill\n20", [("20",), (None,)]),
+        (b"age,ill\n", [(), ()]),
+        (gzip.compress(b"age,ill\n20,flu\n"), [("20",), ("flu",)]),
+        (b"age\r20", [AGES.cells, ILLS.cells]),
+        (b"", [AGES.cells, ILLS.cells]),
+        (gzip.compress(b"age,ill\n20,flu\n")[:20], [AGES.cells, ILLS.cells]),
+    ],
+)
+def test_the_judge_expects_what_the_file_holds(content: bytes, cells: list[tuple[str | None, ...]]) -> None:
+    """A file that was cut has fewer rows than were drawn."""
+    assert [column.cells for column in as_filed((AGES, ILLS), content)] == cells
 
 
 PEOPLE = Column("id", "identifier", ("p1", "p2", "p3", "p4"))
