@@ -11,6 +11,7 @@ from reissue.cli._app import run
 from reissue.errors import RequirementError, SchemaError
 from reissue.requirements import parse
 from reissue.schema import Schema
+from reissue.updates import UpdateModel
 from reissue.utility import measure
 from reissue.verify.check import check
 from tests.cli.conftest import Reissue, reissue
@@ -42,6 +43,21 @@ def test_a_column_may_have_any_name(reissue: Reissue, tmp_path: Path, name: str,
     for files in (["data.csv", "data.csv"], ["out.csv", "out.csv"]):
         found = reissue("attack", *files, "-s", "s.toml", "--json")
         assert found.code in {0, 1, 3}, found.out
+
+
+@pytest.mark.parametrize("name", ["number", "place", "row", "person", "text"])
+def test_a_sensitive_column_of_a_series_may_have_any_name(name: str) -> None:
+    """A series numbers its values beside their columns."""
+    frame = PEOPLE.rename({"ill": name})
+    schema = Schema.of_columns(quasi=["age"], sensitive=[name], identifier="id")
+    assert ri.anonymize(frame, schema, "m-unique=2", method="invariance", seed=0).frame.height == 8
+    assert ri.plan([frame, frame], schema, budget=1.0, further=1) is not None
+
+
+@pytest.mark.parametrize("name", ["v", "n", "n_next", "person"])
+def test_people_may_have_any_name_where_updates_are_learnt(name: str) -> None:
+    model = UpdateModel.learned([PEOPLE.rename({"id": name})] * 2, name, "ill")
+    assert model.names == ("burn", "flu", "gout")
 
 
 def test_a_sensitive_column_called_code_is_counted_as_any_other() -> None:

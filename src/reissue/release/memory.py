@@ -44,6 +44,8 @@ __all__ = [
 ]
 
 
+_NUMBER = "\0number"
+"""Beside columns of the user, so of a name that none of them has."""
 _BATCH = 250_000
 """Identifiers that are texts at a time."""
 
@@ -226,8 +228,8 @@ def _stable_codes(table: Table, past: pl.DataFrame) -> tuple[Ints, pl.DataFrame]
     """Sensitive code to its stable number, and all values in the order of their numbers: the past ones first."""
     now = table.decode(np.arange(table.domain.size, dtype=np.int32))
     past = past.cast(now.schema)
-    numbered = past.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
-    found = now.join(numbered, on=now.columns, how="left", nulls_equal=True, maintain_order="left")["number"]
+    numbered = past.with_row_index(_NUMBER).with_columns(pl.col(_NUMBER).cast(pl.Int64))
+    found = now.join(numbered, on=now.columns, how="left", nulls_equal=True, maintain_order="left")[_NUMBER]
     new = found.is_null() & pl.Series(table.domain.totals > 0)
     number = found.fill_null(-1).to_numpy().copy()
     number[new.to_numpy()] = past.height + np.arange(int(new.sum()))

@@ -199,13 +199,14 @@ class UpdateModel:
         """
         if len(tables) < 2 or not 0 < smoothing < float("inf"):
             raise InputError("Learning updates needs two tables or more, and a smoothing above 0.")
-        texts = [table.select(person, pl.col(value).cast(pl.String).alias("v")) for table in tables]
+        people = pl.col(person).alias("person")
+        texts = [table.select(people, pl.col(value).cast(pl.String).alias("v")) for table in tables]
         names: list[Name] = pl.concat([text["v"] for text in texts]).unique().sort(nulls_last=True).to_list()
         place = pl.DataFrame({"v": pl.Series(names, dtype=pl.String), "n": range(len(names))})
-        coded = [text.join(place, on="v", nulls_equal=True).select(person, "n") for text in texts]
+        coded = [text.join(place, on="v", nulls_equal=True).select("person", "n") for text in texts]
         seen = np.zeros((len(names), len(names)))
         for before, after in pairwise(coded):
-            both = before.join(after, on=person, suffix="_next")
+            both = before.join(after, on="person", suffix="_next")
             np.add.at(seen, (both["n"].to_numpy(), both["n_next"].to_numpy()), 1)
         can = (seen > 0) | np.eye(len(names), dtype=np.bool_)
         can = cls.evenly(names, can).closed().can

@@ -106,10 +106,7 @@ def _joined(
     """With those who come."""
     number = int(rng.poisson(course.come * waves.tables[-1].rows))
     chosen = course.arrivals[rng.integers(0, course.arrivals.height, number)]
-    names = list(waves.schema.sensitive)
     ids = pl.Series(str(waves.schema.identifier), np.arange(newest, newest + number), dtype=pl.Int64)
     chosen = chosen.with_columns(ids)
-    numbered = waves.known_values.with_row_index("number")
-    theirs = chosen.select(names).join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
-    both = np.concatenate([codes, theirs["number"].cast(pl.Int64).to_numpy()])
+    both = np.concatenate([codes, waves.codes_of(chosen)])
     return pl.concat([frame, chosen.select(frame.columns)], how="vertical_relaxed"), both, newest + number

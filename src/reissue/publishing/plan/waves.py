@@ -19,6 +19,8 @@ from reissue.words import plural
 
 __all__ = ["Waves", "read_waves"]
 
+_NUMBER = "\0number"
+"""Beside columns of the user, so of a name that none of them has."""
 _RARE = 0.005
 """Changes that are rarer than this are not listed: together they are what is left over."""
 _REST = 0.002
@@ -47,15 +49,14 @@ class Waves:
     @cached_property
     def codes(self) -> tuple[Ints, ...]:
         """Table to the value of each row, numbered over all tables."""
-        numbered = self.known_values.with_row_index("number")
+        return tuple(self.codes_of(_secrets(table)) for table in self.tables)
+
+    def codes_of(self, values: pl.DataFrame) -> Ints:
+        """The numbers of known values."""
+        numbered = self.known_values.with_row_index(_NUMBER)
         names = self.known_values.columns
-        return tuple(
-            _secrets(table)
-            .join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")["number"]
-            .cast(pl.Int64)
-            .to_numpy()
-            for table in self.tables
-        )
+        found = values.select(names).join(numbered, on=names, how="left", nulls_equal=True, maintain_order="left")
+        return found[_NUMBER].cast(pl.Int64).to_numpy()
 
     @cached_property
     def steps(self) -> Floats:
