@@ -232,6 +232,30 @@ def test_whoever_only_the_root_holds_is_looked_at_beside_ranges_without_end() ->
     assert ri.attack([first, second], schema, only="composition")["composition"].worst == 1
 
 
+@pytest.mark.parametrize("ends", ["[{0}.5, {1}.5]", "[{0}, {1})", "[{0}, {1}[", "[{0}, {1}]"])
+def test_whoever_is_between_ranges_is_looked_at_whatever_the_numbers(ends: str) -> None:
+    """From 30 to 40 the widest range is alone; of numbers with a fraction only the ends were looked at."""
+    ills = {(20, 60): ["flu", "gout"], (20, 30): ["flu", "burn"], (40, 60): ["flu", "cold"]}
+    rows = [(ends.format(*age), ill) for age, pair in ills.items() for ill in pair]
+    first = pl.DataFrame(rows, schema=["age", "ill"], orient="row")
+    second = first.with_columns(pl.col("ill").replace("gout", "asthma"))
+    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"])
+    assert ri.attack([first, second], schema, only="composition")["composition"].worst == 1
+
+
+def test_nobody_is_between_whole_numbers() -> None:
+    """Where each of them is published, no place is left to the range alone."""
+    rows = [
+        ("[20, 23)", "flu"),
+        ("[20, 23)", "gout"),
+        *((age, ill) for age in ("20", "21", "[22, 23)") for ill in ("flu", "burn")),
+    ]
+    first = pl.DataFrame(rows, schema=["age", "ill"], orient="row")
+    second = first.with_columns(pl.col("ill").replace("gout", "asthma"))
+    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"])
+    assert ri.attack([first, second], schema, only="composition")["composition"].worst is None
+
+
 def test_numbers_of_more_digits_than_python_reads_are_names(reissue: Reissue, tmp_path: Path) -> None:
     frame = PEOPLE.with_columns(age=pl.Series(["1" * 5000, "*", "1" + "0" * 400, "7"] * 2)).drop("id")
     written(tmp_path, frame, age="quasi", ill="sensitive")

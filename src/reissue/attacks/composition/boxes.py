@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from reissue._arrays import Bools, Codes, Ints
+from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.counting.histogram import Histogram, starts_of
 from reissue.counting.texts import MISSING
 from reissue.errors import CannotRunError
@@ -22,6 +22,7 @@ from reissue.published.series import Series
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
 from reissue.taxonomy.notation import coding_of
+from reissue.taxonomy.numbers import EXACT
 from reissue.updates import UpdateModel, read_updates
 
 __all__ = ["Column", "SeriesBoxes", "SeriesGroups", "Words", "count_bits", "groups_of", "read_boxes"]
@@ -158,12 +159,27 @@ def _intervals(shown: Sequence[PublishedRelease], name: str, schema: Schema) -> 
 def _between(coding: Coding) -> list[pl.Series]:
     """Neighbours of the ends of published ranges: whoever lies between two ranges lies in fewer of them."""
     leaves = coding.leaves
+    if leaves.dtype.is_float() and coding.hierarchy.kind == "ranges":
+        return [pl.Series(leaves.name, _between_numbers(leaves.to_numpy())).cast(pl.String)]
     if not coding.taxonomy.ordered or not (leaves.dtype.is_integer() or leaves.dtype == pl.Date):
         return []
     step = pl.duration(days=1) if leaves.dtype == pl.Date else 1
     inside = pl.col("end").is_between(leaves.min(), leaves.max())
     near = [pl.select((pl.lit(leaves) + sign * step).alias("end")).filter(inside)["end"] for sign in (1, -1)]
     return [one.cast(pl.String).alias(leaves.name) for one in near]
+
+
+def _between_numbers(ends: Floats) -> Floats:
+    """Points between neighbours: whole numbers if all that was published is whole, `[20, 25)` too; else the middle."""
+    low, high = ends[:-1], ends[1:]
+    near = np.round(ends)
+    # The last number of a range that is open is the float before its end.
+    if (np.abs(ends) < EXACT).all() and (np.abs(ends - near) <= np.spacing(np.abs(near))).all():
+        low, high = np.append(low, low), np.append(high, high)
+        points = np.append(np.floor(ends[:-1]), np.ceil(ends[1:]) - 2) + 1
+    else:
+        points = low / 2 + high / 2
+    return np.asarray(points[(low < points) & (points < high)])
 
 
 def _groups(shown: Sequence[PublishedRelease]) -> tuple[tuple[str | None, ...], tuple[Ints, Ints, Ints]]:
