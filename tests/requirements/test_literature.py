@@ -89,6 +89,14 @@ def test_table_xiii_numbers() -> None:
     assert met("k-e=2,0.2", [[0.1, 0.3]]) == [True]
 
 
+def test_a_range_is_as_wide_as_it_says_however_large_the_numbers() -> None:
+    large = 10**13
+    assert met("k-e=2,5", [[large, large + 1], [large, large + 5]]) == [False, True]
+    assert met("k-e=2,5", [[1, 2], [large, large + 5]]) == [False, True]
+    assert met("k-e=1,5", [[1e300, 1e300], [1e300, -1e300]]) == [False, True]
+    assert met("k-e=2,0.25", [[large / 8, large / 8 + 0.125], [large / 8, large / 8 + 0.25]]) == [False, True]
+
+
 def test_table_xiv_counts_one_implication_more_than_martin() -> None:
     """The paper calls a group with HIV once in three rows (0.6,2)-safe, and speaks of nothing but HIV."""
     hiv, other = 1, 0

@@ -18,8 +18,8 @@ from reissue.requirements._values import plain
 
 __all__ = ["KE"]
 
-_SLACK = 1e-12
-"""Differences of decimal numbers round: a range of exactly e must pass."""
+_SLACK = 2.0**-50
+"""Differences of decimal numbers round in the last digits: a range of exactly e must pass, and nothing narrower."""
 
 
 @register
@@ -45,8 +45,7 @@ class KE(Requirement):
     def holds(self, counts: Counts) -> Bools:
         """Groups of at least k different numbers with a range of at least e."""
         distinct, low, high = _numbers(counts)
-        slack = _SLACK * np.maximum(np.abs(low), np.abs(high))
-        return (distinct >= self.k) & (_distance(low, high) >= self.e - slack)
+        return (distinct >= self.k) & self._far(low, high)
 
     def fitness(self, counts: Counts) -> Floats:
         """The mean of different numbers over k and range over e."""
@@ -60,10 +59,14 @@ class KE(Requirement):
         known = values < domain.size - (domain.taxonomy is not None and domain.taxonomy.missing)
         place = domain.positions[values[known]]
         low = place[:, np.newaxis]
-        slack = _SLACK * np.maximum(np.abs(low), np.abs(place))
-        outside = (place < low) | (_distance(low, place) >= self.e - slack)
+        outside = (place < low) | self._far(low, place)
         np.fill_diagonal(outside, val=False)
         return Remaining(known, self.k, outside[: len(outside) if self.e > 0 else 0])
+
+    def _far(self, low: Floats, high: Floats) -> Bools:
+        """Whether numbers are e apart, or more."""
+        reach, slack = _distance(low, high), _SLACK * np.maximum(np.abs(low), np.abs(high))
+        return np.asarray((reach >= self.e - slack) & ((reach > 0) | (self.e == 0)))
 
     def fits(self, domain: Domain) -> None:
         """Refuse what is no number."""

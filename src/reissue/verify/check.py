@@ -359,7 +359,7 @@ def _delta(groups: CheckedGroups) -> Measure:
 
 
 def _k_e(groups: CheckedGroups) -> Measure:
-    distinct, reach = spread(groups)
+    distinct, reach, _ = spread(groups)
     k, e = int(_least(distinct)), _least(reach)
     words = (
         f"Every group has at least {k} different sensitive numbers over a range of at least {e:g} ((k,e)-anonymity)."

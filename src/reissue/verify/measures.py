@@ -7,6 +7,7 @@ A requirement of the user's own is judged by its own `holds`, on counts of the p
 registered for it with `judge.register`.
 """
 
+import sys
 from functools import singledispatch
 
 import numpy as np
@@ -55,6 +56,8 @@ __all__ = [
 
 _SLACK = 1e-11
 """More than the requirements' own, so that rounding never makes the two answers differ."""
+_ROUNDED = 2.0**-49
+"""The same for the range of some numbers, by the largest of them."""
 
 
 def effective(groups: CheckedGroups) -> pl.Series:
@@ -81,8 +84,8 @@ def _share(groups: CheckedGroups, mask: Bools) -> pl.Series:
     return groups.sum(rows) / groups.size
 
 
-def spread(groups: CheckedGroups) -> tuple[pl.Series, pl.Series]:
-    """How many different numbers a group has, and the range that they span; missing is no number."""
+def spread(groups: CheckedGroups) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """How many different numbers a group has, the range that they span, and the farthest from 0; missing is none."""
     domain = groups.domain
     places = pl.Series(domain.positions)
     if domain.taxonomy is not None and domain.taxonomy.missing:
@@ -90,9 +93,11 @@ def spread(groups: CheckedGroups) -> tuple[pl.Series, pl.Series]:
     runs = pl.DataFrame({"group": groups.runs["group"], "place": places.gather(groups.runs["value"])})
     place = pl.col("place")
     found = runs.group_by("group", maintain_order=True).agg(
-        place.count().alias("numbers"), (place.max() - place.min()).fill_null(0.0).alias("range")
+        place.count().alias("numbers"),
+        (place.max() - place.min()).fill_null(0.0).clip(upper_bound=sys.float_info.max).alias("range"),
+        place.abs().max().fill_null(0.0).alias("farthest"),
     )
-    return found["numbers"], found["range"]
+    return found["numbers"], found["range"], found["farthest"]
 
 
 def distance(groups: CheckedGroups, kind: str) -> pl.Series:
@@ -272,9 +277,9 @@ def _delta(requirement: DeltaDisclosure, groups: CheckedGroups) -> pl.Series:
 
 @judge.register
 def _k_e(requirement: KE, groups: CheckedGroups) -> pl.Series:
-    distinct, reach = spread(groups)
-    farthest = float(np.abs(groups.domain.positions).max(initial=0))
-    return (distinct >= requirement.k) & (reach >= requirement.e - _SLACK * farthest)
+    distinct, reach, farthest = spread(groups)
+    far = (reach >= requirement.e - _ROUNDED * farthest) & ((reach > 0) | (requirement.e == 0))
+    return (distinct >= requirement.k) & far
 
 
 @judge.register
