@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue import attack
 from reissue.errors import TaxonomyError
+from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare
 from reissue.taxonomy.notation import coding_of, parse_column
 from reissue.taxonomy.ranges import Span, last, span_of
@@ -33,7 +35,9 @@ texts = st.one_of(
     st.tuples(number, number).map(lambda ends: f"[{min(ends)}, {max(ends)}]"),
     number.map("<={}".format),
     number.map(">={}".format),
+    number.map("{}+".format),
 )
+words = st.lists(st.sampled_from(["unknown", "other", "", "n/a", "inf"]), max_size=3)
 
 
 @given(st.lists(texts, min_size=1, max_size=5))
@@ -44,14 +48,16 @@ def test_the_root_is_more_than_all_ranges_together_unless_they_hold_everything(r
     assert (root == set().union(*found)) == everything
 
 
-@given(st.lists(texts, min_size=2, max_size=5), st.booleans())
-def test_ranges_overlap_and_nest_in_codes_as_by_what_they_say(ranges: list[str], rooted: bool) -> None:
-    found = read([*ranges, *["*"] * rooted])[1]
+@given(st.lists(texts, min_size=2, max_size=5), st.booleans(), words)
+def test_ranges_overlap_and_nest_in_codes_as_by_what_they_say(
+    ranges: list[str], rooted: bool, beside: list[str]
+) -> None:
+    found = read([*ranges, *["*"] * rooted, *beside])[1]
     said = [{number for number in LINE if holds(span, number)} for span in map(span_of, ranges) if span is not None]
     for one, meant in zip(found, said, strict=False):
-        for other, beside in zip(found, said, strict=False):
-            assert bool(one & other) == bool(meant & beside)
-            assert (one <= other) == (meant <= beside)
+        for other, too in zip(found, said, strict=False):
+            assert bool(one & other) == bool(meant & too)
+            assert (one <= other) == (meant <= too)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +91,30 @@ def test_the_root_has_room_beside_the_largest_and_the_last(ranges: list[str]) ->
 def test_where_ranges_hold_everything_the_root_says_the_same(ranges: list[str]) -> None:
     *found, root = read([*ranges, "*"])[1]
     assert root == set().union(*found)
+
+
+@given(st.lists(texts, min_size=1, max_size=4), words)
+def test_a_word_beside_ranges_is_a_value_of_its_own(ranges: list[str], beside: list[str]) -> None:
+    *found, root = read([*ranges, *beside, "*"])[1]
+    for place, word in enumerate(beside, start=len(ranges)):
+        others = [one for at, one in enumerate(found) if at < len(ranges) or beside[at - len(ranges)] != word]
+        assert not found[place] & set().union(*others)
+        assert found[place] < root
+
+
+def test_codes_with_digits_that_are_no_ranges_stay_names() -> None:
+    """`3-14` beside `12-4` is no range: what it seems to hold is another code."""
+    assert [len(one) for one in read(["3-14", "12-4", "5", "A-1"])[1]] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("word", ["unknown", "not known", "70+"])
+def test_a_word_in_a_column_of_ranges_hides_nobody(word: str) -> None:
+    """One such text made names of all ranges, none of which held another: the attack said withstood."""
+    tables = [[("20-29", "flu"), ("20-29", "gout")], [("25", "flu"), ("25", "burn")]]
+    rows = [[*own, (word, "cold"), (word, "angina")] for own in tables]
+    frames = [pl.DataFrame(own, schema=["age", "ill"], orient="row") for own in rows]
+    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"])
+    assert attack(frames, schema, only="composition")["composition"].worst == 1
 
 
 @pytest.mark.parametrize("day", [-719_528, 2_932_897, -800_000])

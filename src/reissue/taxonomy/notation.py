@@ -8,7 +8,7 @@ node; only other texts are read as ranges, sets or prefixes. Whole numbers are c
 import itertools
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from reissue.errors import TaxonomyError
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare
 from reissue.taxonomy.ends import ends_of, line_of
 from reissue.taxonomy.ranges import Number, Span, calendar_span, is_dated, number_of, span_of
-from reissue.taxonomy.tree import ROOT
+from reissue.taxonomy.tree import ROOT, assemble
 
 __all__ = ["Intervals", "coding_of", "parse_column", "span_of"]
 
@@ -200,9 +200,10 @@ def coding_of(columns: Iterable[pl.Series], hierarchy: Hierarchy) -> Coding:
         values, hierarchy = _codes(parts, hierarchy)
         values += [_ELSEWHERE] * open_ended
     else:
-        line = _on_a_line(parts, hierarchy, open_ended)
+        words = _words(parts) if hierarchy.kind == "auto" else {}
+        line = _on_a_line([part for part in parts if part not in words], hierarchy, open_ended)
         if line is not None:
-            return _coding(*line, missing=None in texts)
+            return _with_words(_coding(*line, missing=None in texts), words)
         values = parts + [_ELSEWHERE] * open_ended
         hierarchy = hierarchy if parts else Hierarchy("flat")  # nothing but roots: no number or date to place
     return _coding(pl.Series("values", values, dtype=pl.String), hierarchy, missing=None in texts)
@@ -239,6 +240,22 @@ def _codes(names: Sequence[str], hierarchy: Hierarchy) -> tuple[list[str], Hiera
     keep = tuple(sorted({*hierarchy.prefix, *lengths} - {0}, reverse=True))
     values = [head + _ELSEWHERE * (len(name) - len(head)) for name, head in heads.items()]
     return values, replace(hierarchy, prefix=keep)
+
+
+def _words(names: Sequence[str]) -> dict[str, None]:
+    """Texts without a digit beside ranges, such as `unknown`; none where there is no range that could hold another."""
+    words = dict.fromkeys(name for name in names if not any(sign.isdigit() for sign in name))
+    spans = [span_of(name) for name in names if name not in words]
+    return words if any(span is not None and span.low < span.high for span in spans) else {}
+
+
+def _with_words(coding: Coding, words: Collection[str]) -> Coding:
+    """Words are leaves of their own behind the numbers or days, as the missing value is."""
+    if not words:
+        return coding
+    names = [*(name or "" for name in coding.taxonomy.names[: len(coding.leaves)]), *words]
+    places = np.arange(len(names), dtype=np.float64)
+    return replace(coding, taxonomy=assemble(names, [], places, ordered=True, missing=coding.taxonomy.missing))
 
 
 def _on_a_line(names: Sequence[str], hierarchy: Hierarchy, open_ended: bool) -> tuple[pl.Series, Hierarchy] | None:

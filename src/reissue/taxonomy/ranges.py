@@ -1,4 +1,4 @@
-"""Ranges as people write them: `[20, 34]`, `[20, 35)`, `[20, 35[`, `20-34`, `>= 60`, `2024-03`, `2024-Q1`.
+"""Ranges as people write them: `[20, 34]`, `[20, 35)`, `[20, 35[`, `20-34`, `>= 60`, `60+`, `2024-03`, `2024-Q1`.
 
 Whole numbers stay whole numbers, so that large ones are not merged; dates become days since 1970.
 """
@@ -25,6 +25,7 @@ _BRACKETS = re.compile(r"([\[(\]])\s*([^,;\s]+)\s*[,;]\s*([^,;\s]+?)\s*([\])\[])
 _DASH = re.compile(rf"({_DATE}|{_NUMBER}){_TO}({_DATE}|{_NUMBER})")
 _PERIODS = re.compile(rf"({_PERIOD}){_TO}({_PERIOD})")
 _ONE_SIDED = re.compile(r"(<=?|>=?|≤|≥)\s*(\S+)")
+_AND_MORE = re.compile(r"(\S+?)\s*\+")
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
 _QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 
@@ -49,12 +50,14 @@ def span_of(text: str, *, dates: bool = False) -> Span | None:
     end = _end(text, dates)
     if end is not None:
         return end
-    brackets, one_sided = _BRACKETS.fullmatch(text), _ONE_SIDED.fullmatch(text)
+    brackets, one_sided, more = (one.fullmatch(text) for one in (_BRACKETS, _ONE_SIDED, _AND_MORE))
     if brackets:
         left, low, high, right = brackets.groups()
         return _between(_end(low, dates), _end(high, dates), left != "[", right != "]")
     if one_sided:
         return _beyond(one_sided[1], _end(one_sided[2], dates))
+    if more:
+        return _beyond(">=", _end(more[1], dates))
     dash = (_PERIODS if dates else _DASH).fullmatch(text)
     span = _between(_end(dash[1], dates), _end(dash[2], dates)) if dash else None
     return span if span or dates else calendar_span(text)
