@@ -117,6 +117,16 @@ def test_a_word_in_a_column_of_ranges_hides_nobody(word: str) -> None:
     assert attack(frames, schema, only="composition")["composition"].worst == 1
 
 
+def test_no_range_ends_in_a_word() -> None:
+    """Whoever only the root holds has a number that no range holds, or a word that stands there alone."""
+    first = pl.DataFrame({"age": ["*", "*", "20-29", "20-29"], "ill": ["flu", "gout", "flu", "burn"]})
+    second = pl.DataFrame({"age": ["*", "*", "20-29", "20-29", "other"], "ill": ["flu", "cold", "flu", "burn", "flu"]})
+    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"])
+    found = attack([first, second], schema, only="composition")["composition"]
+    assert found.worst == 1
+    assert ", other]" not in str(found.details["place"])
+
+
 @pytest.mark.parametrize("day", [-719_528, 2_932_897, -800_000])
 def test_days_outside_the_calendar_are_refused(day: int) -> None:
     column = pl.Series("day", [0, day], dtype=pl.Int32).cast(pl.Date)

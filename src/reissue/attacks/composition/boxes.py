@@ -53,7 +53,8 @@ class Column:
     name: str
     leaves: tuple[str | None, ...]
     """Code to what it is called."""
-    ordered: bool
+    line: int
+    """How many of them, from the first on, lie on a line: numbers or days, not words or missing."""
     published: dict[tuple[int, int], str | None]
     """First and last code to a text that was published for it."""
 
@@ -152,7 +153,8 @@ def _intervals(shown: Sequence[PublishedRelease], name: str, schema: Schema) -> 
         lo.append(np.zeros(boxes, np.int32) if code is None else nodes.lo[code])
         hi.append(np.full(boxes, size - 1, np.int32) if code is None else nodes.hi[code])
     spans = zip(nodes.lo.tolist(), nodes.hi.tolist(), strict=True)
-    column = Column(name, coding.taxonomy.names, coding.taxonomy.ordered, dict(zip(spans, nodes.texts, strict=True)))
+    line = len(coding.leaves) if coding.taxonomy.ordered else 0
+    column = Column(name, coding.taxonomy.names, line, dict(zip(spans, nodes.texts, strict=True)))
     return column, np.concatenate(lo), np.concatenate(hi)
 
 

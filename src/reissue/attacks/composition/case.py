@@ -64,7 +64,7 @@ def _text(column: Column, lo: int, hi: int) -> str:
     names = ["(missing)" if name is None else _named(name) for name in column.leaves[lo : hi + 1]]
     if len(names) == 1:
         return names[0]
-    if column.ordered and column.leaves[hi] is not None:
+    if hi < column.line:
         return f"[{names[0]}, {names[-1]}]"
     more = f" or {len(names) - _LISTED} others" if len(names) > _LISTED else ""
     return f"{' or '.join(names[:_LISTED])}{more}"
