@@ -244,8 +244,8 @@ def _codes(names: Sequence[str], hierarchy: Hierarchy) -> tuple[list[str], Hiera
 
 def _words(names: Sequence[str]) -> dict[str, None]:
     """Texts without a digit beside ranges, such as `unknown`; none where there is no range that could hold another."""
-    words = dict.fromkeys(name for name in names if not any(sign.isdigit() for sign in name))
-    spans = [span_of(name) for name in names if name not in words]
+    words = dict.fromkeys(name for name in names if not re.search(r"\d", name))
+    spans = (span_of(name) for name in names if words and name not in words)
     return words if any(span is not None and span.low < span.high for span in spans) else {}
 
 

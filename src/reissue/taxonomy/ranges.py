@@ -71,11 +71,11 @@ def is_dated(text: str) -> bool:
 
 def number_of(text: str) -> Number | None:
     """The number that a text is; digits beyond what a float holds are none."""
-    if text in {"inf", "-inf"}:
+    if re.fullmatch(r"[-+]?\d{1,300}", text):
+        return int(text)
+    if text in {"inf", "-inf"} or (re.fullmatch(_NUMBER, text) and math.isfinite(float(text))):
         return float(text)
-    if not re.fullmatch(_NUMBER, text) or not math.isfinite(float(text)):
-        return None
-    return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
+    return None
 
 
 def calendar_span(text: str) -> Span | None:
