@@ -1,5 +1,6 @@
 """Exact counts of slots against all ways to choose who fills them, and what they do for a large group."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -47,6 +48,18 @@ def test_free_members_may_fill_a_slot_too() -> None:
     said = count_messages(layer, everything, np.ones(4), ways, np.ones(2))
     assert said[1] / (said[0] + said[1]) == pytest.approx(1 / 5)
     assert said == pytest.approx([2, 0.5, 2, 0.5])
+
+
+def test_a_free_member_that_has_no_other_slot_fills_it() -> None:
+    """Three people and a counterfeit that must have b, {a, a, b, b}: one b is left, each has it with one in three.
+
+    The counterfeit's odds were beyond what floats hold, and what people were left with was certain, and wrong.
+    """
+    layer = replace(layer_of(observed([([0, 1, 2], {0: 2, 1: 2}, 1)]), 2), chance=np.array([0.0, 1.0]))
+    ways, everything = np.ones(6), np.ones(6, np.bool_)
+    said = count_messages(layer, everything, np.ones(6), ways, np.ones(2)).reshape(3, 2)
+    assert said[:, 1] == pytest.approx(1 / 2)
+    assert (said > 0).all()
 
 
 def test_a_register_is_sharpened_too() -> None:

@@ -42,6 +42,8 @@ __all__ = [
 
 _STEP = 1e6
 """How much a multiplier changes at most in one round."""
+_OF_NOBODY = 0.2
+"""What the share counts of nobody's records that are expected to have other values than is known: these are few."""
 _ROUGHLY = 0.01
 """The share of records that may be expected elsewhere when it is learnt what newcomers have: sooner it goes astray."""
 
@@ -102,8 +104,7 @@ class Chains:
         if self.prior is not None:
             weights *= first_weights(layer, self.beginners(place), self.prior)
         if len(layer.tilt):
-            fake = layer.fake_entries
-            weights[fake] *= layer.tilt[layer.value[fake]]
+            _tilt(layer, weights, layer.tilt)
         return weights
 
     def tilted(self, factors: "Sequence[Floats]") -> "Chains":
@@ -172,11 +173,10 @@ def scale(
     tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
     worst, off, sweep = np.inf, np.inf, 0
     momentum = Momentum()
-    steady = not any(len(layer.fakes) for layer in chains.layers)  # what is tilted moves beside the multipliers
     reached, rates = False, None if chains.first is None else FirstRates(chains.first)
     while sweep < how.sweeps and not reached:
         later = _backward(chains, beginnings, lambda place: chains.layers[place].said(lambdas[place]))  # noqa: B023
-        before, earlier = [*lambdas], off
+        before, earlier = [*lambdas, *tilts], off
         worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how, rates)
         reached = bool(worst <= how.tolerance or off <= how.elsewhere)
         sweep += 1
@@ -185,7 +185,12 @@ def scale(
             rates.learn(chains.layers, beginnings)
             reached = False
         if more and not reached:
-            lambdas = momentum.further(before, lambdas, better=steady and off <= earlier)
+            moved = momentum.further(before, [*lambdas, *tilts], better=off <= earlier)
+            lambdas, further = moved[: len(lambdas)], moved[len(lambdas) :]
+            for place, layer in enumerate(chains.layers):
+                if len(layer.fakes):
+                    _tilt(layer, beginnings[place], further[place] / tilts[place])
+            tilts = further
         progress(sweep / how.sweeps)
     learnt = np.empty(0) if rates is None else rates.rates
     return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts), learnt)
@@ -286,23 +291,24 @@ def _forward(
 ) -> tuple[float, float]:
     """Scale each release in turn, knowing the scaled ones before it; the worst count, and the share elsewhere."""
     carried, worst, elsewhere, records = np.zeros(int(chains.offsets()[-1])), 0.0, 0.0, 1.0
+    astray, nobody = 0.0, 1.0
     for place, layer in enumerate(chains.layers):
         before = before_of(chains, place, beginnings[place], carried)
         cavity = before * later[place]  # up to a factor for each row
         lambdas[place], off = fitted(layer, cavity, lambdas[place], how)
         if len(layer.fakes):
             factor, more = _tilting(layer, cavity, lambdas[place])
-            fake, off = layer.fake_entries, np.append(off, more)
-            tilts[place] = tilts[place] * factor
-            beginnings[place][fake] *= factor[layer.value[fake]]
-            before[fake] *= factor[layer.value[fake]]
+            off, tilts[place] = np.append(off, more), tilts[place] * factor
+            astray, nobody = astray + float(more.sum()) / 2, nobody + float(layer.fakes.sum())
+            for weights in (beginnings[place], before):
+                _tilt(layer, weights, factor)
         worst = max(worst, float(off.max(initial=0.0)))
         elsewhere, records = elsewhere + float(off.sum()) / 2, records + float(layer.count.sum()) + layer.settled
         said = layer.said(lambdas[place])
         if rates is not None:
             rates.count(place, layer, cavity * said)
         _carry(chains, place, layer.normalized(before * said), carried)
-    return worst, elsewhere / records
+    return worst, max(elsewhere / records, _OF_NOBODY * astray / nobody)
 
 
 def fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, Floats]:
@@ -318,6 +324,12 @@ def fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple
         if not layer.absent.any():
             lambdas = lambdas / max(float(lambdas.max(initial=0.0)), TINY)
     return lambdas, off
+
+
+def _tilt(layer: Layer, weights: Floats, factor: Floats) -> None:
+    """Make entries of slots that nobody is in likelier by a factor for each value."""
+    fake = layer.fake_entries
+    weights[fake] *= factor[layer.value[fake]]
 
 
 def _tilting(layer: Layer, cavity: Floats, lambdas: Floats) -> tuple[Floats, Floats]:

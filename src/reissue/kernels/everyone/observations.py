@@ -286,7 +286,7 @@ def layer_of(seen: Observation, values: int, some: tuple[Ints, Ints] | None = No
     starts = np.searchsorted(keys, np.arange(len(people) + 1) * values)
     chance = seen.shares[seen.slot_value] if len(seen.shares) else np.ones(len(seen.slot_value))
     fakes = _nothing()
-    if len(seen.fakes):
+    if len(seen.fakes) and (seen.strangers or seen.free.any() or len(seen.unoccupied)):  # else none is nobody's
         fakes = np.append(seen.fakes, np.zeros(values - len(seen.fakes))).astype(np.float64)
     tilt = (fakes > 0).astype(np.float64)
     return Layer(

@@ -33,14 +33,20 @@ def count_messages(layer: Layer, chosen: Bools, cavity: Floats, ways: Floats, mu
     weight = cavity[layer.triple_entry] * ways
     total = np.bincount(row, weight, len(layer.person)) + layer.sums(cavity * layer.away)
     share = weight / np.maximum(total, TINY)[row]
-    sure = share >= _SURE
+    sure, free = share >= _SURE, multipliers * layer.chance
+    others = np.add.reduceat(np.append(free, 0.0), layer.group_starts[:-1])[layer.slot_group] - free
+    filled = (free > 0) & (others <= (1 - _SURE) * free)  # free members of the group have no other slot
     room = layer.count.astype(np.int64) - np.bincount(slot[sure], minlength=len(layer.count))
+    room -= (layer.free[layer.slot_group] * filled).astype(np.int64)
     telling = np.bincount(slot[chosen & ~sure & (share > _LEAST)], minlength=len(room)) > 0
     at = np.flatnonzero(chosen & ~sure & (telling & (room >= 1) & (room <= LARGEST))[slot])
     odds = cavity[layer.triple_entry[at]] / np.maximum((total[row] - weight)[at], TINY)
-    free_slot, free_odds = _free(layer, different(slot[at], len(room)), multipliers)
+    some = different(slot[at], len(room))
+    some = some[~filled[some]]
+    again = np.repeat(some, layer.free[layer.slot_group[some]].astype(np.int64))
     said = ways.copy()
-    said[at] = _ratios(np.append(slot[at], free_slot), np.append(odds, free_odds), room)[: len(at)]
+    free_odds = (layer.chance / np.maximum(others, TINY))[again]
+    said[at] = _ratios(np.append(slot[at], again), np.append(odds, free_odds), room)[: len(at)]
     return said
 
 
@@ -79,15 +85,6 @@ def _beside(outside: Floats, sibling: Floats, below: Floats) -> None:
     for number, ways in enumerate(sibling[: len(outside)]):
         some = min(len(below), len(outside) - number)
         below[:some] += ways * outside[number : number + some]
-
-
-def _free(layer: Layer, slots: Ints, multipliers: Floats) -> tuple[Ints, Floats]:
-    """Free members may fill slots too: the slot and the odds of each."""
-    weight = multipliers * layer.chance
-    whole = np.add.reduceat(np.append(weight, 0.0), layer.group_starts[:-1])[layer.slot_group]
-    odds = layer.chance / np.maximum(whole - weight, TINY)
-    again = np.repeat(slots, layer.free[layer.slot_group[slots]].astype(np.int64))
-    return again, odds[again]
 
 
 def _ratios(slot: Ints, odds: Floats, room: Ints) -> Floats:
