@@ -48,6 +48,8 @@ KINDS = {
 }
 """How groups are made, and the methods that make them so."""
 KNOWLEDGES = {True: "groups", False: "the form's own"}
+TOTALS = ", true totals"
+"""Of readers who have these too."""
 READERS = ("groups", "register")
 
 
@@ -95,9 +97,11 @@ class Bench:
         """A source's tables, made once."""
         return _waves(self.folder, source, self.chosen.data, quick=self.chosen.quick, world=world)
 
-    def findings(self, method: Method, source: str, *, groups: bool, world: int = 0) -> dict[str, Finding]:
+    def findings(
+        self, method: Method, source: str, *, groups: bool, world: int = 0, totals: bool = False
+    ) -> dict[str, Finding]:
         """Attack to what it finds, computed once; empty where the method cannot publish."""
-        return _findings(method, self.waves(source, world), groups=groups)
+        return _findings(method, self.waves(source, world), groups=groups, totals=totals)
 
 
 def _sharing(method: Method, share: float | None) -> Method:
@@ -124,7 +128,7 @@ def _protected(method: Method, waves: Waves) -> tuple[Waves, list[Release]]:
 
 
 @cache
-def _findings(method: Method, waves: Waves, *, groups: bool) -> dict[str, Finding]:
+def _findings(method: Method, waves: Waves, *, groups: bool, totals: bool) -> dict[str, Finding]:
     """Attack to what it finds in a method's series."""
     fit, releases = _protected(method, waves)
     if not releases:
@@ -132,8 +136,8 @@ def _findings(method: Method, waves: Waves, *, groups: bool) -> dict[str, Findin
     found = attack(
         releases,
         fit.schema,
-        only=["joint", "updates"] if groups else ["joint"],
-        knowledge=Knowledge(groups=groups),
+        only=["joint", "updates"] if groups and not totals else ["joint"],
+        knowledge=Knowledge(groups=groups, totals=totals or None),
         limits={"joint": LIMIT, "updates": LIMIT},
     )
     return {one.attack: one for one in found}
@@ -207,13 +211,13 @@ def totals(bench: Bench) -> None:
     print(f"| method | counterfeits | above {LIMIT}, right, sure | with true totals: above {LIMIT}, right, sure |")
     print("|---|---|---|---|", flush=True)
     for method in bench.methods:
-        fit, releases = _protected(method, bench.waves("hospital"))
+        releases = _protected(method, bench.waves("hospital"))[1]
         added = sum(measure(release).added for release in releases)
         if not added:
             continue
-        knowledge = Knowledge(groups=True, totals=True)
-        found = attack(releases, fit.schema, only="joint", knowledge=knowledge, limits={"joint": LIMIT})["joint"]
-        plain = bench.findings(method, "hospital", groups=True)["joint"]
+        plain, found = (
+            bench.findings(method, "hospital", groups=True, totals=totals)["joint"] for totals in (False, True)
+        )
         print(f"| {method.label} | {added:,} | {exposed(plain)} | {exposed(found)} |", flush=True)
 
 
@@ -230,18 +234,22 @@ def calibration(bench: Bench) -> None:
     for world, source in product(range(bench.chosen.worlds), bench.chosen.sources):
         if world and source == "panel":
             continue
-        for method, (groups, words) in product(bench.methods, KNOWLEDGES.items()):
-            found = bench.findings(method, source, groups=groups, world=world).get("joint")
+        for method, totals, groups in product(bench.methods, (False, True), KNOWLEDGES):
+            if totals and method.name not in KINDS["by value"]:
+                continue
+            found = bench.findings(method, source, groups=groups, world=world, totals=totals).get("joint")
             if found is None or (not groups and found.details.get("knowledge") == "groups"):
                 continue  # the form shows groups: the same once more
+            words = KNOWLEDGES[groups] + TOTALS * totals
             bins = [{**one, "chance": _chance(one)} for one in found.details.get("calibration", [])]
             print(f"{source}, {method.label}, {words}: {_binned(bins) or found.sentence}", flush=True)
             rows += [{"source": source, "method": method.label, "knowledge": words, "world": world, **b} for b in bins]
     pl.DataFrame(rows).write_csv(bench.chosen.out / "calibration.csv", float_precision=4)
     for world in range(bench.chosen.worlds):
         mine = [one for one in rows if one["world"] == world]
-        for kind, methods in KINDS.items():
-            _print_off(kind, [one for one in mine if one["method"].split(",")[0] in methods])
+        for (kind, methods), more in product(KINDS.items(), ("", TOTALS)):
+            kin = [one for one in mine if one["method"].split(",")[0] in methods]
+            _print_off(kind + more, [one for one in kin if one["knowledge"].endswith(TOTALS) == bool(more)])
     _print_leaning(pl.DataFrame(rows))
     if bench.chosen.worlds > 1:
         _print_worlds(pl.DataFrame(rows))

@@ -15,8 +15,10 @@ from reissue.attacks.joint.beliefs import Claims, believe
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
 from reissue.ledger import Ledger
+from reissue.publishing.attack import attack
 from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
+from reissue.publishing.series import anonymize_series
 from reissue.schema import Schema
 from tests.kernels.worlds import observed
 
@@ -30,6 +32,15 @@ def test_values_are_expected_as_often_as_they_are_published() -> None:
 def test_where_every_group_shows_its_values_equally_often_all_are_alike() -> None:
     series = [observed([([0, 1], {0: 1, 1: 1}, 0), ([2, 3, 4, 5], {0: 2, 2: 2}, 0)])]
     assert base_rates(series, 3) == pytest.approx([1 / 3] * 3)
+
+
+def test_who_knows_true_totals_expects_what_people_have_unless_values_stay() -> None:
+    """Four people and two counterfeits of the second value: where values stay, whoever came was chosen for one."""
+    told = replace(observed([([0, 1], {0: 1, 1: 1}, 0), ([2, 3], {0: 2, 1: 2}, 2)]), fakes=np.array([0, 2]))
+    assert base_rates([told], 2) == pytest.approx([0.5, 0.5])
+    assert base_rates([told], 2, changing=True) == pytest.approx([0.75, 0.25])
+    uneven = replace(observed([([0, 1], {0: 2, 1: 1}, 1)]), fakes=np.array([0, 1]))
+    assert base_rates([uneven], 2) == pytest.approx([1.0, 0.0], abs=1e-5)
 
 
 STEPS = np.array([[0.8, 0.15, 0.05], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]])
@@ -131,7 +142,20 @@ def test_where_a_claim_cannot_know_how_common_a_value_is_what_it_is_worth_expose
     with Ledger.create(tmp_path / "a.ledger", plan) as ledger, pytest.raises(RefusedError) as refused:
         publish_next(people, ledger)
     found = refused.value.report.findings["joint"]
+    assert found.details["knowledge"] == "groups"
     assert found.details["risk"] == pytest.approx(0.5)
     assert found.worst is not None
     assert 0.8 < found.worst < 0.9
     assert found.people == 200
+
+
+def test_a_method_that_keeps_peoples_values_together_is_judged_with_groups_known() -> None:
+    """With or without a ledger: what a register alone says of such groups is too sure (decision 0191)."""
+    people = pl.DataFrame({"p": range(60), "age": [20 + one % 30 for one in range(60)], "ill": ["a", "b", "c"] * 20})
+    plan = replace(Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="p"), updates={"none": True})
+    for method, knowledge in (("invariance", "groups"), ("distinct", "register")):
+        made = anonymize_series([people] * 2, plan, "m-unique=3", method=method, seed=0)
+        found = attack(made, plan, only="joint")["joint"]
+        assert found.details["knowledge"] == knowledge
+        assert found.worst is not None
+        assert found.worst < 0.5

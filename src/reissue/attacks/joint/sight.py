@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 
 from reissue.attacks.cases import box_text, shown
-from reissue.attacks.joint.update_model import stays_by_method
+from reissue.attacks.joint.update_model import keeps_values
 from reissue.attacks.pictures import Shown
 from reissue.errors import CannotRunError, DataError, InputError
 from reissue.kernels.everyone.observations import Observation
@@ -94,7 +94,9 @@ def _sighting(release: PublishedRelease, series: Series, knowledge: Knowledge, p
     if roster is not None and (knowledge.members is None or not release.tables.frames):
         # A register says so little of groups made by value that what is computed from it alone is too sure; who knows
         # everyone's group is the stronger reader, and there it is exact.
-        strong = knowledge.groups or "groups" in assumed(series.schema.policy) or stays_by_method(series.schema)
+        policy = series.schema.policy
+        methods = [policy.get("method"), None if release.source is None else release.source.method]
+        strong = knowledge.groups or "groups" in assumed(policy) or any(keeps_values(one) for one in methods)
         return _own(release, roster, strong=strong)
     release = release.of_its_columns()
     if knowledge.members is not None:

@@ -7,7 +7,6 @@ series, and whoever is second takes it, so that it is not kept for longer.
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
-from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Beliefs
 from reissue.attacks.joint.past import believe_in_blocks
 from reissue.attacks.joint.sight import with_histories
@@ -41,20 +40,21 @@ def solve_series(
     `twice`: they will be solved again with another prior.
     """
     crowd = with_histories(known)
-    rates = base_rates(crowd.observations, crowd.values)
-    seen = Learnable(expecting(crowd.observations, rates), crowd.names, crowd.truth, rates)
+    seen = Learnable.of(crowd.observations, crowd.names, crowd.truth)
     chosen = said or update_model(series.schema, seen, lambda done: knowledge.progress(0.1 + 0.3 * done))
     believe = partial(_believe, series, seen, crowd, knowledge, twice=twice)
-    beliefs = believe(chosen)
+    expected, beliefs = believe(chosen)
     if chosen.source == "none" and learnable(series.schema, seen) and misfits(beliefs, seen.series):
         chosen = learned(seen)
-        beliefs = believe(chosen)
-    return Solution(known, seen, chosen, beliefs)
+        expected, beliefs = believe(chosen)
+    return Solution(known, expected, chosen, beliefs)
 
 
 def _believe(
     series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge, chosen: Chosen, *, twice: bool
-) -> Beliefs:
+) -> tuple[Learnable, Beliefs]:
+    """What is expected of everyone where values change as was chosen, and what follows."""
+    seen = seen.where(chosen.model)
     beliefs = believe_in_blocks(
         seen.series,
         chosen.model,
@@ -66,8 +66,8 @@ def _believe(
     )
     panel = all(len(one.label) and len(one.occupant) for one in seen.series)
     if not panel or not any(len(one.known_person) for one in seen.series):
-        return beliefs
-    return replace(beliefs, chance=with_known_labels(seen.series, beliefs.layers, beliefs.chance))
+        return seen, beliefs
+    return seen, replace(beliefs, chance=with_known_labels(seen.series, beliefs.layers, beliefs.chance))
 
 
 def leave(solution: Solution, series: Series, knowledge: Knowledge) -> None:

@@ -17,7 +17,6 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
-from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Beliefs, Claims, believe, occupied
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
 from reissue.attacks.joint.learning import learning
@@ -179,11 +178,10 @@ def _solve(
     people = people_in([one.seen for one in window])
     seen = [_compact(one.seen, people) for one in window]
     times = [one.time for one in window]
-    rates = base_rates(seen, len(names))
-    seen = expecting(seen, rates)
     unknown: list[Ints | None] = [None] * (len(window) - 1)
     steps = past.steps if past.steps.size else None
-    known_now = Learnable(seen, names, [*unknown, truth], rates, times, steps)
+    known_now = Learnable.of(seen, names, [*unknown, truth], times, steps)
+    seen = [*known_now.series]
     believed = partial(_believed, window, past, people, known_now, series, effort)
     chosen = update_model(series.schema, known_now)
     prior, beliefs = believed(chosen)
@@ -231,7 +229,7 @@ def _believed(
     if seen.steps is None and chosen.source == "releases":
         # Multipliers of values that stay, which these releases do not allow, are no place to start from.
         starts = [None] * len(window)
-    times = [one.time for one in window]
+    times, seen = [one.time for one in window], seen.where(chosen.model)
     first = first_times(seen.series, times, len(people))
     prior = past.prior(people, first, chosen.model, seen.rates)
     new = past.newcomers(people, first, seen.series, seen.rates)

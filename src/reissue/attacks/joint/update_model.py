@@ -6,13 +6,15 @@ counts. Then it is learned from them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Floats, Ints
 from reissue.algorithms.registry import known
+from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.beliefs import Beliefs
 from reissue.counting.segments import different
 from reissue.errors import CannotRunError
@@ -29,6 +31,7 @@ __all__ = [
     "Learnable",
     "check_fit",
     "grown",
+    "keeps_values",
     "learnable",
     "learned",
     "misfits",
@@ -77,6 +80,24 @@ class Learnable:
     steps: Floats | None = None
     """What was learned from the releases before."""
 
+    @classmethod
+    def of(
+        cls,
+        series: Sequence[Observation],
+        names: Sequence[str | None],
+        truth: Sequence[Ints | None],
+        times: Sequence[int] | None = None,
+        steps: Floats | None = None,
+    ) -> "Learnable":
+        """With what is expected of people before it is known how their values change."""
+        rates = base_rates(series, len(names))
+        return cls(expecting(series, rates), names, truth, rates, times, steps)
+
+    def where(self, model: Model) -> "Learnable":
+        """With what is expected of people whose values change so."""
+        rates = base_rates(self.series, len(self.names), changing=model.steps is not None)
+        return replace(self, series=expecting(self.series, rates), rates=rates)
+
 
 def update_model(schema: Schema, seen: Learnable, progress: Callable[[float], None] = lambda _: None) -> Chosen:
     """The best that is known of how these values change."""
@@ -104,8 +125,13 @@ def learnable(schema: Schema, seen: Learnable) -> bool:
 
 def stays_by_method(schema: Schema) -> bool:
     """Whether the policy's method is one for values that stay, which makes its groups by them."""
-    method = known(schema.policy.get("method"))
-    return method is not None and method.refuses_changes
+    return keeps_values(schema.policy.get("method"))
+
+
+def keeps_values(method: Any) -> bool:
+    """Whether a method, by name, leads people through groups of the same values."""
+    found = known(method)
+    return found is not None and found.refuses_changes
 
 
 def grown(steps: Floats, values: int) -> Floats:
