@@ -1,6 +1,5 @@
 """Exact messages against all permutations."""
 
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -8,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.kernels.everyone.observations import layer_of
-from reissue.kernels.everyone.permanents import exact_messages, others, small_groups
+from reissue.kernels.everyone.permanents import others
 from tests.effort import examples
-from tests.kernels.worlds import observed
 
 
 @examples(60)
@@ -37,15 +34,3 @@ def test_many_groups_beside_each_other_are_as_a_few(counts: list[int]) -> None:
     weights = np.random.default_rng(0).random((60, sum(counts), len(counts)))
     apart = np.concatenate([others(weights[at : at + 5], shown) for at in range(0, 60, 5)])
     assert others(weights, shown) == pytest.approx(apart, rel=1e-12)
-
-
-def test_what_free_members_hardly_ever_have_is_not_impossible_for_them() -> None:
-    """A person and three counterfeits, {a, a, a, b}: where these hardly ever have a, the person may still have b.
-
-    Three chances of 1e-200 are 0 to a float: the person's a was certain, and groups contradicted each other.
-    """
-    layer = replace(layer_of(observed([([0], {0: 3, 1: 1}, 3)]), 2), chance=np.array([1e-200, 1.0]))
-    (small,) = small_groups([layer])
-    assert (exact_messages(small, np.ones(2)) > 0).all()
-    never = replace(small, chance=np.array([[0.0, 1.0]]))
-    assert (exact_messages(never, np.ones(2)) == 0).all()  # and what counting rules out stays so

@@ -265,12 +265,25 @@ def _solve_lot(
         # Where records of nobody are likelier to have some values, what groups say of them is too.
         small = part.small if chains.layers == part.layers else None
         chance, said = sharpened(chains, messages, rounds, multipliers=given, small=small, progress=later)
-    else:  # only counting shows that something is impossible
-        chance, said = [np.maximum(one, TINY) for one in posterior(chains, messages)], messages
+        chance = _without_gaps(chains, messages, chance)
+    else:
+        chance, said = posterior(chains, messages), messages
+    chance = [np.maximum(one, TINY) for one in chance]  # only counting shows that something is impossible
     solved = solve_small(chains, model, times, most=most)
     progress(1.0)
     _replace(chance, solved)
     return scaled, _Found(chance, said, solved)
+
+
+def _without_gaps(chains: Chains, messages: Sequence[Floats], chance: Sequence[Floats]) -> list[Floats]:
+    """Rows of which rounding has left nothing, as they were before sharpening."""
+    lost = [layer.sums(one) < 0.5 for layer, one in zip(chains.layers, chance, strict=True)]
+    if not any(one.any() for one in lost):
+        return [*chance]
+    return [
+        np.where(rows[layer.row], plain, one)
+        for layer, rows, plain, one in zip(chains.layers, lost, posterior(chains, messages), chance, strict=True)
+    ]
 
 
 def _of_slots(multipliers: Floats | None, slots: Ints) -> Floats | None:

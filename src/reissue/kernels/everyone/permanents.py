@@ -25,8 +25,6 @@ LARGEST = 2_048
 _SEVERAL = 24
 """So many groups are computed beside each other, fewer one after the other."""
 _FEW = 512
-_LEAST = 1e-15
-"""A free member has whatever it may have so likely at least: several that are less likely are lost in rounding."""
 _CELLS = 4_000_000
 """How many numbers are held at a time."""
 _WIDEST = (LARGEST - 1).bit_length()
@@ -286,6 +284,5 @@ def _weights(small: SmallGroups, cavity: Floats) -> Floats:
     weights[small.cell] = cavity[small.entry]
     table = weights.reshape(shape)
     group, member = np.nonzero(np.arange(small.members) >= small.known[:, np.newaxis])
-    chance = small.chance / np.maximum(small.chance.max(axis=1, keepdims=True), TINY)
-    table[group, member] = np.where(chance > 0, np.maximum(chance, _LEAST), 0.0)[group]
+    table[group, member] = small.chance[group]
     return table

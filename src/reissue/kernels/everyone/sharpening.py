@@ -27,9 +27,7 @@ ROUNDS = 2
 _ONCE = 3
 """Rounds where no group shows a value twice."""
 _THREADS = 2
-LEAST = 1e-15
-"""Whatever counting leaves open is so likely at least: what is less is lost in rounding, and groups that rely on it
-would contradict each other."""
+_LEAST = 1e-200
 _MOST_WAYS = 8
 """Ways for a person to have a value, on average, at most."""
 
@@ -70,11 +68,12 @@ class Said:
             ways = np.sqrt(ways * counted) if half else counted
             some = different(layer.triple_entry[self.wide], layer.entries)
             exact[some] = (np.bincount(layer.triple_entry, ways, layer.entries) + layer.away)[some]
-        return replace(self, entries=np.maximum(layer.normalized(exact), LEAST), ways=ways)
+        return replace(self, entries=layer.normalized(exact), ways=ways)
 
     def averaged(self, before: "Said") -> "Said":
         """Half way from what was said before."""
-        entries = np.sqrt(self.entries * np.maximum(self.layer.normalized(before.entries), LEAST))
+        exact = self.entries
+        entries = np.sqrt(np.maximum(exact * self.layer.normalized(before.entries), _LEAST * (exact > 0)))
         return replace(self, entries=entries)
 
 
@@ -137,17 +136,13 @@ def sharpened(
     wide = beside(small, chains.layers)
     said = [Said.of(*one) for one in zip(chains.layers, messages, given, wide, strict=True)]
     made: list[Floats] = []
-    possible: list[Bools] = []
     for turn in range(rounds):
-        others = [np.maximum(one, LEAST) for one in cavities(chains, [one.entries for one in said])]
+        others = cavities(chains, [one.entries for one in said])
         groups = exact_groups(small, said, others)
-        # What leaves no way to the others of a small group is impossible.
-        possible = possible or [(one > 0) | large for one, large in zip(groups, wide, strict=True)]
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
             exact = list(pool.map(Said.exactly, said, others, groups))
         if turn + 1 == rounds:
-            weights = [one.entries * two * some for one, two, some in zip(exact, others, possible, strict=True)]
-            made = [layer.normalized(one) for layer, one in zip(chains.layers, weights, strict=True)]
+            made = [one.layer.normalized(other * one.entries) for one, other in zip(exact, others, strict=True)]
         said = [one.averaged(before) for one, before in zip(exact, said, strict=True)]
         progress((turn + 1) / rounds)
     return made, [one.entries for one in said]
