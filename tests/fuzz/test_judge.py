@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz.case import Case, Command
+from tests.fuzz.drive import drive
 from tests.fuzz.judge import Asked, Column, as_filed, judge, judge_series, read_csv
 
 AGES = Column("age", "quasi", ("20", "21", "30", "31", None), "number")
 DAYS = Column("day", "quasi", ("2024-01-05", "2024-02-05", "2024-04-01", "2024-12-31", "2023-01-01"), "date")
 ILLS = Column("ill", "sensitive", ("flu", "gout", "flu", "burn", "flu"), "tree")
+SCHEMA = b'[columns]\nage = "quasi"\nill = "sensitive"\n'
 GOOD = 'age,ill\n"[20, 21]",flu\n"[20, 21]",gout\n*,flu\n*,burn\n*,flu\n'
 
 
@@ -88,6 +91,15 @@ def test_missing_and_empty_are_told_apart() -> None:
 def test_the_judge_expects_what_the_file_holds(content: bytes, cells: list[tuple[str | None, ...]]) -> None:
     """A file that was cut has fewer rows than were drawn."""
     assert [column.cells for column in as_filed((AGES, ILLS), content)] == cells
+
+
+def test_how_a_file_was_read_is_said_and_no_fault() -> None:
+    """The driver took the note for an error, as it does other warnings."""
+    files = {"data.csv": b"age,ill\n20,flu\n20,gout\nn/a,flu\nn/a,gout\n", "s.toml": SCHEMA}
+    command = Command(("check", "data.csv", "--schema", "s.toml", "--require", "k=2"))
+    assert drive(Case(0, files, (command,))) == []
+    shown = drive(Case(0, files, (command,), persons=("read as missing",)))
+    assert ["a message shows data" in problem.what for problem in shown] == [True]
 
 
 PEOPLE = Column("id", "identifier", ("p1", "p2", "p3", "p4"))
