@@ -244,8 +244,12 @@ def test_what_the_joint_attack_needs_too_is_solved_once(monkeypatch: pytest.Monk
     together = attack(made, schema, only=["definetti", "joint"])
     assert len(solved) == 1
     assert together["joint"] == alone
+    turned = attack(made, schema, only=["joint", "definetti"])
+    assert len(solved) == 2
+    assert [one.attack for one in turned] == ["joint", "definetti"]
+    assert turned["definetti"] == together["definetti"]
     attack(made, schema, only=["definetti", "joint"], exact=True)
-    assert len(solved) == 3
+    assert len(solved) == 4
 
 
 @pytest.mark.parametrize("requirement", ["k=80", "k=3"])

@@ -63,18 +63,21 @@ def attack(
     read: dict[str, Any] = {"exact": exact, "limits": limits, "dialect": dialect, "engine": engine}
     series = Series.read(guessed.tables or releases, guessed.schema, **read)
     known = check_registers(known, series, engine)
-    findings, grown = [], {}
-    for number, one in enumerate(chosen):
+    found: dict[str, Finding] = {}
+    grown = {}
+    # By name, whatever the order asked for: whoever comes first leaves what others need too (`joint/solution`).
+    for number, one in enumerate(sorted(chosen, key=lambda one: one.name)):
 
         def within(share: float, number: int = number) -> None:
             progress((number + share) / len(chosen))
 
         ran = run(one, series, replace(known, progress=within), places_of(series, known) if timeline else ())
-        findings.append(ran.finding)
+        found[one.name] = ran.finding
         points: tuple[Point, ...] = timeline_of(ran) if timeline else ()
         if points:
             grown[one.name] = points
         progress((number + 1) / len(chosen))
+    findings = [found[one.name] for one in chosen]
     return Findings(tuple(_deciding(findings, series)), attacked(series), grown, guessed.assumed)
 
 
