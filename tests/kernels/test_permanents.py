@@ -1,5 +1,6 @@
 """Exact messages against all permutations."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.kernels.everyone.permanents import others
+from reissue.kernels.everyone.observations import layer_of
+from reissue.kernels.everyone.permanents import exact_messages, others, ruled_out, small_groups
 from tests.effort import examples
+from tests.kernels.worlds import observed
 
 
 @examples(60)
@@ -34,3 +37,23 @@ def test_many_groups_beside_each_other_are_as_a_few(counts: list[int]) -> None:
     weights = np.random.default_rng(0).random((60, sum(counts), len(counts)))
     apart = np.concatenate([others(weights[at : at + 5], shown) for at in range(0, 60, 5)])
     assert others(weights, shown) == pytest.approx(apart, rel=1e-12)
+
+
+def test_what_rounding_makes_0_is_not_ruled_out() -> None:
+    """A person and three counterfeits, {a, a, a, b}: where these hardly ever have a, the person may still have b."""
+    layer = replace(layer_of(observed([([0], {0: 3, 1: 1}, 3)]), 2), chance=np.array([1e-200, 1.0]))
+    (small,) = small_groups([layer])
+    assert (exact_messages(small, np.ones(2)) == 0).tolist() == [False, True]
+    assert not ruled_out([small], np.ones(2, np.bool_)).any()
+
+
+def test_what_leaves_no_way_to_the_others_is_ruled_out() -> None:
+    """{a, b, c}: the first two can have a and b only, so the third has c, though all three fit the third."""
+    layer = layer_of(observed([([0, 1, 2], {0: 1, 1: 1, 2: 1}, 0)]), 3, (np.array([0, 0, 1, 1, 2, 2, 2]), PLACES))
+    asked = np.ones(7, np.bool_)
+    assert ruled_out(small_groups([layer]), asked).tolist() == [False] * 4 + [True, True, False]
+    asked[4] = False
+    assert ruled_out(small_groups([layer]), asked).tolist() == [False] * 5 + [True, False]
+
+
+PLACES = np.array([0, 1, 0, 1, 0, 1, 2])

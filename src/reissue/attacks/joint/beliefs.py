@@ -16,6 +16,7 @@ from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, 
 from reissue.kernels.everyone.learning.newcomers import Latecomers
 from reissue.kernels.everyone.lots import ScaledLot, joined, lots
 from reissue.kernels.everyone.observations import TINY, Layer, Observation
+from reissue.kernels.everyone.permanents import SmallGroups, ruled_out, small_groups
 from reissue.kernels.everyone.settled import Unsettled, unsettled
 from reissue.kernels.everyone.sharpening import rounds_of, sharpened
 from reissue.kernels.everyone.small_worlds import ALL, MOST, ExactPosteriors, solve_small
@@ -263,27 +264,29 @@ def _solve_lot(
     if rounds:
         given, later = scaled.multipliers, lambda done: progress(0.6 + 0.3 * done)
         # Where records of nobody are likelier to have some values, what groups say of them is too.
-        small = part.small if chains.layers == part.layers else None
+        small = part.small if chains.layers == part.layers else small_groups(chains.layers)
         chance, said = sharpened(chains, messages, rounds, multipliers=given, small=small, progress=later)
-        chance = _without_gaps(chains, messages, chance)
+        chance = _unrounded(chains, messages, chance, small)
     else:
-        chance, said = posterior(chains, messages), messages
-    chance = [np.maximum(one, TINY) for one in chance]  # only counting shows that something is impossible
+        chance, said = _unrounded(chains, messages, posterior(chains, messages), ()), messages
     solved = solve_small(chains, model, times, most=most)
     progress(1.0)
     _replace(chance, solved)
     return scaled, _Found(chance, said, solved)
 
 
-def _without_gaps(chains: Chains, messages: Sequence[Floats], chance: Sequence[Floats]) -> list[Floats]:
-    """Rows of which rounding has left nothing, as they were before sharpening."""
+def _unrounded(
+    chains: Chains, messages: Sequence[Floats], chance: Sequence[Floats], small: Sequence[SmallGroups]
+) -> list[Floats]:
+    """Rows of which rounding has left nothing as they were before sharpening; 0 only what counting rules out."""
     lost = [layer.sums(one) < 0.5 for layer, one in zip(chains.layers, chance, strict=True)]
-    if not any(one.any() for one in lost):
-        return [*chance]
-    return [
-        np.where(rows[layer.row], plain, one)
-        for layer, rows, plain, one in zip(chains.layers, lost, posterior(chains, messages), chance, strict=True)
-    ]
+    if any(one.any() for one in lost):
+        pairs = zip(chains.layers, lost, posterior(chains, messages), chance, strict=True)
+        chance = [np.where(rows[layer.row], plain, one) for layer, rows, plain, one in pairs]
+    out = np.split(
+        ruled_out(small, np.concatenate(chance) == 0), np.cumsum([one.entries for one in chains.layers])[:-1]
+    )
+    return [np.where(never, 0.0, np.maximum(one, TINY)) for never, one in zip(out, chance, strict=True)]
 
 
 def _of_slots(multipliers: Floats | None, slots: Ints) -> Floats | None:

@@ -18,7 +18,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.keys import pack, stable_order
 from reissue.kernels.everyone.observations import TINY, Layer
 
-__all__ = ["SmallGroups", "exact_messages", "others", "small_groups"]
+__all__ = ["SmallGroups", "exact_messages", "others", "ruled_out", "small_groups"]
 
 LARGEST = 2_048
 """Groups of more states than this, numbers of 16 bits, are left to iterative scaling: close where groups are large."""
@@ -275,6 +275,18 @@ def exact_messages(small: SmallGroups, cavity: Floats) -> Floats:
     size = max(1, _CELLS // (2 * (small.members + 1) * int(np.prod(small.counts + 1))))
     found = np.concatenate([others(table[at : at + size], small.counts) for at in range(0, len(table), size)])
     return np.asarray(found.reshape(-1)[small.cell])
+
+
+def ruled_out(small: Sequence[SmallGroups], asked: Bools) -> Bools:
+    """Which of the entries asked for leave no way to the others of their small group, whatever is how likely.
+
+    Ways are counted, so that nothing is taken for impossible that only rounding has made 0.
+    """
+    found, alike = np.zeros(len(asked), np.bool_), np.ones(len(asked))
+    for one in small:
+        if asked[one.entry].any():
+            found[one.entry] = exact_messages(replace(one, chance=(one.chance > 0).astype(np.float64)), alike) == 0
+    return found & asked
 
 
 def _weights(small: SmallGroups, cavity: Floats) -> Floats:
