@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue import attack
-from reissue.errors import TaxonomyError
+from reissue.errors import CannotRunError, TaxonomyError
+from reissue.proposing.guess import guess
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare
 from reissue.taxonomy.notation import coding_of, parse_column
@@ -107,22 +108,81 @@ def test_codes_with_digits_that_are_no_ranges_stay_names() -> None:
     assert [len(one) for one in read(["3-14", "12-4", "5", "A-1"])[1]] == [1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("word", ["unknown", "not known", "70+"])
-def test_a_word_in_a_column_of_ranges_hides_nobody(word: str) -> None:
+SCHEMA = Schema.of_columns(quasi=["age"], sensitive=["ill"])
+
+
+def releases(wide: str, narrow: str, beside: str) -> list[pl.DataFrame]:
+    """Whoever is in the narrow one, and so in the wide one, has the flu."""
+    tables = [[(wide, "flu"), (wide, "gout")], [(narrow, "flu"), (narrow, "burn")]]
+    rows = [[*own, (beside, "cold"), (beside, "angina")] for own in tables]
+    return [pl.DataFrame(own, schema=["age", "ill"], orient="row") for own in rows]
+
+
+@pytest.mark.parametrize("guessed", [False])
+@pytest.mark.parametrize(
+    ("wide", "narrow", "word"),
+    [
+        ("20-29", "25", "unknown"),
+        ("20-29", "25", "not known"),
+        ("20-29", "25", "70+"),
+        ("[20, 29]", "25", "unknown"),
+        ("2024", "2024-03-05", "unknown"),
+        (">=2024-03", "2024-03-05", "unknown"),
+        ("[2024-03, 2024-05]", "[2024-04, 2024-05]", "unknown"),
+        ("[2024-03, 2024-05]", "[2024-04, 2024-05]", "[2023-01, 2023-12]"),
+    ],
+)
+def test_a_word_in_a_column_of_ranges_hides_nobody(wide: str, narrow: str, word: str, guessed: bool) -> None:
     """One such text made names of all ranges, none of which held another: the attack said withstood."""
-    tables = [[("20-29", "flu"), ("20-29", "gout")], [("25", "flu"), ("25", "burn")]]
-    rows = [[*own, (word, "cold"), (word, "angina")] for own in tables]
-    frames = [pl.DataFrame(own, schema=["age", "ill"], orient="row") for own in rows]
-    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"])
+    frames = releases(wide, narrow, word)
+    schema = guess(frames).schema if guessed else SCHEMA
     assert attack(frames, schema, only="composition")["composition"].worst == 1
+
+
+STRANGE = ["12-4", "2024-02-30", "under 18", "[29, 20]", "53***", "1 000", "2024-03-05", "{[30, 39], 45}"]
+RANGES = ["[20, 29]", "(19, 30)", "[20, 30[", ">=20", "<30", "20+", "20 to 29", "20..29"]
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize("wide", RANGES)
+def test_texts_with_digits_that_nobody_can_read_beside_ranges_are_refused(wide: str, strange: str) -> None:
+    """They made names of all ranges, too, and nobody can tell whom they hold: the attack is not run."""
+    with pytest.raises(CannotRunError, match="'x'") as refused:
+        read([wide, "25", strange])
+    said = str(refused.value)
+    assert "[taxonomy.x]" in said
+    assert not any(text in said for text in ("25", strange))
+    assert refused.value.needs == ("taxonomy",)
+
+
+@pytest.mark.parametrize("guessed", [False])
+@pytest.mark.parametrize("name", ["composition", "correspondence"])
+@pytest.mark.parametrize("strange", ["12-4", "2024-02-30", "under 18"])
+def test_no_attack_says_withstood_of_a_column_that_cannot_be_read(name: str, strange: str, guessed: bool) -> None:
+    frames = releases("[20, 29]", "25", strange)
+    found = attack(frames, guess(frames).schema if guessed else SCHEMA, only=name)
+    assert found[name].needs == ("taxonomy",)
+    assert "'age'" in str(found[name].reason)
+    assert found.verdict == "incomplete"
+
+
+@pytest.mark.parametrize("kind", ["flat", "tree"])
+def test_who_names_the_taxonomy_is_not_asked_again(kind: str) -> None:
+    hierarchy = Hierarchy(kind, tree={"young": ["under 18"]}, unlisted="root") if kind == "tree" else Hierarchy(kind)
+    found = read(["[20, 29]", "25", "under 18"], hierarchy)[1]
+    assert [len(one) for one in found] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("codes", [["A12", "20-29", "25"], ["20-29", "12-4"], ["[5, 5]", "A5"], ["<A1", "A1+", "7"]])
+def test_columns_of_codes_are_read_as_before(codes: list[str]) -> None:
+    assert [len(one) for one in read(codes)[1]] == [1] * len(codes)
 
 
 def test_no_range_ends_in_a_word() -> None:
     """Whoever only the root holds has a number that no range holds, or a word that stands there alone."""
     first = pl.DataFrame({"age": ["*", "*", "20-29", "20-29"], "ill": ["flu", "gout", "flu", "burn"]})
     second = pl.DataFrame({"age": ["*", "*", "20-29", "20-29", "other"], "ill": ["flu", "cold", "flu", "burn", "flu"]})
-    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"])
-    found = attack([first, second], schema, only="composition")["composition"]
+    found = attack([first, second], SCHEMA, only="composition")["composition"]
     assert found.worst == 1
     assert ", other]" not in str(found.details["place"])
 

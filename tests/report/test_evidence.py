@@ -48,6 +48,13 @@ def test_a_record_by_hand() -> None:
     assert json.loads(record.to_json()) == record.as_dict()
 
 
+def test_a_column_that_cannot_all_be_read_is_said_to_be_generalized() -> None:
+    release = RELEASE.with_columns(age=pl.Series(["[20, 29]"] * 2 + ["under 18"] * 2))
+    record = record_of("check", {"r.csv": release}, SCHEMA, [ri.check(release, SCHEMA, "k=2")])
+    ages = next(one.technique for one in record.columns if one.column == "age")
+    assert ages == "generalized by ranges, beside texts that cannot be read; 2 different values"
+
+
 def test_the_page_shows_no_data_and_runs_nothing() -> None:
     record = record_of("check", {"<r>.csv": RELEASE}, SCHEMA, [ri.check(RELEASE, SCHEMA)])
     page = evidence_html(record)

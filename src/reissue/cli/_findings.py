@@ -26,6 +26,7 @@ INPUTS = {
     "identifier": "--identifier COLUMN",
     "updates": "[updates] in a schema",
     "values": "--knows values=...",
+    "taxonomy": "[taxonomy] in a schema, for a column cannot be read; --json says which",
 }
 """What an attack needs, as it is given."""
 _NARROW = 60

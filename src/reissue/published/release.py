@@ -20,7 +20,7 @@ import polars as pl
 from reissue._arrays import Ints
 from reissue.counting.texts import TextCounts, count_texts, joined_texts
 from reissue.data.identifiers import identifier_texts
-from reissue.errors import DataError, SchemaError, nearest_column
+from reissue.errors import CannotRunError, DataError, SchemaError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
 from reissue.published.tables import Tables, read_tables, whole_numbers
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Form, Release
@@ -298,7 +298,11 @@ def _form(tables: Tables, schema: Schema) -> Form:
 
 def _all_leaves(texts: pl.Series, schema: Schema) -> bool:
     """Whether none of the published texts stands for several values."""
-    read = parse_column(texts, coding_of([texts], schema.hierarchy(texts.name)))
+    try:
+        coding = coding_of([texts], schema.hierarchy(texts.name))
+    except CannotRunError:  # ranges, and texts that cannot be read
+        return False
+    read = parse_column(texts, coding)
     return bool((read.lo == read.hi).all())
 
 

@@ -16,13 +16,13 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Codes
-from reissue.errors import TaxonomyError
+from reissue.errors import CannotRunError, TaxonomyError
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare
 from reissue.taxonomy.ends import ends_of, line_of
-from reissue.taxonomy.ranges import Number, Span, calendar_span, is_dated, number_of, span_of
+from reissue.taxonomy.ranges import Number, Span, calendar_span, is_dated, is_range, number_of, span_of
 from reissue.taxonomy.tree import ROOT, assemble
 
-__all__ = ["Intervals", "coding_of", "parse_column", "span_of"]
+__all__ = ["Intervals", "coding_of", "parse_column", "span_of", "words_beside_ranges"]
 
 _EMPTY = (1, 0, True)
 _ELSEWHERE = "\ue000"
@@ -187,8 +187,10 @@ def coding_of(columns: Iterable[pl.Series], hierarchy: Hierarchy) -> Coding:
     """A coding for published columns alone: leaves are the end points and names that occur in them.
 
     Two published texts nest, overlap or are equal in it just as they do by what they say. The root is more than all
-    other texts together.
+    other texts together. Ranges beside texts with digits that cannot be read are a CannotRunError: as names, none of
+    them would hold another.
     """
+    columns = list(columns)
     hierarchy = replace(hierarchy, bottom=None, top=None)
     texts = {text for column in columns for text in _texts(column)[0]}
     names = sorted(text for text in texts if text is not None and not _is_root(text))
@@ -200,10 +202,12 @@ def coding_of(columns: Iterable[pl.Series], hierarchy: Hierarchy) -> Coding:
         values, hierarchy = _codes(parts, hierarchy)
         values += [_ELSEWHERE] * open_ended
     else:
-        words = _words(parts) if hierarchy.kind == "auto" else {}
+        words = words_beside_ranges(parts) if hierarchy.kind == "auto" else {}
         line = _on_a_line([part for part in parts if part not in words], hierarchy, open_ended)
         if line is not None:
             return _with_words(_coding(*line, missing=None in texts), words)
+        if hierarchy.kind == "auto" and any(map(is_range, parts)):
+            raise _unreadable(columns[0].name)
         values = parts + [_ELSEWHERE] * open_ended
         hierarchy = hierarchy if parts else Hierarchy("flat")  # nothing but roots: no number or date to place
     return _coding(pl.Series("values", values, dtype=pl.String), hierarchy, missing=None in texts)
@@ -242,11 +246,23 @@ def _codes(names: Sequence[str], hierarchy: Hierarchy) -> tuple[list[str], Hiera
     return values, replace(hierarchy, prefix=keep)
 
 
-def _words(names: Sequence[str]) -> dict[str, None]:
-    """Texts without a digit beside ranges, such as `unknown`; none where there is no range that could hold another."""
+def words_beside_ranges(names: Sequence[str]) -> dict[str, None]:
+    """Texts without a digit, such as `unknown`; none where there is no range beside them that could hold another."""
     words = dict.fromkeys(name for name in names if not re.search(r"\d", name))
-    spans = (span_of(name) for name in names if words and name not in words)
+    others = [name for name in names if name not in words] if words else []
+    dated = any(map(is_dated, others))
+    spans = (span_of(name, dates=dated) for name in others)
     return words if any(span is not None and span.low < span.high for span in spans) else {}
+
+
+def _unreadable(column: str) -> CannotRunError:
+    return CannotRunError(
+        f"column '{column}' shows ranges beside texts with digits that cannot be read as ranges, so that nobody can "
+        "tell which of its texts hold which others. Ranges are read as [20, 34], 20-34, >=60 or 60+, all of them "
+        f"numbers or all days. Correct the other texts, or name the column's taxonomy under [taxonomy.{column}] in the "
+        "schema (`flat = true` if they are names).",
+        needs=["taxonomy"],
+    )
 
 
 def _with_words(coding: Coding, words: Collection[str]) -> Coding:

@@ -10,7 +10,19 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["CALENDAR", "Number", "Span", "above", "below", "calendar_span", "is_dated", "last", "number_of", "span_of"]
+__all__ = [
+    "CALENDAR",
+    "Number",
+    "Span",
+    "above",
+    "below",
+    "calendar_span",
+    "is_dated",
+    "is_range",
+    "last",
+    "number_of",
+    "span_of",
+]
 
 Number: TypeAlias = int | float
 
@@ -26,6 +38,7 @@ _DASH = re.compile(rf"({_DATE}|{_NUMBER}){_TO}({_DATE}|{_NUMBER})")
 _PERIODS = re.compile(rf"({_PERIOD}){_TO}({_PERIOD})")
 _ONE_SIDED = re.compile(r"(<=?|>=?|≤|≥)\s*(\S+)")
 _AND_MORE = re.compile(r"(\S+?)\s*\+")
+_SPELT = re.compile(r"[^\s.]\S*?\s*(?:\.\.|to)\s*\S+")
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
 _QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 
@@ -65,8 +78,14 @@ def span_of(text: str, *, dates: bool = False) -> Span | None:
 
 def is_dated(text: str) -> bool:
     """Whether a text can only be about dates."""
-    span = span_of(text)
+    span = span_of(text) or _as_range(text)
     return span is not None and span.days
+
+
+def is_range(text: str) -> bool:
+    """Whether a text can only mean a range of several numbers or days; one with a dash may be a code, as `12-4` is."""
+    span = _as_range(text)
+    return span is not None and span.low < span.high
 
 
 def number_of(text: str) -> Number | None:
@@ -106,6 +125,13 @@ def above(number: Number, *, days: bool = False) -> Number:
 def last(span: Span) -> Number:
     """The last point of a span."""
     return below(span.high, days=span.days) if span.open and math.isfinite(span.high) else span.high
+
+
+def _as_range(text: str) -> Span | None:
+    """What a text means if it is written as nothing but a range is, of numbers or else of days."""
+    marks = (_BRACKETS, _ONE_SIDED, _AND_MORE, _SPELT)
+    ranged = any(mark.fullmatch(text.strip()) for mark in marks)
+    return (span_of(text) or span_of(text, dates=True)) if ranged else None
 
 
 def _end(text: str, dates: bool) -> Span | None:

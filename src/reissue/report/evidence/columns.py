@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from reissue.errors import CannotRunError
 from reissue.published import Form, PublishedRelease
 from reissue.schema import Role
 from reissue.taxonomy.notation import coding_of, parse_column
@@ -52,9 +53,14 @@ def _generalized(release: PublishedRelease, name: str) -> str:
     """How many records show a value that stands for several, and how many different values there are."""
     looks, hierarchy = release.looks, release.schema.hierarchy(name)
     texts = looks.texts[name]
-    read = parse_column(texts, coding_of([texts], hierarchy), partial=True)
+    different = texts.n_unique()
+    try:
+        coding = coding_of([texts], hierarchy)
+    except CannotRunError:
+        return f"generalized by ranges, beside texts that cannot be read; {different:,} different values"
+    read = parse_column(texts, coding, partial=True)
     wide = int(looks.rows[read.lo != read.hi].sum())
-    share, different = wide / max(int(looks.rows.sum()), 1), texts.n_unique()
+    share = wide / max(int(looks.rows.sum()), 1)
     if not wide:
         return f"published as it is; {different:,} different values"
     how = {"auto": "ranges or groups of values"}.get(hierarchy.kind, f"a taxonomy ({hierarchy.kind})")

@@ -37,6 +37,7 @@ _NEEDS: Mapping[str, str] = {
     "identifier": "a column that says who it is",
     "providers": "a column that says who contributed the record",
     "updates": "how values change: `[updates]` in a schema file",
+    "taxonomy": "what the texts of a column mean: `[taxonomy]` in a schema file",
 }
 """What an attack needs, as the fields of the page call it."""
 
