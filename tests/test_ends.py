@@ -118,7 +118,7 @@ def releases(wide: str, narrow: str, beside: str) -> list[pl.DataFrame]:
     return [pl.DataFrame(own, schema=["age", "ill"], orient="row") for own in rows]
 
 
-@pytest.mark.parametrize("guessed", [False])
+@pytest.mark.parametrize("guessed", [False, True])
 @pytest.mark.parametrize(
     ("wide", "narrow", "word"),
     [
@@ -155,7 +155,7 @@ def test_texts_with_digits_that_nobody_can_read_beside_ranges_are_refused(wide: 
     assert refused.value.needs == ("taxonomy",)
 
 
-@pytest.mark.parametrize("guessed", [False])
+@pytest.mark.parametrize("guessed", [False, True])
 @pytest.mark.parametrize("name", ["composition", "correspondence"])
 @pytest.mark.parametrize("strange", ["12-4", "2024-02-30", "under 18"])
 def test_no_attack_says_withstood_of_a_column_that_cannot_be_read(name: str, strange: str, guessed: bool) -> None:
@@ -176,6 +176,8 @@ def test_who_names_the_taxonomy_is_not_asked_again(kind: str) -> None:
 @pytest.mark.parametrize("codes", [["A12", "20-29", "25"], ["20-29", "12-4"], ["[5, 5]", "A5"], ["<A1", "A1+", "7"]])
 def test_columns_of_codes_are_read_as_before(codes: list[str]) -> None:
     assert [len(one) for one in read(codes)[1]] == [1] * len(codes)
+    frames = [pl.DataFrame({"age": codes * 2, "ill": [*"xyzxyz"][: 2 * len(codes)]})] * 2
+    assert guess(frames).schema.hierarchy("age").kind == "flat"
 
 
 def test_no_range_ends_in_a_word() -> None:

@@ -92,6 +92,8 @@ def frame(**columns: list[Any]) -> pl.DataFrame:
         (["4123", "41**", "4***"], "prefix"),
         (["2024-03", "2024-Q1", "2024"], "dates"),
         (["{red, blue}", "green", "*"], "flat"),
+        (["25", "unknown", "20-29"], "auto"),
+        (["{20, 25}", "unknown", "[20, 29]"], "auto"),
     ],
 )
 def test_other_tools_notations_are_read_and_the_last_value_includes_the_first(values: list[str], kind: str) -> None:
@@ -152,6 +154,14 @@ def test_what_the_user_says_goes_first() -> None:
         guess([table], ColumnHints(sensitive="age", quasi=("age",)))
     with pytest.raises(ri.InputError, match=r"no column 'illness'.*"):
         guess([table], ColumnHints(sensitive="illness"))
+
+
+@pytest.mark.parametrize("beside", ["unknown", "under 18"])
+def test_texts_that_only_a_schema_explains_are_not_compared_with_people(beside: str) -> None:
+    table = frame(age=["[20, 29]", "[30, 39]", beside] * 2, sex=["f", "m"] * 3, disease=["flu", "cold", "flu"] * 2)
+    people = frame(who=list("abcdef"), age=[20, 30, 12, 25, 35, 45], sex=["f", "m"] * 3)
+    assert guess([table]).schema.hierarchy("age").kind == "auto"
+    assert guess([table], population=people).schema.quasi == ("sex",)
 
 
 def test_tables_of_people_tell_the_identifier_and_what_can_be_compared(tmp_path: Path) -> None:

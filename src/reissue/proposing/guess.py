@@ -280,7 +280,7 @@ def _comparable(choices: Sequence[_Choice], people: Sequence[_Tables]) -> list[_
 
     def strange(column: PublishedColumn) -> bool:
         known = [set(one[column.name].drop_nulls()) for one in found if column.name in one]
-        return column.hierarchy.kind == "flat" and any(not column.members <= values for values in known)
+        return bool(column.names) and any(not column.members <= values for values in known)
 
     why = "it shows names that nobody in the tables of people has, and only a schema tells whom they include"
     return [

@@ -7,7 +7,8 @@ import polars as pl
 
 from reissue.proposing.column_names import CODES, words_of
 from reissue.taxonomy.codings import Hierarchy
-from reissue.taxonomy.ranges import Span, is_dated, span_of
+from reissue.taxonomy.notation import words_beside_ranges
+from reissue.taxonomy.ranges import Span, is_dated, is_range, span_of
 
 __all__ = ["PublishedColumn"]
 
@@ -55,8 +56,25 @@ class PublishedColumn:
     @cached_property
     def general(self) -> bool:
         """Whether somebody generalized it."""
-        wide = any(span is not None and span.low < span.high for span in self.spans)
+        wide = any(span is not None and span.low < span.high for span in self.spans) or self.ranged
         return wide or self.coded or any(_is_root(text) or text[:1] + text[-1:] == "{}" for text in self.texts)
+
+    @cached_property
+    def ranged(self) -> bool:
+        """Whether some text can only be a range."""
+        return any(map(is_range, self.texts))
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Texts that are no numbers, days or codes: all of them, or those beside ranges."""
+        if self.hierarchy.kind == "flat":
+            return self.members
+        return self._no_ranges if self.hierarchy.kind == "auto" else set()
+
+    @cached_property
+    def _no_ranges(self) -> set[str]:
+        """Members that are neither ranges nor numbers nor days."""
+        return {text for text in self.members if span_of(text, dates=self.dated) is None}
 
     @cached_property
     def unique(self) -> bool:
@@ -109,11 +127,9 @@ class PublishedColumn:
             return Hierarchy("prefix", prefix=tuple(sorted(heads, reverse=True)))
         if self.dated:
             return Hierarchy("dates")
-        on_a_line = all(
-            span is not None for span, text in zip(self.spans, self.texts, strict=True) if not _is_root(text)
-        )
+        on_a_line = self._no_ranges <= set(words_beside_ranges(list(self.members)))
         numbers = on_a_line and (self.general or not self.words & CODES)
-        return Hierarchy("auto" if numbers else "flat")
+        return Hierarchy("auto" if numbers or self.ranged else "flat")
 
 
 def _counts(part: pl.Series) -> bool:
