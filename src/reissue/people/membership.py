@@ -32,6 +32,7 @@ from reissue.published.series import Series
 from reissue.release.roster import Roster
 from reissue.schema import Role
 from reissue.taxonomy.notation import parse_column
+from reissue.taxonomy.ranges import is_range
 
 __all__ = [
     "Arrivals",
@@ -325,9 +326,16 @@ def published_boxes(release: PublishedRelease, people: Table) -> tuple[Codes, Co
     """Quasi-identifiers x looks: the published intervals in people's codes; an empty one has none of these people.
 
     Where quasi-identifiers are published as they are, a value that none of the people has is somebody else's, or
-    nobody's. A name in a generalized release may include some of them, so it must be in the taxonomy.
+    nobody's. A name in a generalized release, or beside ranges, may include some of them, so it must be in the taxonomy.
     """
     looks, exact = release.looks, not release.form.boxes
-    columns = zip(release.schema.quasi, people.codings, strict=True)
-    read = [parse_column(looks.texts[name], coding, partial=True, strange=exact) for name, coding in columns]
+    columns = [(looks.texts[name], coding) for name, coding in zip(release.schema.quasi, people.codings, strict=True)]
+    read = [
+        parse_column(texts, coding, partial=True, strange=exact and not _shows_ranges(texts))
+        for texts, coding in columns
+    ]
     return np.stack([part.lo for part in read]), np.stack([part.hi for part in read])
+
+
+def _shows_ranges(texts: pl.Series) -> bool:
+    return any(map(is_range, texts.drop_nulls().unique()))

@@ -253,7 +253,7 @@ def _solve_lot(
     times: Sequence[int] | None,
     start: Sequence[Floats | None] | None,
     how: Scaling,
-    rounds: int,
+    rounds: float,
     most: int,
     progress: Callable[[float], None],
 ) -> tuple[Scaled, _Found]:

@@ -5,12 +5,13 @@ small group says about a member by the exact message (`permanents`), averaged, g
 what comes next; what a slot of any other group says about who may fill it goes half way to the message of its exact
 count (`slot_counts`). One round is too modest, more than two begin to be too sure: evidence goes round in circles.
 Where every group shows each of its values once, as groups made by value do, expected counts say least, and averaging
-leaves too much of them after two rounds: there it is three (decision 0191).
+leaves too much of them after two rounds, too little after three: there the third is averaged too (decision 0206).
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
@@ -23,9 +24,9 @@ from reissue.kernels.everyone.slot_counts import count_messages
 
 __all__ = ["ROUNDS", "Said", "beside", "exact_groups", "rounds_of", "sharpened"]
 
-ROUNDS = 2
-_ONCE = 3
-"""Rounds where no group shows a value twice."""
+ROUNDS = 2.0
+_ONCE = 2.5
+"""Rounds where no group shows a value twice: a last one that goes half way."""
 _THREADS = 2
 _LEAST = 1e-200
 _MOST_WAYS = 8
@@ -112,15 +113,15 @@ def _countable(layer: Layer) -> bool:
     return few and not layer.strangers and not layer.absent.any()
 
 
-def rounds_of(layers: Sequence[Layer]) -> int:
-    """How many rounds these releases take: more where no group shows a value twice."""
-    return _ONCE if all((layer.count <= 1).all() for layer in layers) else ROUNDS
+def rounds_of(layers: Sequence[Layer]) -> float:
+    """How many rounds these releases take: more where no group shows a value twice, unless totals are known."""
+    return _ONCE if all((layer.count <= 1).all() and not len(layer.fakes) for layer in layers) else ROUNDS
 
 
 def sharpened(
     chains: Chains,
     messages: Sequence[Floats],
-    rounds: int | None = None,
+    rounds: float | None = None,
     multipliers: Sequence[Floats] | None = None,
     small: Sequence[SmallGroups] | None = None,
     progress: Callable[[float], None] = lambda _: None,
@@ -136,13 +137,15 @@ def sharpened(
     wide = beside(small, chains.layers)
     said = [Said.of(*one) for one in zip(chains.layers, messages, given, wide, strict=True)]
     made: list[Floats] = []
-    for turn in range(rounds):
+    turns = ceil(rounds)
+    for turn in range(turns):
         others = cavities(chains, [one.entries for one in said])
         groups = exact_groups(small, said, others)
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
             exact = list(pool.map(Said.exactly, said, others, groups))
-        if turn + 1 == rounds:
-            made = [one.layer.normalized(other * one.entries) for one, other in zip(exact, others, strict=True)]
         said = [one.averaged(before) for one, before in zip(exact, said, strict=True)]
-        progress((turn + 1) / rounds)
+        if turn + 1 == turns:
+            last = exact if turns == rounds else said
+            made = [one.layer.normalized(other * one.entries) for one, other in zip(last, others, strict=True)]
+        progress((turn + 1) / turns)
     return made, [one.entries for one in said]
