@@ -153,3 +153,15 @@ def test_who_fits_every_group_is_not_thought_to_have_the_most_frequent_value() -
     assert (found.status, found.people, found.details["several"]) == (Status.WITHSTOOD, 0, 6)
     assert found.worst == pytest.approx(1 / 2)
     assert "6 people who fit several groups" in found.sentence
+
+
+@pytest.mark.parametrize("strange", ["unknown", "under 18"])
+def test_a_text_beside_ranges_is_not_taken_for_nobodys_value(strange: str) -> None:
+    """Where groups are numbered and rows of them look different, people whom it may mean were passed over."""
+    release = pl.DataFrame(
+        {"group": [1, 1, 1, 2, 2, 2], "age": ["[20, 29]"] * 4 + [strange] * 2, "ill": [*"abcdef"]},
+    )
+    schema = ri.Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="who")
+    people = pl.DataFrame({"who": range(6), "age": [20, 25, 28, 12, 13, 25]})
+    with pytest.raises(ri.TaxonomyError, match="'age'"):
+        ri.attack([release] * 2, schema, only="updates", knowledge=ri.Knowledge(members=[people] * 2))
