@@ -13,6 +13,7 @@ from reissue._arrays import Floats
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.counting.histogram import Histogram, starts_of
+from reissue.errors import TaxonomyError
 from reissue.people.membership import Membership, membership
 from reissue.published.series import Series
 from reissue.publishing.attack import attack
@@ -161,7 +162,7 @@ def test_a_text_beside_ranges_is_not_taken_for_nobodys_value(strange: str) -> No
     release = pl.DataFrame(
         {"group": [1, 1, 1, 2, 2, 2], "age": ["[20, 29]"] * 4 + [strange] * 2, "ill": [*"abcdef"]},
     )
-    schema = ri.Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="who")
+    schema = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="who")
     people = pl.DataFrame({"who": range(6), "age": [20, 25, 28, 12, 13, 25]})
-    with pytest.raises(ri.TaxonomyError, match="'age'"):
-        ri.attack([release] * 2, schema, only="updates", knowledge=ri.Knowledge(members=[people] * 2))
+    with pytest.raises(TaxonomyError, match="'age'"):
+        attack([release] * 2, schema, only="updates", knowledge=Knowledge(members=[people] * 2))

@@ -326,7 +326,7 @@ def published_boxes(release: PublishedRelease, people: Table) -> tuple[Codes, Co
     """Quasi-identifiers x looks: the published intervals in people's codes; an empty one has none of these people.
 
     Where quasi-identifiers are published as they are, a value that none of the people has is somebody else's, or
-    nobody's. A name in a generalized release, or beside ranges, may include some of them, so it must be in the taxonomy.
+    nobody's. A name in a generalized release, or beside ranges, may include some of them: it must be in the taxonomy.
     """
     looks, exact = release.looks, not release.form.boxes
     columns = [(looks.texts[name], coding) for name, coding in zip(release.schema.quasi, people.codings, strict=True)]
