@@ -201,7 +201,8 @@ def calibration(path: Path, least: int = 200) -> str:
     for row in rows:
         x, y = 60 + 400 * float(row["claim"]), 440 - 400 * float(row["right"])
         by_value = row["method"].startswith(("distinct", "invariance", "equivalence"))
-        marks.append(_dot(x, y, kinds.index(row["source"]), hollow=by_value))
+        filled = 0.35 if row["knowledge"].endswith("true totals") else 0.0 if by_value else 1.0
+        marks.append(_dot(x, y, kinds.index(row["source"]), filled))
     words = "How far claims can be trusted"
     below = f"one mark: {least} people or more of one series whose claims are in the same tenth"
     return "\n".join(
@@ -218,21 +219,23 @@ def calibration(path: Path, least: int = 200) -> str:
             _text(20, 24, "right"),
             _text(470, 446, "claim"),
             *marks,
-            *(_dot(490, 80 + 28 * place, place, hollow=False) for place in range(len(kinds))),
+            *(_dot(490, 80 + 28 * place, place) for place in range(len(kinds))),
             *(_text(506, 85 + 28 * place, kind) for place, kind in enumerate(kinds)),
-            _dot(490, 180, 0, hollow=True),
+            _dot(490, 180, 0, 0.0),
             _text(506, 185, "hollow: groups made by value"),
-            _text(490, 215, "dashed: off by 0.05", fill=FAINT),
+            _dot(490, 208, 0, 0.35),
+            _text(506, 213, "light: the same, totals known"),
+            _text(490, 243, "dashed: off by 0.05", fill=FAINT),
             _text(60, 488, below, size=12),
             "</svg>\n",
         ]
     )
 
 
-def _dot(x: float, y: float, kind: int, *, hollow: bool) -> str:
+def _dot(x: float, y: float, kind: int, filled: float = 1.0) -> str:
     """A mark whose colour and shape tell the source."""
     edge = ("#4c78a8", "#f58518", "#54a24b")[kind]
-    paint = f'fill="{"none" if hollow else edge}" stroke="{edge}" stroke-width="1.5"'
+    paint = f'fill="{edge}" fill-opacity="{filled:g}" stroke="{edge}" stroke-width="1.5"'
     if kind == 0:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {paint}/>'
     if kind == 1:
