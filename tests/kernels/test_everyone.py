@@ -14,6 +14,7 @@ from reissue.kernels.everyone import momentum, sharpening
 from reissue.kernels.everyone.elimination import Narrowed, chains_of_steps, narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.lots import lots
+from reissue.kernels.everyone.observations import layer_of
 from reissue.kernels.everyone.settled import unsettled
 from reissue.kernels.everyone.sharpening import rounds_of, sharpened
 from reissue.kernels.everyone.transitions import Model
@@ -299,6 +300,17 @@ def test_people_whose_groups_contradict_each_other_are_set_aside() -> None:
     found = believe([one, other], Model(3))
     assert found.contradicted.tolist() == [2]
     assert chance(found, 3, 0, 2) == 1
+
+
+def test_few_counterfeits_that_do_not_fit_yet_are_not_many_records_elsewhere() -> None:
+    """Counts go on being fitted for them, but nobody says that the releases contradict what is known."""
+    plain = [([one, one + 1], {0: 1, 1: 1}, 0) for one in range(2, 202, 2)]
+    seen = observed([([0], {0: 1, 1: 1}, 1), ([1], {0: 1, 2: 1}, 1), *plain])
+    layer = layer_of(replace(seen, fakes=np.array([1, 0, 1])), 3)
+    once = scale(Chains.of([layer], Model(3)), Scaling(sweeps=1))
+    assert not once.converged
+    assert once.elsewhere < 0.01
+    assert scale(Chains.of([layer], Model(3))).converged
 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [("groups known", 1e-3), ("totals", 1e-2)])

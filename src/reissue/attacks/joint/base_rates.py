@@ -3,8 +3,8 @@
 Where groups are made by quasi-identifiers, whoever comes has each value as often as it is published at all. To take all
 values for equally likely instead makes rare values of newcomers too likely, and claims about the others too sure.
 Where every group shows each of its values equally often, groups were made by value: whoever arrived was chosen for the
-value that was needed, however rare it is, and all values alike is what holds. Values that change change in such groups
-too, as people's do: who knows true totals expects those of everybody (decision 0206).
+value that was needed, however rare it is, and all values alike is what holds. Where values change since, who knows true
+totals expects people to have each value as often as these say (decision 0206).
 """
 
 from collections.abc import Sequence

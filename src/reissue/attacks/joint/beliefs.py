@@ -203,7 +203,7 @@ def solve(
 ) -> Beliefs:
     """Scale, sharpen, and solve small components exactly, a lot of components at a time."""
     part = unsolved.part
-    how = how or (_LOOSE if unsolved.thin else _BESIDE if any(len(one.fakes) for one in part.layers) else Scaling())
+    how = how or _scaling(unsolved)
     rounds = rounds_of(part.layers) if unsolved.sharpen else 0
     chance, said = ([np.ones(layer.entries) for layer in unsolved.layers] for _ in range(2))
     made: list[ScaledLot] = []
@@ -236,6 +236,13 @@ def solve(
         sum(one.components for one in exact),
         sum(one.left for one in exact),
     )
+
+
+def _scaling(unsolved: Unsolved) -> Scaling:
+    """How long counts are fitted where nobody says."""
+    if unsolved.thin:
+        return _LOOSE
+    return _BESIDE if any(len(layer.fakes) for layer in unsolved.part.layers) else Scaling()
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,9 +290,8 @@ def _unrounded(
     if any(one.any() for one in lost):
         pairs = zip(chains.layers, lost, posterior(chains, messages), chance, strict=True)
         chance = [np.where(rows[layer.row], plain, one) for layer, rows, plain, one in pairs]
-    out = np.split(
-        ruled_out(small, np.concatenate(chance) == 0), np.cumsum([one.entries for one in chains.layers])[:-1]
-    )
+    ends = np.cumsum([layer.entries for layer in chains.layers])[:-1]
+    out = np.split(ruled_out(small, np.concatenate(chance) == 0), ends)
     return [np.where(never, 0.0, np.maximum(one, TINY)) for never, one in zip(out, chance, strict=True)]
 
 

@@ -43,7 +43,7 @@ __all__ = [
 _STEP = 1e6
 """How much a multiplier changes at most in one round."""
 _OF_NOBODY = 0.2
-"""What the share counts of nobody's records that are expected to have other values than is known: these are few."""
+"""Nobody's records are few: five in a thousand of them with a wrong value are as bad as one in a thousand of all."""
 _ROUGHLY = 0.01
 """The share of records that may be expected elsewhere when it is learnt what newcomers have: sooner it goes astray."""
 
@@ -171,21 +171,22 @@ def scale(
     lambdas = [first_multipliers(layer, one) for layer, one in zip(chains.layers, given, strict=True)]
     beginnings = [chains.beginnings(place) for place in range(len(chains.layers))]
     tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
-    worst, off, sweep = np.inf, np.inf, 0
+    worst, off, missed, sweep = np.inf, np.inf, np.inf, 0
     momentum = Momentum()
     reached, rates = False, None if chains.first is None else FirstRates(chains.first)
     while sweep < how.sweeps and not reached:
         later = _backward(chains, beginnings, lambda place: chains.layers[place].said(lambdas[place]))  # noqa: B023
-        before, earlier = [*lambdas, *tilts], off
-        worst, off = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how, rates)
-        reached = bool(worst <= how.tolerance or off <= how.elsewhere)
+        before, earlier = [*lambdas, *tilts], missed
+        worst, off, astray = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how, rates)
+        missed = max(off, _OF_NOBODY * astray)
+        reached = bool(worst <= how.tolerance or missed <= how.elsewhere)
         sweep += 1
         more = sweep < how.sweeps
-        if more and rates is not None and not rates.learnt and (reached or off <= _ROUGHLY):
+        if more and rates is not None and not rates.learnt and (reached or missed <= _ROUGHLY):
             rates.learn(chains.layers, beginnings)
             reached = False
         if more and not reached:
-            moved = momentum.further(before, [*lambdas, *tilts], better=off <= earlier)
+            moved = momentum.further(before, [*lambdas, *tilts], better=missed <= earlier)
             lambdas, further = moved[: len(lambdas)], moved[len(lambdas) :]
             for place, layer in enumerate(chains.layers):
                 if len(layer.fakes):
@@ -288,8 +289,11 @@ def _forward(
     tilts: list[Floats],
     how: Scaling,
     rates: FirstRates | None,
-) -> tuple[float, float]:
-    """Scale each release in turn, knowing the scaled ones before it; the worst count, and the share elsewhere."""
+) -> tuple[float, float, float]:
+    """Scale each release in turn, knowing the scaled ones before it.
+
+    The worst count, the share of records elsewhere, and that of nobody's records with another value than is known.
+    """
     carried, worst, elsewhere, records = np.zeros(int(chains.offsets()[-1])), 0.0, 0.0, 1.0
     astray, nobody = 0.0, 1.0
     for place, layer in enumerate(chains.layers):
@@ -308,7 +312,7 @@ def _forward(
         if rates is not None:
             rates.count(place, layer, cavity * said)
         _carry(chains, place, layer.normalized(before * said), carried)
-    return worst, max(elsewhere / records, _OF_NOBODY * astray / nobody)
+    return worst, elsewhere / records, astray / nobody
 
 
 def fitted(layer: Layer, cavity: Floats, lambdas: Floats, how: Scaling) -> tuple[Floats, Floats]:
