@@ -3,12 +3,11 @@
 What it learns and how is the joint attack's own (`joint/learning`); here guesses with and without it are compared.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue._arrays import Bools, Ints
+from reissue._arrays import Bools, Floats
 from reissue.attacks.cases import case, percent
 from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.beliefs import Claims, occupied
@@ -38,9 +37,11 @@ _WAYS = 20_000_000
 class Learnt:
     """Surest guesses about everyone, without and with what was learnt."""
 
-    before: Claims
     after: Claims
-    truth: Sequence[Ints]
+    right_before: Floats
+    """Person to how likely the surest guess is right, of equally sure values any."""
+    right: Floats
+    """The same with what was learnt."""
     by_value: bool
     """Whether groups were made by value."""
 
@@ -57,18 +58,18 @@ class Learnt:
     @property
     def baseline(self) -> float:
         """The share of people of whom the surest guess is right, solved for everyone without learning."""
-        return float(self.before.right(self.truth)[self.everyone].mean())
+        return float(self.right_before[self.everyone].mean())
 
     @property
     def accuracy(self) -> float:
         """The same with learning."""
-        return float(self.after.right(self.truth)[self.everyone].mean())
+        return float(self.right[self.everyone].mean())
 
     @property
     def error(self) -> float:
         """The standard error of the difference: only people of whom one guess is right and the other is not matter."""
-        one, other = self.before.right(self.truth), self.after.right(self.truth)
-        return float(np.sqrt(max(int((one != other)[self.everyone].sum()), 1)) / max(self.people, 1))
+        moved = float(np.abs(self.right - self.right_before)[self.everyone].sum())
+        return float(np.sqrt(max(moved, 1.0)) / max(self.people, 1))
 
     @property
     def better(self) -> bool:
@@ -79,13 +80,13 @@ class Learnt:
     def calibration(self) -> list[dict[str, float]]:
         """For claims in tenths: people, mean claim, share that is right."""
         some = self.everyone
-        return tenths(self.after.chance[some], self.after.right(self.truth)[some])
+        return tenths(self.after.chance[some], self.right[some])
 
     @property
     def above(self) -> dict[str, int]:
         """People who are linked to a value more surely than three quarters, and how many of these guesses are right."""
         some = self.everyone & (self.after.chance > LIMIT)
-        return {"people": int(some.sum()), "right": int(self.after.right(self.truth)[some].sum())}
+        return {"people": int(some.sum()), "right": round(float(self.right[some].sum()))}
 
     def case(self, limit: float) -> Case:
         """The case in steps, with bars for both ways to guess."""
@@ -143,5 +144,7 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
     last = learning(seen, solution.chosen.model, first, features, prior, progress=later)
     if not series.exact:
         leave(solution, series, knowledge)
-    before, after = (Claims.of(occupied(one, seen), crowd.people) for one in (first, last))
-    return Learnt(before, after, truth, made_by_value(seen))
+    before, after = (occupied(one, seen) for one in (first, last))
+    claims = Claims.of(after, crowd.people)
+    right_before = Claims.of(before, crowd.people).right_by_lot(before, truth)
+    return Learnt(claims, right_before, claims.right_by_lot(after, truth), made_by_value(seen))

@@ -24,6 +24,8 @@ from reissue.kernels.everyone.transitions import Model
 
 __all__ = ["Beliefs", "Claims", "Unsolved", "believe", "fits_many", "occupied", "solve"]
 
+_TIED = 1e-6
+"""Probabilities that differ by less, in proportion, are the same but for rounding."""
 _MANY = 20
 """Where people fit more groups of a release than this, on average, nothing is certain and little is learnt."""
 _LOOSE = Scaling(tolerance=0.05, elsewhere=0.01)
@@ -55,16 +57,24 @@ class Beliefs:
     unsolved: "Unsolved | None" = None
     """What was solved, where it is kept for a second time."""
 
-    def largest(self, place: int) -> tuple[Floats, Ints]:
-        """Row of a layer to its largest probability, and the value that has it."""
+    def largest(self, place: int, common: Floats | None = None) -> tuple[Floats, Ints]:
+        """Row of a layer to its largest probability, and the value that has it.
+
+        Of values that are equally sure the one that is `common`est; else the first.
+        """
         layer, chance = self.layers[place], self.chance[place]
         if not len(layer.person):
             return np.empty(0), np.empty(0, np.int64)
         top = np.maximum.reduceat(chance, layer.starts[:-1])
-        hits = np.flatnonzero(chance == top[layer.row])[::-1]
+        rank = np.where(self.as_sure(place, top), 1.0 if common is None else 1.0 + common[layer.value], 0.0)
+        hits = np.flatnonzero(rank == np.maximum.reduceat(rank, layer.starts[:-1])[layer.row])[::-1]
         value = np.empty(len(layer.person), np.int64)
         value[layer.row[hits]] = layer.value[hits]
         return top, value
+
+    def as_sure(self, place: int, top: Floats) -> Bools:
+        """Entry of a layer to whether it is as likely as its row's likeliest, but for rounding."""
+        return np.asarray(self.chance[place] >= top[self.layers[place].row] * (1 - _TIED))
 
     def expected(self, prior: Floats, newcomers: Latecomers | None) -> Floats:
         """People x values: what was expected of everyone in the end, begun from a prior."""
@@ -98,14 +108,35 @@ class Claims:
                 right[mine] = one[mine] == self.value[mine]
         return right
 
+    def right_by_lot(self, beliefs: Beliefs, truth: "Sequence[Ints | None]") -> Floats:
+        """Person to how likely a guess is right that takes any of the values that are equally sure.
+
+        A claim of one fifth about each of five values says just that, however common one of them is.
+        """
+        right = np.zeros(len(self.chance))
+        for place, (layer, true) in enumerate(zip(beliefs.layers, truth, strict=True)):
+            mine = self.release[layer.person] == place
+            if true is None or not mine.any():
+                continue
+            sure = beliefs.as_sure(place, beliefs.largest(place)[0]).astype(np.float64)
+            hit = layer.sums(sure * (layer.value == true[layer.person[layer.row]])) / layer.sums(sure)
+            right[layer.person[mine]] = hit[mine]
+        return right
+
     @classmethod
-    def of(cls, beliefs: Beliefs, people: int, places: Sequence[int] | None = None) -> "Claims":
-        """Over all releases, or some of them."""
+    def of(
+        cls,
+        beliefs: Beliefs,
+        people: int,
+        places: Sequence[int] | None = None,
+        common: Floats | None = None,
+    ) -> "Claims":
+        """Over all releases, or some of them; of values that are equally sure the `common`est is named."""
         chance, release = np.zeros(people), np.full(people, -1, np.int64)
         value, sure = np.full(people, -1, np.int64), np.zeros(people, np.bool_)
         for place in range(len(beliefs.layers)) if places is None else places:
             person = beliefs.layers[place].person
-            top, best = beliefs.largest(place)
+            top, best = beliefs.largest(place, common)
             sure[person] |= beliefs.sure(place)
             more = top > chance[person]
             chance[person[more]], release[person[more]], value[person[more]] = top[more], place, best[more]

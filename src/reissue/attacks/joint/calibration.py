@@ -73,8 +73,8 @@ def _large(starts: Ints, total: int) -> Ints:
     return np.array(kept[::-1] or [0], np.int64)
 
 
-def tenths(claims: Floats, right: Bools) -> list[dict[str, float]]:
-    """For claims in tenths: people, mean claim, share that is right."""
+def tenths(claims: Floats, right: Floats) -> list[dict[str, float]]:
+    """For claims in tenths: people, mean claim, share that is right; `right` is how likely each one is."""
     band = np.minimum((claims * 10).astype(np.int64), 9)
     return [
         {

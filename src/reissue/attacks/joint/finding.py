@@ -48,6 +48,8 @@ class Judged:
     claims: Claims
     right: Bools | None
     """Person to whether the surest guess is right; None where the truth of some release is not known."""
+    by_lot: Floats | None
+    """Person to how likely it is where equally sure values are guessed alike; None as before."""
     calibration: Calibration | None
     """None where the truth is not known at all."""
     before: Bools | None = None
@@ -70,15 +72,18 @@ class Judged:
 
         `insiders` are people whose values the reader knew before: nothing is claimed about them.
         """
-        claims = Claims.of(beliefs, people).without(insiders)
         known = [place for place, one in enumerate(truth) if one is not None]
+        common = _common(beliefs, truth)
+        claims = Claims.of(beliefs, people, common=common).without(insiders)
         if not known:
-            return cls(reader, beliefs, claims, None, None)
-        tested = Claims.of(beliefs, people, known).without(insiders)
+            return cls(reader, beliefs, claims, None, None, None)
+        tested = Claims.of(beliefs, people, known, common).without(insiders)
         some, right = tested.release >= 0, tested.right(truth)
-        complete = len(known) == len(truth)
         guesses = tested.chance[some], right[some]
-        return cls(reader, beliefs, claims, right if complete else None, calibrate(*guesses), tested=guesses)
+        made = cls(reader, beliefs, claims, None, None, calibrate(*guesses), tested=guesses)
+        if len(known) < len(truth):
+            return made
+        return replace(made, right=right, by_lot=tested.right_by_lot(beliefs, truth))
 
     def learning(self, beliefs: Beliefs, truth: Sequence[Ints | None], insiders: Ints | None = None) -> "Judged":
         """The same reader, who has also learnt which people tend to have which value."""
@@ -121,6 +126,13 @@ class Judged:
         if self.without is None or self.right is None or self.without.right is None:
             return self.right
         return np.where(self._learnt, self.right, self.without.right)
+
+    @property
+    def hits_by_lot(self) -> Floats | None:
+        """The same where equally sure values are guessed alike."""
+        if self.without is None or self.by_lot is None or self.without.by_lot is None:
+            return self.by_lot
+        return np.where(self._learnt, self.by_lot, self.without.by_lot)
 
     def confirmed(self, limit: float) -> tuple[int, int] | None:
         """Claims about values whose truth is known that are above the limit, and how many are right; None: no truth."""
@@ -207,10 +219,21 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
     known = judged.confirmed(limit)
     if right is None and known is not None:
         made["today"] = {"people": known[0], "right": known[1]}
-    if right is not None:
+    by_lot = judged.hits_by_lot
+    if by_lot is not None:
         some = claims.release >= 0
-        made["calibration"] = tenths(claims.chance[some], right[some])
+        made["calibration"] = tenths(claims.chance[some], by_lot[some])
     return made
+
+
+def _common(beliefs: Beliefs, truth: Sequence[Ints | None]) -> Floats | None:
+    """Value to its share of the people whose truth is known: what a reader who knows it names first; None: nobody."""
+    true = [np.empty(0, np.int64), *(one[one >= 0] for one in truth if one is not None)]
+    values = 1 + max(
+        [int(layer.value.max(initial=-1)) for layer in beliefs.layers] + [int(one.max(initial=-1)) for one in true]
+    )
+    counts = np.bincount(np.concatenate(true), minlength=values)
+    return counts / counts.sum() if counts.any() else None
 
 
 def _only_learnt(judged: Judged, exposed: Bools, limit: float) -> Bools:
