@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue._arrays import Ints
-from reissue.attacks.joint.base_rates import base_rates, expecting
+from reissue._arrays import Floats, Ints
+from reissue.attacks.joint.base_rates import base_rates, expecting, expecting_the_rest, in_the_long_run
 from reissue.attacks.joint.beliefs import Claims, believe
+from reissue.attacks.joint.update_model import Chosen, Learnable
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
 from reissue.ledger import Ledger
@@ -94,6 +95,99 @@ def test_claims_about_people_who_stay_are_not_too_sure() -> None:
         assert hits == pytest.approx(claim, abs=0.05), people_of
 
 
+# --- who knows how values change knows how common they are -----------------------------------------------------------
+
+
+def test_in_the_long_run_values_are_as_common_as_steps_leave_them() -> None:
+    common = Model(3, STEPS).common
+    assert common is not None
+    assert common @ STEPS == pytest.approx(common)
+    assert common.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        None,
+        np.eye(2),
+        np.array([[0.9, 0.1], [0.0, 1.0]]),  # all end at the second, if nobody comes
+        np.array([[0.99, 0.01], [0.01, 0.99]]),  # what people began with is there for long
+        np.array([[0.0, 1.0], [1.0, 0.0]]),
+    ],
+)
+def test_where_what_people_began_with_matters_nothing_is_said_about_the_long_run(steps: Floats | None) -> None:
+    assert Model(2, steps).common is None
+
+
+MOVING = np.array([[0.6, 0.3, 0.1], [0.5, 0.4, 0.1], [0.4, 0.3, 0.3]])
+
+
+def by_value(here: Ints, value: Ints, values: int, rng: np.random.Generator) -> Observation:
+    """Groups of one record of each value: as many as the commonest value needs, and counterfeits for what lacks."""
+    queues = [rng.permutation(here[value == one]).tolist() for one in range(values)]
+    number = max(map(len, queues))
+    groups = []
+    for place in range(number):
+        members = [queue[place] for queue in queues if place < len(queue)]
+        groups.append((members, dict.fromkeys(range(values), 1), values - len(members)))
+    return observed(groups)
+
+
+def moving(people: int, releases: int, rng: np.random.Generator) -> list[Ints]:
+    common = Model(3, MOVING).common
+    value = rng.choice(3, people, p=common)
+    made = [value]
+    for _ in range(releases - 1):
+        value = np.array([rng.choice(3, p=MOVING[one]) for one in value])
+        made.append(value)
+    return made
+
+
+def test_who_knows_how_values_change_knows_which_ones_counterfeits_lack() -> None:
+    """Every group shows each value once. All alike, claims are a third; half of the people have the first value."""
+    rng = np.random.default_rng(5)
+    truth = moving(1_500, 3, rng)
+    series = [by_value(np.arange(1_500), value, 3, rng) for value in truth]
+    names, model = ["a", "b", "c"], Model(3, MOVING)
+    seen = Learnable.of(series, names, truth)
+    told, learned = (seen.where(Chosen(model, source)) for source in ("schema", "releases"))
+    assert learned.rates == pytest.approx([1 / 3] * 3)
+    assert told.rates == pytest.approx(model.common)
+    assert all(one.roughly and not len(one.impossible) for one in told.series)
+    found = []
+    for one in (learned, told):
+        prior = np.broadcast_to(one.rates, (1_500, 3))
+        beliefs = believe(one.series, model, prior=prior)
+        claims = Claims.of(beliefs, 1_500)
+        found.append((claims.chance.mean(), claims.right_by_lot(beliefs, truth).mean()))
+        assert not claims.sure.any()
+    (_, without), (claim, right) = found
+    assert right > without + 0.1
+    assert claim == pytest.approx(right, abs=0.05)
+
+
+def test_releases_that_cannot_show_what_is_common_do_not_go_by_it() -> None:
+    """Eight of ten would have the first value, and hardly any record has it."""
+    model = Model(2, np.array([[0.8, 0.2], [0.8, 0.2]]))
+    few = [observed([([0, 1], {0: 1, 1: 1}, 0), ([2, 3, 4, 5], {0: 2, 1: 2}, 0)])]
+    many = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
+    assert in_the_long_run(few, model) is None
+    assert in_the_long_run(many, model) == pytest.approx([0.8, 0.2])
+    left = expecting_the_rest(many, np.array([0.8, 0.2]))[0].fakes
+    assert left == pytest.approx([1.2, 4.8], abs=0.05)
+
+
+def test_equally_sure_values_are_right_in_turn() -> None:
+    """A claim of a half about each of two values is right about half of the time, whichever is common."""
+    series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
+    beliefs = believe(series, Model(2))
+    truth = [np.array([1, 1, 1, 1, 1, 0])]
+    claims = Claims.of(beliefs, 6)
+    assert claims.right_by_lot(beliefs, truth) == pytest.approx(0.5)
+    assert claims.right(truth).sum() == 1
+    assert Claims.of(beliefs, 6, common=np.array([1 / 6, 5 / 6])).right(truth).sum() == 5
+
+
 # --- what files alone cannot say -------------------------------------------------------------------------------------
 
 
@@ -133,9 +227,13 @@ def test_the_same_files_mean_something_else_by_another_method() -> None:
     assert (claims.value[0], claims.chance[0]) == (1, pytest.approx(5 / 7))
 
 
-def test_where_a_claim_cannot_know_how_common_a_value_is_what_it_is_worth_exposes(tmp_path: Path) -> None:
-    """Nine of ten have one value, counterfeits the other: claims stay at a half, and the gate refuses all the same."""
-    people = pl.DataFrame({"p": range(200), "age": [30, 40] * 100, "ill": ["flu"] * 180 + ["gout"] * 20})
+@pytest.mark.parametrize("rare", ["gout", "acne"])
+def test_where_a_claim_cannot_know_how_common_a_value_is_what_it_is_worth_exposes(tmp_path: Path, rare: str) -> None:
+    """Nine of ten have one value, counterfeits the other: claims stay at a half, and the gate refuses all the same.
+
+    Whichever value comes first: of two that are equally sure the reader guesses the common one.
+    """
+    people = pl.DataFrame({"p": range(200), "age": [30, 40] * 100, "ill": ["flu"] * 180 + [rare] * 20})
     plan = Schema.of_columns(quasi=["age"], sensitive=["ill"], identifier="p")
     policy = {"require": "m-unique=2", "method": "invariance", "options": {"ineligible": "counterfeits"}}
     plan = replace(plan, policy={**policy, "attacks": ["joint"], "counterfeits": 1.0})

@@ -3,22 +3,27 @@
 Where groups are made by quasi-identifiers, whoever comes has each value as often as it is published at all. To take all
 values for equally likely instead makes rare values of newcomers too likely, and claims about the others too sure.
 Where every group shows each of its values equally often, groups were made by value: whoever arrived was chosen for the
-value that was needed, however rare it is, and all values alike is what holds. Where values change since, who knows true
-totals expects people to have each value as often as these say (decision 0206).
+value that was needed, however rare it is, and all values alike is what holds. Where values change since, there is more
+to go by: who knows true totals expects people to have each value as often as these say (decision 0206), and who knows
+how values change knows how common that makes them, and so, roughly, which values counterfeits have (decision 0207).
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from reissue._arrays import Floats
 from reissue.kernels.everyone.observations import Observation
+from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["base_rates", "expecting", "made_by_value"]
+__all__ = ["base_rates", "expecting", "expecting_the_rest", "in_the_long_run", "made_by_value"]
 
 _LEAST = 1e-6
 """What was never published is not impossible."""
+_DOUBT = 0.05
+"""How far people may be, in proportion, from having values as often as these are common in the long run."""
 
 
 def base_rates(series: Sequence[Observation], values: int, *, changing: bool = False) -> Floats:
@@ -44,6 +49,44 @@ def _people(seen: Observation, values: int) -> Floats:
 def expecting(series: Sequence[Observation], rates: Floats) -> list[Observation]:
     """The same releases, with nobody's records having values at these rates."""
     return [replace(seen, shares=rates) for seen in series]
+
+
+def in_the_long_run(series: Sequence[Observation], model: Model) -> Floats | None:
+    """Value to its share of people in the long run, where groups were made by value and nothing better is known.
+
+    None also where releases show too few records for that. Slots are no people, and strangers may be anybody.
+    """
+    common = model.common
+    better = any(len(seen.fakes) or len(seen.occupant) or seen.strangers for seen in series)
+    if common is None or better or not made_by_value(series):
+        return None
+    missing = people = 0.0
+    for seen in series:
+        shown, here = np.bincount(seen.slot_value, seen.slot_count, len(common)), _number(seen)
+        missing, people = missing + float(np.maximum(here * common - shown, 0.0).sum()), people + here
+    return common if missing <= _DOUBT * people else None
+
+
+def expecting_the_rest(series: Sequence[Observation], common: Floats) -> list[Observation]:
+    """The same releases, with nobody's records having, roughly, what people with so common values leave of each."""
+    alike = np.full(len(common), 1.0 / len(common))
+    return [replace(seen, shares=alike, fakes=_left(seen, common), roughly=True) for seen in series]
+
+
+def _number(seen: Observation) -> float:
+    """How many records of a release are somebody's."""
+    return float(seen.slot_count.sum() - seen.free.sum())
+
+
+def _left(seen: Observation, common: Floats) -> Floats:
+    """Value to how many records of it are expected to be nobody's, where people have about as many as is common."""
+    shown, people = np.bincount(seen.slot_value, seen.slot_count, len(common)), _number(seen) * common
+    doubt = np.maximum(_DOUBT * people, _LEAST)
+    left, far = shown - people, (shown - people) / doubt
+    # The mean of what is left of a normal number, where less than nothing is nothing.
+    mean = left * ndtr(far) + doubt * np.exp(-(far**2) / 2) / np.sqrt(2 * np.pi)
+    mean = np.maximum(mean, _LEAST) * (shown > 0)
+    return np.asarray(mean * (float(seen.free.sum()) / max(float(mean.sum()), _LEAST)))
 
 
 def made_by_value(series: Sequence[Observation]) -> bool:

@@ -57,6 +57,11 @@ class Beliefs:
     unsolved: "Unsolved | None" = None
     """What was solved, where it is kept for a second time."""
 
+    @property
+    def long_run(self) -> bool:
+        """Whether how values change was taken to say how common they are, and so what counterfeits have."""
+        return any(layer.roughly for layer in self.layers)
+
     def largest(self, place: int, common: Floats | None = None) -> tuple[Floats, Ints]:
         """Row of a layer to its largest probability, and the value that has it.
 
@@ -273,7 +278,7 @@ def _scaling(unsolved: Unsolved) -> Scaling:
     """How long counts are fitted where nobody says."""
     if unsolved.thin:
         return _LOOSE
-    return _BESIDE if any(len(layer.fakes) for layer in unsolved.part.layers) else Scaling()
+    return _BESIDE if any(layer.counts_fakes for layer in unsolved.part.layers) else Scaling()
 
 
 @dataclass(frozen=True, eq=False)

@@ -210,6 +210,7 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "converged": beliefs.scaled.converged,
         "sweeps": beliefs.scaled.sweeps,
         "updates": judged.reader.updates,
+        "long_run": beliefs.long_run,
         "prior": "learned" if judged.reader.learns else "common",
         "by_learning": int(_only_learnt(judged, exposed, limit).sum()),
         "components": beliefs.components,

@@ -54,7 +54,7 @@ def _believe(
     series: Series, seen: Learnable, crowd: Crowd, knowledge: Knowledge, chosen: Chosen, *, twice: bool
 ) -> tuple[Learnable, Beliefs]:
     """What is expected of everyone where values change as was chosen, and what follows."""
-    seen = seen.where(chosen.model)
+    seen = seen.where(chosen)
     beliefs = believe_in_blocks(
         seen.series,
         chosen.model,

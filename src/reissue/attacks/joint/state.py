@@ -229,7 +229,7 @@ def _believed(
     if seen.steps is None and chosen.source == "releases":
         # Multipliers of values that stay, which these releases do not allow, are no place to start from.
         starts = [None] * len(window)
-    times, seen = [one.time for one in window], seen.where(chosen.model)
+    times, seen = [one.time for one in window], seen.where(chosen)
     first = first_times(seen.series, times, len(people))
     prior = past.prior(people, first, chosen.model, seen.rates)
     new = past.newcomers(people, first, seen.series, seen.rates)

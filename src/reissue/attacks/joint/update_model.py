@@ -14,7 +14,7 @@ import numpy as np
 
 from reissue._arrays import Floats, Ints
 from reissue.algorithms.registry import known
-from reissue.attacks.joint.base_rates import base_rates, expecting
+from reissue.attacks.joint.base_rates import base_rates, expecting, expecting_the_rest, in_the_long_run
 from reissue.attacks.joint.beliefs import Beliefs
 from reissue.counting.segments import different
 from reissue.errors import CannotRunError
@@ -93,8 +93,13 @@ class Learnable:
         rates = base_rates(series, len(names))
         return cls(expecting(series, rates), names, truth, rates, times, steps)
 
-    def where(self, model: Model) -> "Learnable":
+    def where(self, chosen: Chosen) -> "Learnable":
         """With what is expected of people whose values change so."""
+        model = chosen.model
+        # What was learned from these releases says nothing that they do not say.
+        common = None if chosen.source == "releases" else in_the_long_run(self.series, model)
+        if common is not None:
+            return replace(self, series=expecting_the_rest(self.series, common), rates=common)
         rates = base_rates(self.series, len(self.names), changing=model.steps is not None)
         return replace(self, series=expecting(self.series, rates), rates=rates)
 

@@ -302,8 +302,13 @@ def _forward(
         lambdas[place], off = fitted(layer, cavity, lambdas[place], how)
         if len(layer.fakes):
             factor, more = _tilting(layer, cavity, lambdas[place])
-            off, tilts[place] = np.append(off, more), tilts[place] * factor
-            astray, nobody = astray + float(more.sum()) / 2, nobody + float(layer.fakes.sum())
+            tilts[place] = tilts[place] * factor
+            if not layer.roughly:  # what is only expected need not fit
+                off, astray, nobody = (
+                    np.append(off, more),
+                    astray + float(more.sum()) / 2,
+                    nobody + float(layer.fakes.sum()),
+                )
             for weights in (beginnings[place], before):
                 _tilt(layer, weights, factor)
         worst = max(worst, float(off.max(initial=0.0)))

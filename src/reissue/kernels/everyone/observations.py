@@ -71,8 +71,10 @@ class Observation:
     """Value to how likely a member has it of whom nothing is known; empty: all values alike."""
     occupant: Ints = field(default_factory=_none)
     """Of each pair, where persons are slots that live on: who is in it, -1 nobody; empty: persons are people."""
-    fakes: Ints = field(default_factory=_none)
+    fakes: Ints | Floats = field(default_factory=_none)
     """Value to how many records of it are nobody's, where the reader knows that; empty: nobody does."""
+    roughly: bool = False
+    """Whether that is only what is expected: nothing is impossible or certain by it."""
     label: Ints = field(default_factory=_none)
     """Of a panel, sorted: the published numbers of its slots, which last, with their groups and values.
 
@@ -98,7 +100,7 @@ class Observation:
     @cached_property
     def impossible(self) -> Ints:
         """Values that no person has: all their records are nobody's."""
-        if not len(self.fakes):
+        if self.roughly or not len(self.fakes):
             return _none()
         shown = np.bincount(self.slot_value, self.slot_count, len(self.fakes))
         return np.flatnonzero((shown > 0) & (shown <= self.fakes[: len(shown)]))
@@ -149,6 +151,8 @@ class Layer:
     """Value to how many records of it are nobody's; empty: that is not known."""
     tilt: Floats
     """Value to how much likelier records that are nobody's have it for that; empty as `fakes` is."""
+    roughly: bool = False
+    """Whether `fakes` are only what is expected."""
     settled: int = 0
     """Records that were taken out of the counts: those who have them are certain, and no rows any more."""
 
@@ -156,6 +160,11 @@ class Layer:
     def entries(self) -> int:
         """How many entries there are."""
         return len(self.value)
+
+    @property
+    def counts_fakes(self) -> bool:
+        """Whether it is known exactly how many records of each value are nobody's."""
+        return bool(len(self.fakes)) and not self.roughly
 
     @cached_property
     def row(self) -> Ints:
@@ -306,6 +315,7 @@ def layer_of(seen: Observation, values: int, some: tuple[Ints, Ints] | None = No
         np.isin(people, seen.unoccupied),
         fakes,
         tilt,
+        seen.roughly,
     )
 
 

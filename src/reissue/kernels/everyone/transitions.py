@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.segments import different, pieces, ranges
@@ -23,6 +24,8 @@ _ONE_THREAD = 200_000
 _NARROW = 64
 _TOGETHER = 1_000_000
 """Cells of a model's powers that are looked up together, at most."""
+_FORGETTING = 0.9
+"""How much of what people had before may be left after one release, at most, for values to be as common as for ever."""
 _WIDEST = 256
 """Models of more values than this are never used whole."""
 
@@ -45,6 +48,24 @@ class Model:
         if gap not in self._powers:
             self._powers[gap] = np.asarray(np.linalg.matrix_power(self.steps, gap))
         return self._powers[gap]
+
+    @cached_property
+    def common(self) -> Floats | None:
+        """Value to its share of people in the long run; None where that depends on what they began with, or for long.
+
+        Who knows how values change knows this too: what a value becomes, and becomes in turn, ends at shares that stay.
+        """
+        steps = self.steps
+        if steps is None or not 1 < self.values <= _WIDEST:
+            return None
+        if connected_components(steps > 0, connection="strong", return_labels=False) > 1:
+            return None
+        if np.sort(np.abs(np.linalg.eigvals(steps)))[-2] > _FORGETTING:
+            return None
+        equations = np.vstack([steps.T - np.eye(self.values), np.ones(self.values)])
+        found = np.linalg.lstsq(equations, np.append(np.zeros(self.values), 1.0), rcond=None)[0]
+        shares = np.maximum(found, 0.0)
+        return np.asarray(shares / shares.sum())
 
     def chances(self, gap: Ints, before: Ints, after: Ints) -> Floats:
         """How likely each value becomes the other after each number of releases."""

@@ -144,6 +144,8 @@ def _known(scene: Scene) -> str:
     observations = scene.around.observations
     insiders = any(len(seen.known_person) for seen in observations)
     totals = " How many people have each value is known too." if any(len(seen.fakes) for seen in observations) else ""
+    if scene.beliefs.long_run:
+        totals = " How values change says how common they are in the long run, and so what counterfeits tend to have."
     if scene.knowledge == "groups":
         return (
             "The adversary knows who is in which group of which release, this person and the others alike, and what "

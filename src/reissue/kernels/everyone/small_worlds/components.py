@@ -112,7 +112,7 @@ class _Small:
             cost = np.maximum(cost, np.bincount(mine, np.log(np.maximum(choices[loose], 1)), len(cost)))
             size += np.bincount(mine, minlength=len(cost))
             groups += _groups(layer, loose, label, len(cost))
-            bad[label[layer.person]] |= bool(layer.strangers or (len(layer.fakes) and layer.nobody.any()))
+            bad[label[layer.person]] |= bool(layer.strangers or (layer.counts_fakes and layer.nobody.any()))
         found = np.flatnonzero((size > 0) & ~bad & (cost <= np.log(largest)))
         found = found[np.lexsort((cost[found], size[found], groups[found] == 1))]
         return cls(layers, opened, label, found, size[found])
@@ -163,7 +163,7 @@ def component_labels(layers: Sequence[Layer], opened: Sequence[Bools]) -> Ints:
         again = (np.diff(row, prepend=-1) == 0) & (np.diff(group, prepend=-1) == 0)
         mine = np.flatnonzero(loose[row] & ~again)
         links.append((layer.person[row[mine]], first + group[mine]))
-        if len(layer.fakes):
+        if layer.counts_fakes:
             # How many records of a value are nobody's is an equation of all groups that hold some.
             holding = first + np.flatnonzero(layer.free)
             links.append((holding, np.full(len(holding), first + len(layer.free))))

@@ -94,7 +94,7 @@ class Fitting:
         """The worlds of some people that fit, from groups that look alike if there were some; `order` are the axes."""
         chosen = sorted({slot for axis in here for slot in axis.slot if slot >= 0})
         groups = sorted(set(self.layer.slot_group[chosen].tolist())) if chosen else []
-        if len(self.layer.fakes):
+        if self.layer.counts_fakes:
             return self._found(here, order, groups)
         key = self._look(here, order, groups)
         found = self.known.get(key)
@@ -120,7 +120,7 @@ class Fitting:
     def _found(self, here: Sequence[PersonAxis], order: Mapping[int, int], groups: Sequence[int]) -> Worlds:
         """Group by group: each has a say in those only who may be in it."""
         weight: Floats = np.ones((1,) * len(order))
-        plain = not len(self.layer.fakes)
+        plain = not self.layer.counts_fakes
         for group in groups:
             first, after = self.layer.group_starts[group : group + 2].tolist()
             mine = [axis for axis in here if any(first <= slot < after for slot in axis.slot)]
@@ -130,7 +130,7 @@ class Fitting:
                 shape[order[axis.person]] = len(axis.slot)
             own = self._of_group(group, range(first, after), [axis.slot for axis in mine])
             weight, plain = weight * own.weight.reshape(shape), plain and own.plain
-        if len(self.layer.fakes) and groups:
+        if self.layer.counts_fakes and groups:
             weight = weight * self._as_known(self._nobodys(here, order, groups), groups)
         return Worlds(weight, plain)
 
