@@ -1,4 +1,4 @@
-"""Series to protect and to attack: a synthetic hospital, Census with simulated lives, a real panel; and our methods.
+"""Series to protect and to attack: a hospital, Census with simulated lives, a panel, values that move; our methods.
 
 Each source is a table of the same people again and again. Values that change are published by methods for one release
 and by `distinct`; for `invariance` and `equivalence` everyone keeps the value of the first time; for `correspondence`
@@ -152,7 +152,37 @@ def _panel(folder: Path, data: str | None, *, quick: bool, world: int = 0) -> Wa
     return _observed("panel", tables, Schema.of_columns(quasi=PANEL, sensitive=["visits"], identifier="id"), folder)
 
 
-SOURCES: Mapping[str, Callable[..., Waves]] = {"hospital": _hospital, "census": _census, "panel": _panel}
+def _moving(folder: Path, _: str | None, *, quick: bool, world: int = 0) -> Waves:
+    """Values that move by a chain drawn at random, which people have had for long; one in eight is new each time."""
+    rng, people, values = np.random.default_rng(100 + world), 600 if quick else 3_000, 8
+    common = rng.dirichlet(np.full(values, 1.2))
+    steps = 0.45 * np.eye(values) + 0.55 * (0.6 * common + 0.4 * rng.dirichlet(np.full(values, 0.8), values))
+    often = np.linalg.matrix_power(steps, 500)[0]
+    often /= often.sum()
+
+    def born(number: int) -> Any:
+        drawn = [rng.integers(20, 70, number), rng.integers(0, 2, number), rng.integers(0, 6, number)]
+        return np.stack([*drawn, rng.choice(values, number, p=often)])
+
+    lives, ids, tables = born(people), np.arange(people), []
+    for wave in range(3 if quick else 5):
+        if wave:
+            reach = np.cumsum(steps[lives[-1]], axis=1)
+            lives[-1] = np.minimum((rng.random((people, 1)) > reach).sum(axis=1), values - 1)
+            new = np.flatnonzero(rng.random(people) < 1 / 8)
+            ids[new], lives[:, new] = ids.max() + 1 + np.arange(len(new)), born(len(new))
+        columns = dict(zip(("age", "sex", "school"), lives[:-1].copy(), strict=True))
+        tables.append(pl.DataFrame({"id": ids.copy(), **columns, "value": [f"v{one}" for one in lives[-1]]}))
+    schema = Schema.of_columns(quasi=("age", "sex", "school"), sensitive=["value"], identifier="id")
+    return _observed("moving", tables, schema, folder)
+
+
+SOURCES: Mapping[str, Callable[..., Waves]] = {
+    "hospital": _hospital,
+    "census": _census,
+    "panel": _panel,
+    "moving": _moving,
+}
 
 
 def _found(path: Path) -> Path:

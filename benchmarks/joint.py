@@ -51,6 +51,8 @@ KNOWLEDGES = {True: "groups", False: "the form's own"}
 TOTALS = ", true totals"
 """Of readers who have these too."""
 READERS = ("groups", "register")
+USUAL = ("hospital", "census", "panel")
+"""The sources of `calibration` where none is named; `moving` is for groups made by value."""
 
 
 def main(arguments: list[str]) -> None:
@@ -59,7 +61,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out", help="where tables go")
     parser.add_argument("--quick", action="store_true", help="fewer people and releases")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], help="which parts")
-    parser.add_argument("--sources", nargs="+", choices=SOURCES, default=[*SOURCES], help="of calibration")
+    parser.add_argument("--sources", nargs="+", choices=SOURCES, default=[*USUAL], help="of calibration")
     parser.add_argument("--worlds", type=int, default=1, help="how many times lives are simulated, for `calibration`")
     parser.add_argument("--methods", nargs="+", choices=sorted({one.name for one in METHODS}), help="only some")
     parser.add_argument("--share", type=float, help="the largest share of one value, for `cohorts`")

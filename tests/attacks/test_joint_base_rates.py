@@ -177,6 +177,14 @@ def test_releases_that_cannot_show_what_is_common_do_not_go_by_it() -> None:
     assert left == pytest.approx([1.2, 4.8], abs=0.05)
 
 
+def test_of_the_value_that_needs_most_groups_no_record_is_invented() -> None:
+    """Six people in six groups that all show both values: about as many have the first as there are groups."""
+    seen = observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])
+    (rest,) = expecting_the_rest([seen], np.array([0.9, 0.1]))
+    assert rest.fakes == pytest.approx([0, 6], abs=1e-4)
+    assert not len(rest.impossible)
+
+
 def test_equally_sure_values_are_right_in_turn() -> None:
     """A claim of a half about each of two values is right about half of the time, whichever is common."""
     series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]

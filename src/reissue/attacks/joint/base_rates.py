@@ -22,6 +22,8 @@ __all__ = ["base_rates", "expecting", "expecting_the_rest", "in_the_long_run", "
 
 _LEAST = 1e-6
 """What was never published is not impossible."""
+_NEARLY = 0.85
+"""Of a value that every group shows: where people are expected to have so large a share of it, they have all of it."""
 _DOUBT = 0.05
 """How far people may be, in proportion, from having values as often as these are common in the long run."""
 
@@ -79,12 +81,19 @@ def _number(seen: Observation) -> float:
 
 
 def _left(seen: Observation, common: Floats) -> Floats:
-    """Value to how many records of it are expected to be nobody's, where people have about as many as is common."""
+    """Value to how many records of it are expected to be nobody's, where people have about as many as is common.
+
+    None of the value that needs most groups, if every group shows it: there would be fewer groups without its people.
+    """
     shown, people = np.bincount(seen.slot_value, seen.slot_count, len(common)), _number(seen) * common
     doubt = np.maximum(_DOUBT * people, _LEAST)
     left, far = shown - people, (shown - people) / doubt
     # The mean of what is left of a normal number, where less than nothing is nothing.
     mean = left * ndtr(far) + doubt * np.exp(-(far**2) / 2) / np.sqrt(2 * np.pi)
+    everywhere = np.bincount(seen.slot_value, minlength=len(common)) == seen.groups
+    scarce = int(np.where(everywhere, people, -1.0).argmax())
+    if everywhere[scarce] and people[scarce] >= _NEARLY * shown[scarce]:
+        mean[scarce] = 0.0
     mean = np.maximum(mean, _LEAST) * (shown > 0)
     return np.asarray(mean * (float(seen.free.sum()) / max(float(mean.sum()), _LEAST)))
 
