@@ -52,7 +52,7 @@ TOTALS = ", true totals"
 """Of readers who have these too."""
 READERS = ("groups", "register")
 USUAL = ("hospital", "census", "panel")
-"""The sources of `calibration` where none is named; `moving` is for groups made by value."""
+"""The sources of `calibration` where none is named; `moving` is for groups made by value. `attacked` has the first."""
 
 
 def main(arguments: list[str]) -> None:
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out", help="where tables go")
     parser.add_argument("--quick", action="store_true", help="fewer people and releases")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[*PARTS], help="which parts")
-    parser.add_argument("--sources", nargs="+", choices=SOURCES, default=[*USUAL], help="of calibration")
+    parser.add_argument("--sources", nargs="+", choices=SOURCES, help="for `attacked` and `calibration`")
     parser.add_argument("--worlds", type=int, default=1, help="how many times lives are simulated, for `calibration`")
     parser.add_argument("--methods", nargs="+", choices=sorted({one.name for one in METHODS}), help="only some")
     parser.add_argument("--share", type=float, help="the largest share of one value, for `cohorts`")
@@ -155,15 +155,16 @@ def attacked(bench: Bench) -> None:
         f"| its form: groups a person fits | above {LIMIT}, right, sure |"
     )
     print("|---|---|---|---|---|---|---|", flush=True)
-    for method in bench.methods:
-        releases = _protected(method, bench.waves("hospital"))[1]
+    sources = bench.chosen.sources or USUAL[:1]
+    for source, method in product(sources, bench.methods):
+        releases = _protected(method, bench.waves(source))[1]
         if not releases:
             continue
         costs = [measure(release) for release in releases]
-        strong, plain = (bench.findings(method, "hospital", groups=groups) for groups in KNOWLEDGES)
+        strong, plain = (bench.findings(method, source, groups=groups) for groups in KNOWLEDGES)
         person = strong["updates"]
         cells = [
-            method.label,
+            f"{source}, {method.label}" if len(sources) > 1 else method.label,
             f"{np.mean([one.loss for one in costs]):.3f}",
             f"{sum(one.added for one in costs):,} of {sum(one.published for one in costs):,}",
             f"{person.people:,}, {person.details.get('right') or 0:,}",
@@ -233,7 +234,7 @@ def calibration(bench: Bench) -> None:
     simulated world to the next is told by several of them (`--worlds`); there is only one of the panel.
     """
     rows: list[dict[str, Any]] = []
-    for world, source in product(range(bench.chosen.worlds), bench.chosen.sources):
+    for world, source in product(range(bench.chosen.worlds), bench.chosen.sources or USUAL):
         if world and source == "panel":
             continue
         for method, totals, groups in product(bench.methods, (False, True), KNOWLEDGES):
