@@ -93,6 +93,18 @@ def test_what_is_only_likely_is_told_by_what_others_take() -> None:
     assert (group["people"], group["before"], group["new"]) == (["this person"], 0, 3)
 
 
+def test_what_others_take_is_not_told_where_they_may_be_in_another_group() -> None:
+    """Four people fit a group of three records: what all of them are expected to hold is more than it shows."""
+    shown = [("20-29", "flu"), ("20-29", "flu"), ("20-29", "cold"), ("25-39", "flu"), ("25-39", "cold")]
+    release = pl.DataFrame(shown, schema=["age", "illness"], orient="row")
+    people = pl.DataFrame({"name": [f"name-{one}" for one in range(5)], "age": [21, 22, 27, 28, 31]})
+    finding = attack([release], SCHEMA, only="joint", knowledge=Knowledge(members=[people]))["joint"]
+    case = sound(finding, secrets=["name-"], published=["20-29", "25-39"])
+    assert finding.details["knowledge"] == "register"
+    assert not any("would hold" in step for step in case["steps"])
+    assert "All groups of all releases are solved for everyone at once" in case["steps"][2]
+
+
 def test_carried_on_it_tells_with_counts_and_values(tmp_path: Path) -> None:
     """What is carried on has older releases as numbers only; the same person and the same steps as all at once."""
     synth.updates().write_csv(tmp_path / "updates.csv")

@@ -113,8 +113,9 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
         sentences.append(
             f"Of these values {gone:,} cannot be the person's: no way to fill all groups of all releases does."
         )
-    if len(groups) == 1:
-        others = len(scene.around.members((place, groups[0]))) - 1
+    members = scene.around.members((place, groups[0])) if len(groups) == 1 else []
+    if members and all(len(scene.around.groups(one, place)) == 1 for one in members):
+        others = len(members) - 1
         taken = expected_of_others(scene, person, (place, groups[0]), value)
         hold = "1 other person" if others == 1 else f"{others:,} other people"
         sentences.append(
