@@ -114,8 +114,8 @@ def _countable(layer: Layer) -> bool:
 
 
 def rounds_of(layers: Sequence[Layer]) -> float:
-    """How many rounds these releases take: more where no group shows a value twice, unless totals are known."""
-    return _ONCE if all((layer.count <= 1).all() and not len(layer.fakes) for layer in layers) else ROUNDS
+    """How many rounds these releases take: more where no group shows a value twice."""
+    return _ONCE if all((layer.count <= 1).all() for layer in layers) else ROUNDS
 
 
 def sharpened(
