@@ -185,6 +185,29 @@ def test_of_the_value_that_needs_most_groups_no_record_is_invented() -> None:
     assert not len(rest.impossible)
 
 
+def test_where_nobody_is_invented_the_long_run_says_nothing_more() -> None:
+    series = [observed([([0, 1], {0: 1, 1: 1}, 0), ([2, 3], {0: 1, 1: 1}, 0)])]
+    model = Model(2, np.array([[0.6, 0.4], [0.5, 0.5]]))
+    assert model.common is not None
+    assert in_the_long_run(series, model) is None
+    with_one = [*series, observed([([0], {0: 1, 1: 1}, 1)])]
+    common = in_the_long_run(with_one, model)
+    assert common is not None
+    assert [one.roughly for one in expecting_the_rest(with_one, common)] == [False, True]
+
+
+def test_what_is_only_expected_makes_nothing_certain() -> None:
+    """As many groups as people with the first value: everyone alone in a group is all but sure, and no more."""
+    series = [observed([([person], {0: 1, 1: 1, 2: 1}, 2) for person in range(40)])] * 3
+    model = Model(3, np.array([[0.97, 0.02, 0.01], [0.5, 0.45, 0.05], [0.5, 0.05, 0.45]]))
+    seen = Learnable.of(series, ["a", "b", "c"], [None] * 3).where(Chosen(model, "schema"))
+    beliefs = believe(seen.series, model, prior=np.broadcast_to(seen.rates, (40, 3)), exact=True)
+    claims = Claims.of(beliefs, 40)
+    assert beliefs.long_run
+    assert (claims.chance > 0.99).all()
+    assert not claims.sure.any()
+
+
 def test_equally_sure_values_are_right_in_turn() -> None:
     """A claim of a half about each of two values is right about half of the time, whichever is common."""
     series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]

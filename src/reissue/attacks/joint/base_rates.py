@@ -56,11 +56,12 @@ def expecting(series: Sequence[Observation], rates: Floats) -> list[Observation]
 def in_the_long_run(series: Sequence[Observation], model: Model) -> Floats | None:
     """Value to its share of people in the long run, where groups were made by value and nothing better is known.
 
-    None also where releases show too few records for that. Slots are no people, and strangers may be anybody.
+    None also where no record is a counterfeit's, or releases show too few records for that. Slots are no people, and
+    strangers may be anybody.
     """
     common = model.common
     better = any(len(seen.fakes) or len(seen.occupant) or seen.strangers for seen in series)
-    if common is None or better or not made_by_value(series):
+    if common is None or better or not made_by_value(series) or not any(seen.free.any() for seen in series):
         return None
     missing = people = 0.0
     for seen in series:
@@ -72,7 +73,10 @@ def in_the_long_run(series: Sequence[Observation], model: Model) -> Floats | Non
 def expecting_the_rest(series: Sequence[Observation], common: Floats) -> list[Observation]:
     """The same releases, with nobody's records having, roughly, what people with so common values leave of each."""
     alike = np.full(len(common), 1.0 / len(common))
-    return [replace(seen, shares=alike, fakes=_left(seen, common), roughly=True) for seen in series]
+    return [
+        replace(seen, shares=alike, fakes=_left(seen, common), roughly=True) if seen.free.any() else seen
+        for seen in series
+    ]
 
 
 def _number(seen: Observation) -> float:

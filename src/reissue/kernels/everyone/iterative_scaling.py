@@ -42,6 +42,8 @@ __all__ = [
 
 _STEP = 1e6
 """How much a multiplier changes at most in one round."""
+_ODDS = 1e9
+"""How much likelier or less likely nobody's records have a value, at most, by what is only expected of them."""
 _OF_NOBODY = 0.2
 """Nobody's records are few: five in a thousand of them with a wrong value are as bad as one in a thousand of all."""
 _ROUGHLY = 0.01
@@ -302,13 +304,12 @@ def _forward(
         lambdas[place], off = fitted(layer, cavity, lambdas[place], how)
         if len(layer.fakes):
             factor, more = _tilting(layer, cavity, lambdas[place])
+            if layer.roughly:  # what is only expected need not fit, and makes nothing as good as impossible
+                factor = np.clip(tilts[place] * factor, 1 / _ODDS, _ODDS) / tilts[place]
+            else:
+                off, nobody = np.append(off, more), nobody + float(layer.fakes.sum())
+                astray += float(more.sum()) / 2
             tilts[place] = tilts[place] * factor
-            if not layer.roughly:  # what is only expected need not fit
-                off, astray, nobody = (
-                    np.append(off, more),
-                    astray + float(more.sum()) / 2,
-                    nobody + float(layer.fakes.sum()),
-                )
             for weights in (beginnings[place], before):
                 _tilt(layer, weights, factor)
         worst = max(worst, float(off.max(initial=0.0)))
