@@ -11,7 +11,8 @@ import pytest
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.base_rates import base_rates, expecting, expecting_the_rest, in_the_long_run
-from reissue.attacks.joint.beliefs import Claims, believe
+from reissue.attacks.joint.beliefs import believe
+from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.update_model import Chosen, Learnable
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
@@ -21,7 +22,7 @@ from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.publishing.series import anonymize_series
 from reissue.schema import Schema
-from tests.kernels.worlds import observed
+from tests.kernels.worlds import observed, posterior
 
 
 def test_values_are_expected_as_often_as_they_are_published() -> None:
@@ -256,6 +257,25 @@ def test_the_same_files_mean_something_else_by_another_method() -> None:
     assert sum(values[0] == 1 for values in signatures_kept) == 2  # of 4: by `invariance`
     claims = Claims.of(believe(series, Model(3)), 4)
     assert (claims.value[0], claims.chance[0]) == (1, pytest.approx(5 / 7))
+
+
+def test_exact_claims_are_right_about_everyone_or_nobody_where_all_hang_together() -> None:
+    """Two worlds: people take turns in having either value. A claim of 0.6 is exact, and right for all or for none.
+
+    So claims in tenths say how often they are right on average over worlds; in a single one they need not.
+    """
+    people, shown = 12, {0: 1, 1: 1}
+    one = observed([([first, first + 1], shown, 0) for first in range(0, people, 2)])
+    pairs = [([first, first + 1], shown, 0) for first in range(1, people, 2)]
+    other = observed([([0], shown, 1), *pairs], shares=[0.4, 0.6])
+    twin = posterior([one, other], 2)
+    found = believe([one, other], Model(2))
+    claims = Claims.of(found, people + 1)
+    for person in range(people + 1):
+        assert twin[person, int(person == people), person % 2] == pytest.approx(0.6)
+        assert (claims.value[person], claims.chance[person]) == (person % 2, pytest.approx(0.6, abs=1e-3))
+    worlds = [np.arange(people + 1) % 2, 1 - np.arange(people + 1) % 2]
+    assert [claims.right([world, world]).sum() for world in worlds] == [people + 1, 0]
 
 
 @pytest.mark.parametrize("rare", ["gout", "acne"])

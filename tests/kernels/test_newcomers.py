@@ -101,8 +101,8 @@ def test_slots_and_groups_made_by_value_have_no_newcomers_to_learn_from() -> Non
     even = [observed([([0, 1], {0: 1, 1: 1}, 0)]), observed([([1, 2], {0: 1, 1: 1}, 0)])]
     odd = [observed([([0, 1, 3], {0: 2, 1: 1}, 0)]), observed([([1, 2, 3], {0: 2, 1: 1}, 0)])]
     past, everyone, rates = Past.none().of(4), np.arange(4), np.array([0.6, 0.4])
-    assert past.newcomers(everyone, first_times(even, [0, 1], 4), even, rates) is None
-    found = past.newcomers(everyone, first_times(odd, [0, 1], 4), odd, rates)
+    assert past.newcomers(everyone, first_times(even, [0, 1], 4), even, Model(2), rates) is None
+    found = past.newcomers(everyone, first_times(odd, [0, 1], 4), odd, Model(2), rates)
     assert found is not None
     assert found.people.tolist() == [False, False, True, False]
 
@@ -149,6 +149,6 @@ def solved(
     series: list[Observation], first: Ints, rates: np.ndarray, model: Model | None = None, *, learn: bool = True
 ) -> Beliefs:
     people, everyone = len(first), np.arange(len(first))
-    new = Past.none().of(people).newcomers(everyone, first, series, rates) if learn else None
+    new = Past.none().of(people).newcomers(everyone, first, series, Model(2, STAYING), rates) if learn else None
     prior = np.broadcast_to(rates, (people, len(rates)))
     return believe(expecting(series, rates), model or Model(2, STAYING), prior=prior, newcomers=new)

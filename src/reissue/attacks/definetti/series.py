@@ -10,8 +10,9 @@ import numpy as np
 from reissue._arrays import Bools, Floats
 from reissue.attacks.cases import case, percent
 from reissue.attacks.joint.base_rates import made_by_value
-from reissue.attacks.joint.beliefs import Claims, occupied
+from reissue.attacks.joint.beliefs import occupied
 from reissue.attacks.joint.calibration import tenths
+from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.learning import learning, traits_of
 from reissue.attacks.joint.sight import see, with_histories
 from reissue.attacks.joint.solution import leave, solve_series

@@ -5,6 +5,7 @@ Elimination first, then iterative scaling, two rounds of sharpening, and small c
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from reissue.counting.memory import give_back
 from reissue.counting.segments import ranges
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
+from reissue.kernels.everyone.learning.made_by_value import Expected, learn_by_value
 from reissue.kernels.everyone.learning.newcomers import Latecomers
 from reissue.kernels.everyone.lots import ScaledLot, joined, lots
 from reissue.kernels.everyone.observations import TINY, Layer, Observation
@@ -20,9 +22,9 @@ from reissue.kernels.everyone.permanents import SmallGroups, ruled_out, small_gr
 from reissue.kernels.everyone.settled import Unsettled, unsettled
 from reissue.kernels.everyone.sharpening import rounds_of, sharpened
 from reissue.kernels.everyone.small_worlds import ALL, MOST, ExactPosteriors, solve_small
-from reissue.kernels.everyone.transitions import Model
+from reissue.kernels.everyone.transitions import Model, pairings
 
-__all__ = ["Beliefs", "Claims", "Unsolved", "believe", "fits_many", "occupied", "solve"]
+__all__ = ["Beliefs", "Unsolved", "believe", "fits_many", "occupied", "solve"]
 
 _TIED = 1e-6
 """Probabilities that differ by less, in proportion, are the same but for rounding."""
@@ -32,6 +34,10 @@ _LOOSE = Scaling(tolerance=0.05, elsewhere=0.01)
 """There counts are taken to fit sooner. In the two series measured claims moved by 0.04 after that, all below 0.25."""
 _BESIDE = Scaling(sweeps=150)
 """Where totals are known beside the groups' counts: what both say takes longer to fit."""
+_AGAIN = 5
+"""How many times what newcomers and counterfeits have is learnt where groups were made by value, at most."""
+_LITTLE = 0.02
+"""Where nothing that is expected moves by more (half the sum of differences), it is learnt."""
 _CLOSELY = Scaling(sweeps=1000, tolerance=1e-3, elsewhere=0.0)
 """For whoever asks for exact: sweeps go on until every count fits."""
 
@@ -93,69 +99,6 @@ class Beliefs:
         return np.asarray(layer.sums((chance > 0).astype(np.float64)) == 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Claims:
-    """For each person the value that can be named most surely, in whichever release."""
-
-    chance: Floats
-    release: Ints
-    """Place of the release; -1 of people who are in none."""
-    value: Ints
-    sure: Bools
-    """Whether a value of the person is certain, in some release."""
-
-    def right(self, truth: "Sequence[Ints | None]") -> Bools:
-        """Person to whether the named value is the true one, where the truth of its release is known."""
-        right = np.zeros(len(self.chance), np.bool_)
-        for place, one in enumerate(truth):
-            mine = np.flatnonzero(self.release == place)
-            if one is not None:
-                right[mine] = one[mine] == self.value[mine]
-        return right
-
-    def right_by_lot(self, beliefs: Beliefs, truth: "Sequence[Ints | None]") -> Floats:
-        """Person to how likely a guess is right that takes any of the values that are equally sure.
-
-        A claim of one fifth about each of five values says just that, however common one of them is.
-        """
-        right = np.zeros(len(self.chance))
-        for place, (layer, true) in enumerate(zip(beliefs.layers, truth, strict=True)):
-            mine = self.release[layer.person] == place
-            if true is None or not mine.any():
-                continue
-            sure = beliefs.as_sure(place, beliefs.largest(place)[0]).astype(np.float64)
-            hit = layer.sums(sure * (layer.value == true[layer.person[layer.row]])) / layer.sums(sure)
-            right[layer.person[mine]] = hit[mine]
-        return right
-
-    @classmethod
-    def of(
-        cls,
-        beliefs: Beliefs,
-        people: int,
-        places: Sequence[int] | None = None,
-        common: Floats | None = None,
-    ) -> "Claims":
-        """Over all releases, or some of them; of values that are equally sure the `common`est is named."""
-        chance, release = np.zeros(people), np.full(people, -1, np.int64)
-        value, sure = np.full(people, -1, np.int64), np.zeros(people, np.bool_)
-        for place in range(len(beliefs.layers)) if places is None else places:
-            person = beliefs.layers[place].person
-            top, best = beliefs.largest(place, common)
-            sure[person] |= beliefs.sure(place)
-            more = top > chance[person]
-            chance[person[more]], release[person[more]], value[person[more]] = top[more], place, best[more]
-        return cls(chance, release, value, sure)
-
-    def without(self, people: Ints | None) -> "Claims":
-        """No claim about some people."""
-        if people is None or not len(people):
-            return self
-        chance, release, sure = self.chance.copy(), self.release.copy(), self.sure.copy()
-        chance[people], release[people], sure[people] = 0.0, -1, False
-        return Claims(chance, release, self.value, sure)
-
-
 def believe(
     series: Sequence[Observation],
     model: Model,
@@ -177,13 +120,42 @@ def believe(
     narrowed = unnarrowed(series, model) if thin else narrow(series, model, times)
     give_back()
     progress(0.1)
-    part = unsettled(narrowed.layers, model, prior, times, newcomers=newcomers)
+    by_value = newcomers if newcomers is not None and newcomers.by_value else None
+    part = unsettled(narrowed.layers, model, prior, times, newcomers=None if by_value else newcomers)
     give_back()
     unsolved = Unsolved(narrowed.layers, part, narrowed.contradicted, _sharp(series) and not thin, thin)
     most = 0 if thin else ALL if exact else MOST
-    how = how or (_CLOSELY if exact else None)
-    found = solve(unsolved, model, times, start=start, how=how, most=most, progress=progress)
+    solved = partial(solve, model=model, times=times, how=how or (_CLOSELY if exact else None), most=most)
+    if by_value is None or prior is None or thin:
+        found = solved(unsolved, start=start, progress=progress)
+    else:
+        unsolved, found = _learning_by_value(unsolved, solved, start, prior, by_value, progress)
     return replace(found, unsolved=unsolved) if twice else found
+
+
+def _learning_by_value(
+    unsolved: "Unsolved",
+    solved: "Callable[..., Beliefs]",
+    start: Sequence[Floats | None] | None,
+    prior: Floats,
+    newcomers: Latecomers,
+    progress: Callable[[float], None],
+) -> "tuple[Unsolved, Beliefs]":
+    """Solved, and solved again, a few times, with what newcomers and counterfeits were found to have."""
+    values, pairs = unsolved.part.model.values, pairings(unsolved.layers, unsolved.part.times)
+    found = solved(unsolved, start=start, progress=lambda done: progress(0.1 + 0.9 * done / (1 + _AGAIN)))
+    expected = Expected.alike(values)
+    for turn in range(_AGAIN):
+        learnt = learn_by_value(unsolved.layers, pairs, found.chance, newcomers.people, values)
+        moved, expected = learnt.moved(expected), learnt
+        if moved < _LITTLE:
+            break
+        first = np.where(newcomers.people[:, np.newaxis], expected.rates, prior)
+        unsolved = unsolved.expecting(first).sharing(expected.shares)
+        found = solved(unsolved, start=found.scaled.multipliers)
+        found = replace(found, scaled=replace(found.scaled, rates=expected.rates))
+        progress(0.1 + 0.9 * (2 + turn) / (1 + _AGAIN))
+    return unsolved, found
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +197,10 @@ class Unsolved:
     def expecting(self, prior: Floats) -> "Unsolved":
         """The same with another prior."""
         return replace(self, part=self.part.expecting(prior))
+
+    def sharing(self, shares: Floats) -> "Unsolved":
+        """The same with counterfeits that have values in these shares."""
+        return replace(self, layers=tuple(one.sharing(shares) for one in self.layers), part=self.part.sharing(shares))
 
 
 def solve(

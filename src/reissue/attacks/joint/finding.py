@@ -8,8 +8,9 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.joint.beliefs import Beliefs, Claims
+from reissue.attacks.joint.beliefs import Beliefs
 from reissue.attacks.joint.calibration import Calibration, calibrate, tenths
+from reissue.attacks.joint.claims import Claims
 from reissue.errors import SchemaError
 from reissue.published.series import Series
 

@@ -71,14 +71,20 @@ class Past:
             table[some] = said[some] @ model.after(int(steps))
         return table
 
-    def newcomers(self, people: Ints, first: Ints, seen: Sequence[Observation], rates: Floats) -> Latecomers | None:
+    def newcomers(
+        self, people: Ints, first: Ints, seen: Sequence[Observation], model: Model, rates: Floats
+    ) -> Latecomers | None:
         """Those of whom no more is known than that they come later; None where it is not learnt what they have.
 
-        That is so where groups were made by value: whoever came was chosen for it. Of slots it is known who begins.
+        That is so of groups made by value where values stay, for whoever came was chosen for it, and where more is
+        known of counterfeits than can be learnt. Of slots it is known who begins.
         """
-        if made_by_value(seen) or any(len(one.occupant) for one in seen):
+        by_value, slots = made_by_value(seen), any(len(one.occupant) for one in seen)
+        told = any(len(one.fakes) or one.strangers or len(one.absent) for one in seen)
+        if slots or (by_value and (model.steps is None or told)):
             return None
-        return Latecomers((self.time[people] < 0) & (first > 0), rates, np.zeros_like(rates))
+        late = (self.time[people] < 0) & (first > 0)
+        return Latecomers(late, rates, np.zeros_like(rates), by_value)
 
     def after(
         self, times: Sequence[int], people: Ints, beliefs: Beliefs, model: Model, prior: Floats, gone: int
@@ -139,7 +145,7 @@ def believe_in_blocks(
     for number, block in enumerate(blocks):
         seen = [series[place] for place in block]
         first = first_times(seen, block, people)
-        prior, new = past.prior(everyone, first, model, rates), past.newcomers(everyone, first, seen, rates)
+        prior, new = past.prior(everyone, first, model, rates), past.newcomers(everyone, first, seen, model, rates)
 
         def within(done: float, number: int = number) -> None:
             progress((number + done) / len(blocks))

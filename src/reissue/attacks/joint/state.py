@@ -17,7 +17,8 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
-from reissue.attacks.joint.beliefs import Beliefs, Claims, believe, occupied
+from reissue.attacks.joint.beliefs import Beliefs, believe, occupied
+from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
 from reissue.attacks.joint.learning import learning
 from reissue.attacks.joint.past import Past, first_times, ways_at_once
@@ -232,7 +233,7 @@ def _believed(
     times, seen = [one.time for one in window], seen.where(chosen)
     first = first_times(seen.series, times, len(people))
     prior = past.prior(people, first, chosen.model, seen.rates)
-    new = past.newcomers(people, first, seen.series, seen.rates)
+    new = past.newcomers(people, first, seen.series, chosen.model, seen.rates)
     beliefs = believe(
         seen.series,
         chosen.model,

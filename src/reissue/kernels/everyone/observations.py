@@ -208,6 +208,10 @@ class Layer:
         """With records of nobody likelier to have some values."""
         return replace(self, chance=self.chance * factor[self.slot_value], tilt=self.tilt * factor)
 
+    def sharing(self, shares: Floats) -> "Layer":
+        """With records of nobody having values in these shares."""
+        return replace(self, chance=shares[self.slot_value])
+
     @cached_property
     def fake_entries(self) -> Ints:
         """The entries of slots that nobody is in."""

@@ -75,6 +75,10 @@ class Unsettled:
             known[-1][some] *= prior[begins[some], layer.value[some]]
         return replace(self, known=tuple(known))
 
+    def sharing(self, shares: Floats) -> "Unsettled":
+        """The same with counterfeits that have values in these shares."""
+        return replace(self, layers=tuple(layer.sharing(shares) for layer in self.layers), grouped=[])
+
     def whole(self, layers: Sequence[Layer], parts: Sequence[Floats]) -> list[Floats]:
         """Numbers of entries as numbers of the whole layers' entries, 1 for what is certain."""
         made = []
