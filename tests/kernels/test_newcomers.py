@@ -1,5 +1,7 @@
 """What newcomers have is learnt: counted as the posterior says, near the truth, and counts still fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -97,14 +99,25 @@ def test_counts_of_large_groups_fit_though_what_is_expected_moves() -> None:
     assert found.scaled.rates == pytest.approx(np.full(10, 0.1), abs=0.03)
 
 
-def test_slots_and_groups_made_by_value_have_no_newcomers_to_learn_from() -> None:
+def test_of_groups_made_by_value_newcomers_are_learnt_of_where_values_change() -> None:
     even = [observed([([0, 1], {0: 1, 1: 1}, 0)]), observed([([1, 2], {0: 1, 1: 1}, 0)])]
     odd = [observed([([0, 1, 3], {0: 2, 1: 1}, 0)]), observed([([1, 2, 3], {0: 2, 1: 1}, 0)])]
-    past, everyone, rates = Past.none().of(4), np.arange(4), np.array([0.6, 0.4])
-    assert past.newcomers(everyone, first_times(even, [0, 1], 4), even, Model(2), rates) is None
-    found = past.newcomers(everyone, first_times(odd, [0, 1], 4), odd, Model(2), rates)
-    assert found is not None
-    assert found.people.tolist() == [False, False, True, False]
+    told = [replace(one, fakes=np.array([0, 1])) for one in even]
+    changing = Model(2, STAYING)
+
+    def found(series: list[Observation], model: Model) -> Latecomers | None:
+        first = first_times(series, [0, 1], 4)
+        return Past.none().of(4).newcomers(np.arange(4), first, series, model, np.array([0.6, 0.4]))
+
+    for series, model, by_value in ((odd, Model(2), False), (even, changing, True), (told, changing, False)):
+        new = found(series, model)
+        assert new is not None
+        assert (new.people.tolist(), new.by_value) == ([False, False, True, False], by_value)
+    roughly = [replace(one, roughly=True) for one in told]
+    strangers, absent = ([replace(one, **more) for one in even] for more in ({"strangers": 1}, {"absent": [0]}))
+    slots = [replace(one, occupant=one.person) for one in odd]
+    assert found(even, Model(2)) is None
+    assert [found(one, changing) for one in (roughly, strangers, absent, slots)] == [None] * 4
 
 
 def test_each_lot_has_its_part_of_those_who_are_certain() -> None:

@@ -62,6 +62,8 @@ class Beliefs:
     """How many more are small enough for that, and were not: there were too many."""
     unsolved: "Unsolved | None" = None
     """What was solved, where it is kept for a second time."""
+    counterfeits_learnt: bool = False
+    """Whether what newcomers and counterfeits have was learnt from one solution to the next."""
 
     @property
     def long_run(self) -> bool:
@@ -153,7 +155,7 @@ def _learning_by_value(
         first = np.where(newcomers.people[:, np.newaxis], expected.rates, prior)
         unsolved = unsolved.expecting(first).sharing(expected.shares)
         found = solved(unsolved, start=found.scaled.multipliers)
-        found = replace(found, scaled=replace(found.scaled, rates=expected.rates))
+        found = replace(found, scaled=replace(found.scaled, rates=expected.rates), counterfeits_learnt=True)
         progress(0.1 + 0.9 * (2 + turn) / (1 + _AGAIN))
     return unsolved, found
 

@@ -212,6 +212,7 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "sweeps": beliefs.scaled.sweeps,
         "updates": judged.reader.updates,
         "long_run": beliefs.long_run,
+        "counterfeits_learnt": beliefs.counterfeits_learnt,
         "prior": "learned" if judged.reader.learns else "common",
         "by_learning": int(_only_learnt(judged, exposed, limit).sum()),
         "components": beliefs.components,

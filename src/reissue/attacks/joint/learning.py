@@ -12,7 +12,7 @@ The same holds for people of whom older releases, which are no longer solved, ha
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -79,7 +79,8 @@ def learning(
         prior = start.with_learnt(learn_prior(features, first, folds), common_values(first))
         prior[slots] = expected[slots]
         progress((turn + 1) / (_ROUNDS + 1))
-    return solve(unsolved.expecting(prior), model, times, start=scaled.multipliers, how=how)
+    solved = solve(unsolved.expecting(prior), model, times, start=scaled.multipliers, how=how)
+    return replace(solved, counterfeits_learnt=beliefs.counterfeits_learnt)
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,15 +76,15 @@ class Past:
     ) -> Latecomers | None:
         """Those of whom no more is known than that they come later; None where it is not learnt what they have.
 
-        That is so of groups made by value where values stay, for whoever came was chosen for it, and where more is
-        known of counterfeits than can be learnt. Of slots it is known who begins.
+        Of slots it is known who begins. Of groups made by value nothing is learnt where values stay, for whoever came
+        was chosen for one, nor where it is open who is there, or what is common is only roughly known.
         """
-        by_value, slots = made_by_value(seen), any(len(one.occupant) for one in seen)
-        told = any(len(one.fakes) or one.strangers or len(one.absent) for one in seen)
-        if slots or (by_value and (model.steps is None or told)):
+        by_value = made_by_value(seen)
+        unclear = any(one.roughly or one.strangers or len(one.absent) for one in seen)
+        if any(len(one.occupant) for one in seen) or (by_value and (model.steps is None or unclear)):
             return None
-        late = (self.time[people] < 0) & (first > 0)
-        return Latecomers(late, rates, np.zeros_like(rates), by_value)
+        late, totals = (self.time[people] < 0) & (first > 0), any(len(one.fakes) for one in seen)
+        return Latecomers(late, rates, np.zeros_like(rates), by_value and not totals)
 
     def after(
         self, times: Sequence[int], people: Ints, beliefs: Beliefs, model: Model, prior: Floats, gone: int

@@ -126,6 +126,10 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
         sentences.append(
             "All groups of all releases are solved for everyone at once, so that each shows its own counts."
         )
+    if scene.beliefs.counterfeits_learnt:
+        sentences.append(
+            "Groups were made by value: what newcomers and counterfeits tend to have was learnt from what was solved."
+        )
     if scene.learns:
         sentences.append(
             "From what was solved it was learnt which values people have who are alike in their quasi-identifiers, "

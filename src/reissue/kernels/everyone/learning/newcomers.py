@@ -35,7 +35,8 @@ class Latecomers:
     certain: Floats
     """Value to how many of them surely begin with it, who are solved already."""
     by_value: bool = False
-    """Whether groups were made by value: it is learnt from one solution to the next (`made_by_value`)."""
+    """Whether groups were made by value, and it is not known what counterfeits have: then both are learnt, from one
+    solution to the next (`made_by_value`)."""
 
     def share(self, part: float) -> "Latecomers":
         """For a part of what is open: with as large a part of those who are certain."""
