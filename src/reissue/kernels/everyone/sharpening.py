@@ -6,9 +6,6 @@ what comes next; what a slot of any other group says about who may fill it goes 
 count (`slot_counts`). One round is too modest, more than two begin to be too sure: evidence goes round in circles.
 Where every group shows each of its values once, as groups made by value do, expected counts say least, and averaging
 leaves too much of them after two rounds, too little after three: there the third is averaged too (decision 0206).
-Unless rounds settle there: where each changes far less than the one before, evidence does not go round in circles, and
-what they come to is taken (decision 0208); not where it is known how many counterfeits have each value, for then they
-settle on what is too sure.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,13 +26,7 @@ __all__ = ["ROUNDS", "Said", "beside", "exact_groups", "rounds_of", "sharpened"]
 
 ROUNDS = 2.0
 _ONCE = 2.5
-"""Rounds where no group shows a value twice: a last one that goes half way, unless rounds settle."""
-_MORE = 5
-"""Further rounds there, at most."""
-_LESS = 0.8
-"""Rounds settle where each changes at most so much of what the one before did."""
-_STILL = 2e-3
-"""Where a round changes less than this on average, one more is of no use."""
+"""Rounds where no group shows a value twice: a last one that goes half way."""
 _THREADS = 2
 _LEAST = 1e-200
 _MOST_WAYS = 8
@@ -145,56 +136,16 @@ def sharpened(
     small = small_groups(chains.layers) if small is None else small
     wide = beside(small, chains.layers)
     said = [Said.of(*one) for one in zip(chains.layers, messages, given, wide, strict=True)]
-    turns, settles = ceil(rounds), rounds == _ONCE and not any(len(layer.fakes) for layer in chains.layers)
-    sure = list[list[Floats]]()
-    exact, others = said, list[Floats]()
+    made: list[Floats] = []
+    turns = ceil(rounds)
     for turn in range(turns):
-        others, exact, said = _round(chains, said, small)
-        if settles:
-            sure = [*sure[-1:], _posterior(exact, others)]
+        others = cavities(chains, [one.entries for one in said])
+        groups = exact_groups(small, said, others)
+        with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+            exact = list(pool.map(Said.exactly, said, others, groups))
+        said = [one.averaged(before) for one, before in zip(exact, said, strict=True)]
+        if turn + 1 == turns:
+            last = exact if turns == rounds else said
+            made = [one.layer.normalized(other * one.entries) for one, other in zip(last, others, strict=True)]
         progress((turn + 1) / turns)
-    more = _settled(chains, said, small, sure) if settles else None
-    made, said = (_posterior(exact if turns == rounds else said, others), said) if more is None else more
     return made, [one.entries for one in said]
-
-
-def _round(
-    chains: Chains, said: Sequence[Said], small: Sequence[SmallGroups]
-) -> tuple[list[Floats], list[Said], list[Said]]:
-    """What other releases say, what each says exactly then, and half way to that."""
-    others = cavities(chains, [one.entries for one in said])
-    groups = exact_groups(small, said, others)
-    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
-        exact = list(pool.map(Said.exactly, said, others, groups))
-    return others, exact, [one.averaged(before) for one, before in zip(exact, said, strict=True)]
-
-
-def _settled(
-    chains: Chains, said: list[Said], small: Sequence[SmallGroups], sure: Sequence[list[Floats]]
-) -> tuple[list[Floats], list[Said]] | None:
-    """Where rounds settle, each changing far less than the one before: what they come to. Else None.
-
-    `sure` is what the last two rounds came to. Evidence that goes round in circles changes more with every round.
-    """
-    before, now = sure
-    moved, found = _moved(chains, before, now), None
-    for _ in range(_MORE):
-        if moved < _STILL:
-            break
-        others, exact, said = _round(chains, said, small)
-        before, now = now, _posterior(exact, others)
-        last, moved = moved, _moved(chains, before, now)
-        if moved > _LESS * last:
-            break
-        found = now, said
-    return found
-
-
-def _posterior(said: Sequence[Said], others: Sequence[Floats]) -> list[Floats]:
-    return [one.layer.normalized(other * one.entries) for one, other in zip(said, others, strict=True)]
-
-
-def _moved(chains: Chains, before: Sequence[Floats], now: Sequence[Floats]) -> float:
-    """How far people's probabilities are from what they were: half the sum of differences, on average."""
-    gaps = [layer.sums(np.abs(one - other)) for layer, one, other in zip(chains.layers, before, now, strict=True)]
-    return float(np.concatenate(gaps).mean()) / 2 if any(map(len, gaps)) else 0.0
