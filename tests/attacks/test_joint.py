@@ -218,6 +218,26 @@ def test_claims_are_right_as_often_as_they_say(way: str, groups: bool) -> None:
         assert one["right"] == pytest.approx(one["claim"], abs=0.07)
 
 
+def test_claims_about_groups_made_by_value_are_right_as_often_as_they_say() -> None:
+    """Over two worlds: people of one world are right or wrong together (decision 0208)."""
+    schema, found = replace(synth.schema(), updates={}), list[dict[str, float]]()
+    for seed in (20, 21):
+        months = list(synth.Population(seed=seed, people=1_000).months(4))
+        options: dict[str, Any] = {"ineligible": "counterfeits", "suppress": 0.05}
+        made = anonymize_series(months, schema, "m-unique=7", method="distinct", seed=1, **options)
+        one = joint(made, schema, knowledge=Knowledge(groups=True))
+        assert one.details["counterfeits_learnt"]
+        found += one.details["calibration"]
+    bins = (
+        pl.DataFrame(found)
+        .group_by("from")
+        .agg(pl.col("people").sum(), (pl.col("claim", "right") * pl.col("people")).sum() / pl.col("people").sum())
+        .filter(pl.col("people") >= 200)
+    )
+    assert bins.height >= 3
+    assert (bins["claim"] - bins["right"]).abs().max() < 0.05  # type: ignore[operator]
+
+
 def test_a_register_that_lacks_people_says_so() -> None:
     series = [shown(("[0, 9]", "aab"))]
     found = joint(series, knowledge=Knowledge(members=[people(A=1, B=2)]))
