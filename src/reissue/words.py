@@ -2,7 +2,7 @@
 
 import unicodedata
 
-__all__ = ["number", "plural", "visible"]
+__all__ = ["number", "percent", "plural", "visible"]
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode's controls, formats (directions of writing, invisible marks), surrogates and separators of lines."""
@@ -27,5 +27,14 @@ def number(value: float | None) -> str:
     if value is None:
         return "–"
     if isinstance(value, float) and not value.is_integer():
+        if 0.9995 <= value < 1:
+            return "over 0.999"
         return f"{value:.1%}" if value < 0.001 else f"{value:,.3g}"
     return f"{int(value):,}"
+
+
+def percent(share: float) -> str:
+    """A share in words; what is not quite certain or impossible is not said to be."""
+    if 0.999 < share < 1:
+        return "over 99.9%"
+    return "under 0.1%" if 0 < share < 0.001 else f"{100 * share:.3g}%"

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from reissue import anonymize, synth
 from reissue.attacks import Knowledge, Series, find
 from reissue.publishing.attack import attack
+from reissue.publishing.series import anonymize_series
 from reissue.schema import Role, Schema
 from tests.attacks.cases import sound
 
@@ -103,6 +105,23 @@ def test_what_others_take_is_not_told_where_they_may_be_in_another_group() -> No
     assert finding.details["knowledge"] == "register"
     assert not any("would hold" in step for step in case["steps"])
     assert "All groups of all releases are solved for everyone at once" in case["steps"][2]
+
+
+def test_what_was_learnt_is_told_and_nothing_likely_is_shown_as_certain(tmp_path: Path) -> None:
+    synth.updates().write_csv(tmp_path / "updates.csv")
+    schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path)
+    months = list(synth.Population(seed=5, people=600).months(4))
+    options: dict[str, Any] = {"ineligible": "counterfeits", "suppress": 0.05}
+    made = anonymize_series(months, schema, "m-unique=4", method="distinct", seed=1, **options)
+    finding = attack(made, schema, only="joint", knowledge=Knowledge(groups=True))["joint"]
+    assert finding.details["counterfeits_learnt"]
+    assert finding.details["sure"] == 0
+    case = sound(finding, secrets=[])
+    assert any("what newcomers and counterfeits tend to have was learnt" in step for step in case["steps"])
+    assert not any("e-" in step for step in case["steps"])
+    chances = [row["chance"] for group in case["picture"]["groups"] for row in group["rows"]]
+    assert any(one is not None for one in chances)
+    assert not {0, 1} & set(chances)  # every value that a group shows is possible there
 
 
 def test_carried_on_it_tells_with_counts_and_values(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from reissue.report.timeline import risk_over_time
 from reissue.report.words import figures, price
 from reissue.synth import Population, schema
 from reissue.utility import measure
+from reissue.words import number, percent
 
 
 def posterior(attack: str, worst: float) -> Finding:
@@ -30,6 +31,13 @@ def test_what_was_not_run_says_whether_it_applies_or_what_it_needs() -> None:
     assert idle(Why.DOES_NOT_APPLY) == "does not apply"
     assert idle(Why.NEEDS_INPUT, "members") == "needs members"
     assert idle(Why.TOO_LARGE) == "too large"
+
+
+def test_what_is_not_quite_certain_is_not_shown_as_if_it_were() -> None:
+    shown = dict(figures(Findings((posterior("joint", 1 - 1e-7),))))
+    assert shown["Surest link of a person to a value"] == "over 99.9%"
+    assert [percent(one) for one in (0, 1e-7, 0.25, 1 - 1e-7, 1)] == ["0%", "under 0.1%", "25%", "over 99.9%", "100%"]
+    assert [number(one) for one in (1 - 1e-7, 0.9994, 1.0)] == ["over 0.999", "0.999", "1"]
 
 
 def test_the_surest_link_is_that_of_the_attack_that_is_the_verdict() -> None:

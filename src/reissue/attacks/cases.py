@@ -23,7 +23,6 @@ __all__ = [
     "histogram",
     "in_words",
     "listed",
-    "percent",
     "row_texts",
     "set_text",
     "short",
@@ -109,11 +108,6 @@ def set_text(domain: Domain, codes: Ints) -> str:
     names = sorted(value_text(domain.taxonomy.names[code]) for code in codes.tolist())
     more = "" if len(names) <= _NAMED else f" and {len(names) - _NAMED} others"
     return names[0] if len(names) == 1 else f"one of {', '.join(names[:_NAMED])}{more}"
-
-
-def percent(share: float) -> str:
-    """A share in words."""
-    return f"{100 * share:.3g}%"
 
 
 def in_words(shown: Shown) -> str:

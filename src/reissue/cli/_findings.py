@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from reissue.cli import _render
+from reissue.words import percent
 
 if TYPE_CHECKING:
     from reissue.attacks.findings import Finding, Findings
@@ -139,5 +140,5 @@ def _shown(number: float | None, *, share: bool) -> str:
     if number is None or not math.isfinite(number):
         return "-"
     if share:
-        return "over 99.9%" if 0.999 < number < 1 else f"{100 * number:.3g}%"
+        return percent(number)
     return f"{number:,.4g}" if isinstance(number, float) else f"{number:,}"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from reissue.attacks.findings import FIRST, Findings, Status
 from reissue.errors import Why
 from reissue.utility import Utility
-from reissue.words import plural
+from reissue.words import percent, plural
 
 __all__ = ["compared", "costs", "figures", "price", "title"]
 
@@ -31,7 +31,7 @@ def figures(findings: Findings) -> list[tuple[str, str]]:
     if certain:
         shown.append(("Of whom a value is known for sure", "1 person" if certain == 1 else f"{certain:,} people"))
     elif sure is not None:
-        shown.append(("Surest link of a person to a value", f"{sure:.0%}"))
+        shown.append(("Surest link of a person to a value", percent(sure)))
     if findings.releases:
         rows = sum(one.rows for one in findings.releases)
         shown.append(("Read", f"{plural(len(findings.releases), 'release')}, {plural(rows, 'row')}"))

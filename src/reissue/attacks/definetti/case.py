@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from reissue.attacks.cases import case, percent
+from reissue.attacks.cases import case
 from reissue.attacks.pictures import Bars, Case
+from reissue.words import percent
 
 __all__ = ["tell"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.attacks.cases import case, percent
+from reissue.attacks.cases import case
 from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.beliefs import occupied
 from reissue.attacks.joint.calibration import tenths
@@ -20,6 +20,7 @@ from reissue.attacks.pictures import Bars, Case
 from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
+from reissue.words import percent
 
 __all__ = ["LIMIT", "Learnt", "guess_together", "holds_counterfeits"]
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 from reissue._arrays import Bools, Floats
-from reissue.attacks.cases import box_text, case, histogram, in_words, percent, set_text
+from reissue.attacks.cases import box_text, case, histogram, in_words, set_text
 from reissue.attacks.pictures import Case
 from reissue.release.release import Release
+from reissue.words import percent
 
 __all__ = ["tell"]
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools
-from reissue.attacks.cases import case, histogram, in_words, percent, set_text
+from reissue.attacks.cases import case, histogram, in_words, set_text
 from reissue.attacks.minimality.credible import Credibility
 from reissue.attacks.pictures import Case, Shown
 from reissue.people.linkage import Linkage
 from reissue.requirements import Requirement
-from reissue.words import plural
+from reissue.words import percent, plural
 
 __all__ = ["WorstClass", "tell", "worst_of"]
 

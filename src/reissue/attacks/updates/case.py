@@ -13,14 +13,14 @@ from typing import TypeAlias
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.cases import case, group_text, listed, percent, value_text
+from reissue.attacks.cases import case, group_text, listed, value_text
 from reissue.attacks.pictures import Case, PathColumn, PathEdge, PathNode, Paths, Shown
 from reissue.kernels.forward_backward import blocks
 from reissue.people.histories import PersonHistories
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.updates import UpdateModel
-from reissue.words import plural
+from reissue.words import percent, plural
 
 __all__ = ["tell", "worst_place"]
 

@@ -177,15 +177,20 @@ def _rows(
             "value": scene.name(value),
             "records": counts[value],
             "people": filled.get(value, []),
-            "chance": round(float(chances.get(value, 0.0)), 6) if own and chances else None,
+            "chance": _rounded(chances.get(value, 0.0)) if own and chances else None,
         }
         for value in sorted(shown, key=lambda value: (-counts[value], value))
     ]
     if rest:
-        chance = round(float(sum(chances.get(value, 0.0) for value in rest)), 6) if own and chances else None
+        chance = _rounded(sum(chances.get(value, 0.0) for value in rest)) if own and chances else None
         total = sum(counts[value] for value in rest)
         rows.append({"value": _OTHERS, "records": total, "people": [], "chance": chance})
     return rows
+
+
+def _rounded(chance: float) -> float:
+    """To six digits; what is not quite impossible or certain stays so."""
+    return float(chance) if chance in {0, 1} else min(max(round(float(chance), 6), 1e-6), 1 - 1e-6)
 
 
 def expected_of_others(scene: Scene, person: int, equation: Equation, value: int) -> float:

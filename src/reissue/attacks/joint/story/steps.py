@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from reissue.attacks.cases import in_words, listed, percent
+from reissue.attacks.cases import in_words, listed
 from reissue.attacks.joint.story.picture import Letters, Scene, expected_of_others
 from reissue.kernels.everyone.deduction import Proof, Rule, Step
-from reissue.words import plural
+from reissue.words import percent, plural
 
 __all__ = ["likely_steps", "proof_steps"]
 
@@ -119,7 +119,7 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
         taken = expected_of_others(scene, person, (place, groups[0]), value)
         hold = "1 other person" if others == 1 else f"{others:,} other people"
         sentences.append(
-            f"Solved for everyone at once, the {hold} of the group would hold {taken:.2g} of its "
+            f"Solved for everyone at once, the {hold} of the group would hold {_amount(taken)} of its "
             f"{plural(counts.get(value, 0), 'record')} of {name}."
         )
     else:
@@ -136,13 +136,13 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
             "arrived at the same time or stayed as long, of each person from other people's groups only."
         )
     sure = len([one for one in chances.values() if one > 0]) == 1
-    chance = "certain" if sure else f"{_likely(chances.get(value, 0.0))} likely"
+    chance = "certain" if sure else f"{percent(chances.get(value, 0.0))} likely"
     return [*sentences, f"So that the person had {name} in {here} is {chance}; the limit is {percent(scene.limit)}."]
 
 
-def _likely(chance: float) -> str:
-    """What is not quite certain is not said to be."""
-    return "over 99.9%" if chance > 0.999 else percent(chance)
+def _amount(records: float) -> str:
+    """How many records are expected, roughly."""
+    return "less than 0.01" if records < 0.01 else f"{records:.2g}" if records < 100 else f"{records:,.0f}"
 
 
 def _known(scene: Scene) -> str:
