@@ -157,6 +157,7 @@ def _learning_by_value(
         found = solved(unsolved, start=found.scaled.multipliers)
         found = replace(found, scaled=replace(found.scaled, rates=expected.rates), counterfeits_learnt=True)
         progress(0.1 + 0.9 * (2 + turn) / (1 + _AGAIN))
+    progress(1.0)
     return unsolved, found
 
 
