@@ -41,7 +41,7 @@ def test_everything_can_be_said() -> None:
     assert dict(read.limits) == {"updates": 0.4, "equivalence": 3}
     assert (read.not_run, read.exact, read.look_back) == (("mechanism",), True, 12)
     assert read.collude == (("ministry", "institute"), ("press",))
-    assert (read.prior, policy('require = "k=5"').prior) == ("learned", "common")
+    assert (read.prior, policy('require = "k=5"').prior) == ("learned", "leaving")
 
 
 @pytest.mark.parametrize(("word", "meaning"), [('"allow"', True), ('"refuse"', False), ("[]", ())])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reissue.errors import RequirementError, SchemaError, nearest
-from reissue.people.knowledge import assumed, learns
+from reissue.people.knowledge import PRIORS, assumed, prior_of
 from reissue.requirements import Requirement, parse
 from reissue.schema import Options, Schema, Section
 
@@ -58,8 +58,9 @@ class Policy:
     """How surely anybody may be linked to a value, all releases solved for everyone at once; None: three quarters."""
     knowledge: tuple[str, ...] = ()
     """What readers are taken to know beside what the form of a release shows: everyone's "groups", true "totals"."""
-    prior: str = "common"
-    """What readers expect of people: each value as often as it is published, or what is "learned" of such people."""
+    prior: str = PRIORS[1]
+    """What readers expect of people: what is "common", also how soon those with each value leave, or also what is
+    "learned" of such people."""
     not_run: bool | tuple[str, ...] = False
     """Attacks that need not run for a release to go out; True for any."""
     exact: bool = False
@@ -113,7 +114,7 @@ class Policy:
             limits=_limits(section),
             limit=_probability(section, "limit"),
             knowledge=assumed(section),
-            prior="learned" if learns(section) else "common",
+            prior=prior_of(section),
             not_run=_not_run(section),
             exact=_typed(section, "exact", bool, default=False, what="true or false"),
             look_back=_look_back(section),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -312,10 +313,26 @@ def test_claims_are_right_as_often_as_they_say(tmp_path: Path) -> None:
     """On a synthetic hospital: nobody is linked by more than the share, but for few, and claims are calibrated."""
     frames, schema = hospital(tmp_path)
     releases = published(frames, "k=5 & l=3", schema)
-    (found,) = attack(releases, schema, only=["joint"], knowledge=Knowledge(groups=True))
+    alike = replace(schema, policy={"prior": "common"})
+    (found,) = attack(releases, alike, only=["joint"], knowledge=Knowledge(groups=True))
     assert found.details["knowledge"] == "groups"
+    assert found.details["prior"] == "common"
     assert found.people <= 0.01 * found.population
     assert calibrated(found)
+
+
+def test_who_leaves_gives_small_cohorts_away_and_claims_are_right_as_often_as_they_say(tmp_path: Path) -> None:
+    """The acutely ill leave soon, which the files alone teach: dozens are linked, rightly; by themselves hardly any."""
+    frames, schema = hospital(tmp_path)
+    small, large = (
+        attack(published(frames, "k=5 & l=3", schema, by_itself=asked), schema, only=["joint"])["joint"]
+        for asked in (False, True)
+    )
+    assert small.details["leaving"] == "learnt"
+    assert small.people > 0.03 * small.population
+    assert small.details["right"] > 0.9 * small.people
+    assert calibrated(small)
+    assert large.people <= 0.003 * large.population
 
 
 def test_by_itself_who_learns_links_hardly_anybody_and_says_how_surely(tmp_path: Path) -> None:

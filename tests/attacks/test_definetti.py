@@ -16,7 +16,7 @@ from reissue import synth
 from reissue.attacks import Knowledge
 from reissue.attacks.definetti.attack import NAME, ReleasePeople, _coarse, _Pairs, people_of, sharpen
 from reissue.attacks.findings import Status
-from reissue.attacks.joint.past import believe_in_blocks
+from reissue.attacks.joint.solving.past import believe_in_blocks
 from reissue.data.table import Table
 from reissue.publishing.attack import attack
 from reissue.publishing.series import anonymize_series

@@ -11,8 +11,8 @@ import pytest
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.base_rates import base_rates, expecting, expecting_the_rest, in_the_long_run
-from reissue.attacks.joint.beliefs import believe
 from reissue.attacks.joint.claims import Claims
+from reissue.attacks.joint.solving.believe import believe
 from reissue.attacks.joint.update_model import Chosen, Learnable
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model

@@ -13,7 +13,7 @@ from reissue import synth
 from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.joint import state as carried
 from reissue.attacks.joint.finding import Judged, finding_of
-from reissue.attacks.joint.past import Past
+from reissue.attacks.joint.solving.past import Past
 from reissue.attacks.joint.state import JointState, Recent
 from reissue.kernels.everyone.observations import Observation
 from reissue.ledger import Ledger

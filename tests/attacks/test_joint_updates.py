@@ -11,9 +11,9 @@ import pytest
 from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.findings import Status
 from reissue.attacks.joint.base_rates import base_rates, expecting
-from reissue.attacks.joint.beliefs import believe
 from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.sight import see
+from reissue.attacks.joint.solving.believe import believe
 from reissue.attacks.joint.state import add, judge
 from reissue.attacks.joint.update_model import Learnable, _counted, grown, update_model
 from reissue.kernels.everyone.learning.learned_steps import smoothed

@@ -109,3 +109,30 @@ def test_true_totals_come_from_a_file(reissue: Reissue, tmp_path: Path) -> None:
     bad = reissue(*command, "--knows", "totals=bad.csv")
     assert bad.code == 2
     assert "totals" in bad.json["error"]["message"]
+
+
+def test_how_soon_people_leave_comes_from_a_file(reissue: Reissue, tmp_path: Path) -> None:
+    """Of two people with two diseases one is gone in the next release, and the flu is soon over."""
+    (tmp_path / "updates.csv").write_text("from,to\nflu,flu\nflu,gout\ngout,gout\ngout,flu\n")
+    schema = Schema.of_columns(identifier="id", quasi=["age"], sensitive=["ill"])
+    (tmp_path / "schema.toml").write_text(replace(schema, updates={"file": "updates.csv"}).dumps(), encoding="utf-8")
+    (tmp_path / "1.csv").write_text('age,ill\n"[20, 29]",flu\n"[20, 29]",gout\n"[40, 49]",flu\n"[40, 49]",gout\n')
+    (tmp_path / "2.csv").write_text('age,ill\n"[20, 49]",flu\n"[20, 49]",gout\n"[20, 49]",gout\n')
+    (tmp_path / "members").mkdir()
+    (tmp_path / "members" / "1.csv").write_text("id,age\n1,20\n2,21\n3,40\n4,41\n")
+    (tmp_path / "members" / "2.csv").write_text("id,age\n2,21\n3,40\n4,41\n")
+    (tmp_path / "leaving.csv").write_text("ill,leaves\nflu,0.9\ngout,0.05\n")
+    command = ("attack", "1.csv", "2.csv", "--schema", "schema.toml", "--only", "joint", "--members", "members")
+    plain, known = (
+        reissue(*command, *more, "--json").json["findings"][0] for more in ((), ("--knows", "leaving=leaving.csv"))
+    )
+    assert (plain["details"]["leaving"], known["details"]["leaving"]) == ("alike", "known")
+    assert plain["worst"] == pytest.approx(2 / 3, abs=1e-6)
+    assert known["worst"] == pytest.approx(0.9 * 0.95 / (0.9 * 0.95 + 0.05 * 0.1), abs=1e-6)
+    told = " ".join(known["details"]["case"]["steps"])
+    assert "How soon people leave is known: of those with flu 90% are gone in the next release" in told
+    assert "This person is not in release 2 any more." in told
+    for text, said in (("ill,leaves\nflu,2\n", "share"), ("ill\nflu\n", "lacking"), ("ill,leaves\na,0\na,1\n", "once")):
+        (tmp_path / "bad.csv").write_text(text)
+        bad = reissue(*command, "--knows", "leaving=bad.csv", "--json")
+        assert (bad.code, said in bad.json["error"]["message"]) == (2, True)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reissue.attacks.joint import beliefs as beliefs_module
-from reissue.attacks.joint.beliefs import Beliefs, Unsolved, believe, solve
+from reissue.attacks.joint.solving import believe as believing
+from reissue.attacks.joint.solving.beliefs import Beliefs, Unsolved
+from reissue.attacks.joint.solving.believe import believe, solve
 from reissue.kernels.everyone import lots as everyone_lots
 from reissue.kernels.everyone import momentum, sharpening
 from reissue.kernels.everyone.elimination import Narrowed, chains_of_steps, narrow
@@ -393,7 +394,7 @@ def test_where_small_components_are_too_many_the_smallest_are_solved(monkeypatch
     series = [observed([*one, *pairs]), observed(other)]
     every = believe(series, Model(2))
     assert (every.components, every.left) == (40, 0)
-    monkeypatch.setattr(beliefs_module, "MOST", 25)
+    monkeypatch.setattr(believing, "MOST", 25)
     some = believe(series, Model(2))
     # Of 170 presences 25: five components of five. Those of one group come last: sharpening solves them.
     assert (some.components, some.left) == (5, 35)

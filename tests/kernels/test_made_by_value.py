@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Floats, Ints
-from reissue.attacks.joint.beliefs import Beliefs, believe
-from reissue.attacks.joint.past import Past, first_times
+from reissue.attacks.joint.solving.beliefs import Beliefs
+from reissue.attacks.joint.solving.believe import believe
+from reissue.attacks.joint.solving.past import Past, first_times
 from reissue.kernels.everyone.learning.made_by_value import Expected, learn_by_value
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model, pairings

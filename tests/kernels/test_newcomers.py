@@ -7,8 +7,9 @@ import pytest
 
 from reissue._arrays import Ints
 from reissue.attacks.joint.base_rates import base_rates, expecting
-from reissue.attacks.joint.beliefs import Beliefs, believe
-from reissue.attacks.joint.past import Past, first_times
+from reissue.attacks.joint.solving.beliefs import Beliefs
+from reissue.attacks.joint.solving.believe import believe
+from reissue.attacks.joint.solving.past import Past, first_times
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.learning.newcomers import Latecomers

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue._arrays import Floats
-from reissue.attacks.joint.beliefs import believe, occupied
+from reissue.attacks.joint.solving.beliefs import occupied
+from reissue.attacks.joint.solving.believe import believe
 from reissue.kernels.everyone.observations import Observation, layer_of
 from reissue.kernels.everyone.transitions import Model
 from reissue.kernels.labels import matched, with_known_labels

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Floats
-from reissue.attacks.joint.beliefs import Unsolved, believe, occupied, solve
 from reissue.attacks.joint.learning import arrivals_in
+from reissue.attacks.joint.solving.beliefs import Unsolved, occupied
+from reissue.attacks.joint.solving.believe import believe, solve
 from reissue.kernels.everyone.observations import Observation, of_people
 from reissue.kernels.everyone.transitions import Model
 from tests.kernels.slot_worlds import occupations, posterior

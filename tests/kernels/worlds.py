@@ -42,12 +42,20 @@ def observed(
 
 
 def posterior(
-    series: Sequence[Observation], values: int, steps: Floats | None = None, prior: Floats | None = None
+    series: Sequence[Observation],
+    values: int,
+    steps: Floats | None = None,
+    prior: Floats | None = None,
+    leaving: Floats | None = None,
 ) -> dict[tuple[int, int, int], float]:
-    """Person, release and value to its probability, over all worlds by their weight."""
+    """Person, release and value to its probability, over all worlds by their weight.
+
+    `leaving` is how likely who has a value is gone in the next release.
+    """
     steps = np.eye(values) if steps is None else steps
     people = sorted({int(person) for seen in series for person in seen.people})
-    histories = [_histories(series, person, values, steps, prior) for person in people]
+    rates = np.full(values, 0.5) if leaving is None else leaving
+    histories = [_histories(series, person, values, steps, prior, rates) for person in people]
     found: dict[tuple[int, int, int], float] = {}
     total = 0.0
     shown = [_shown(seen) for seen in series]
@@ -68,7 +76,7 @@ def posterior(
 
 
 def _histories(
-    series: Sequence[Observation], person: int, values: int, steps: Floats, prior: Floats | None
+    series: Sequence[Observation], person: int, values: int, steps: Floats, prior: Floats | None, leaving: Floats
 ) -> list[tuple[list[Place | None], float]]:
     """Every history of a person with its weight; None where the person is surely not in a release."""
     choices: list[list[Place | None]] = []
@@ -91,9 +99,18 @@ def _histories(
             else:
                 weight *= float(np.linalg.matrix_power(steps, time - last[0])[last[1], place[1]])
             last = time, place[1]
+            if person not in series[time].absent and time + 1 < len(series):
+                weight *= _fate(series[time + 1], person, float(leaving[place[1]]))
         if weight:
             made.append((list(places), weight))
     return made
+
+
+def _fate(later: Observation, person: int, leaves: float) -> float:
+    """How likely it is to be in the next release, or not, as the person is; where that is open anything may be."""
+    if person in later.absent:
+        return 1.0
+    return 1 - leaves if person in later.person else leaves
 
 
 def _shown(seen: Observation) -> list[dict[int, int]]:

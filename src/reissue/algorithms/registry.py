@@ -90,6 +90,8 @@ class Suggestion:
     why: str
     require: str
     attacks: tuple[str, ...]
+    skewed: str = ""
+    """What is required instead where one value is too frequent for that; empty: the same."""
     options: str = ""
     """As TOML; empty for none."""
     limits: Mapping[str, float] = field(default_factory=dict)

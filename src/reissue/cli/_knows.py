@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["insiders", "knowledge_of", "tables_of"]
 
-_NAMES = ("population", "members", "totals", "algorithm", "requirement", "values")
+_NAMES = ("population", "members", "totals", "leaving", "algorithm", "requirement", "values")
 
 
 def knowledge_of(texts: Sequence[str], people: Path | None = None, members: Path | None = None) -> "Knowledge":

@@ -9,9 +9,11 @@ from reissue.requirements import Requirement
 from reissue.requirements._values import Names
 from reissue.schema import Options, Section
 
-__all__ = ["Knowledge", "assumed", "learns"]
+__all__ = ["PRIORS", "Knowledge", "assumed", "learns", "prior_of", "sees_leaving"]
 
 _KNOWN = ("form", "groups", "totals")
+PRIORS = ("common", "leaving", "learned")
+"""What readers may expect of people, each more than the one before; the second where a policy says nothing."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,6 +39,9 @@ class Knowledge:
     totals: Any = None
     """How many people of each release have each value, as a yearbook says: a table (frame or path) of the sensitive
     columns, `count` and, of several releases, `release`; True: as our own true tables have it; None: not known."""
+    leaving: Any = None
+    """How soon people with each value leave, as a physician knows: a table (frame or path) of the sensitive columns and
+    `leaves`, the share who are gone in the next release; True: as our own true tables have it; None: not known."""
     m: int | None = None
     """How many providers may collude, whichever they are (for the attack 'coalition'; 1 if not said)."""
     values: Names = ()
@@ -76,12 +81,22 @@ def assumed(section: Section) -> tuple[str, ...]:
     return tuple(name for name in _KNOWN[1:] if name in names)
 
 
+def prior_of(section: Section) -> str:
+    """What readers are taken to expect of people before their groups are looked at, as a policy says it."""
+    given = section.get("prior", PRIORS[1])
+    if given not in PRIORS:
+        raise SchemaError(
+            '[policy] `prior` must be "leaving" (readers learn how soon people with each value leave), "learned" '
+            '(also which people tend to have which value: who are alike, or came together) or "common" (neither).'
+        )
+    return str(given)
+
+
 def learns(section: Section) -> bool:
     """Whether readers are taken to learn which people tend to have which value, as a policy says it."""
-    given = section.get("prior", "common")
-    if given not in ("common", "learned"):
-        raise SchemaError(
-            '[policy] `prior` must be "common" (people have each value as often as it is published) or "learned" (as '
-            "often as the releases teach of people who are alike, came together or stayed as long)."
-        )
-    return bool(given == "learned")
+    return prior_of(section) == "learned"
+
+
+def sees_leaving(section: Section) -> bool:
+    """Whether readers are taken to learn how soon people with each value leave, as a policy says it."""
+    return prior_of(section) != "common"

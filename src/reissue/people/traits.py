@@ -88,9 +88,9 @@ class Traits:
             bins[at][rows[new]] = of_leaf[codes[new]]
         return replace(self, columns=tuple(columns), bins=tuple(bins))
 
-    def features(self, people: Ints) -> list[Ints]:
-        """Of some people: quasi-identifiers, arrival and length of stay, each a whole number from 0 on."""
-        timed = [_binned(one[people]) for one in (self.arrival, self.stay)]
+    def features(self, people: Ints, *, stay: bool = True) -> list[Ints]:
+        """Of some people: quasi-identifiers, arrival and, if asked for, length of stay, each a number from 0 on."""
+        timed = [_binned(one[people]) for one in ((self.arrival, self.stay) if stay else (self.arrival,))]
         return [*(one[people] for one in self.bins), *timed]
 
 

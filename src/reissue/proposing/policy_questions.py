@@ -42,6 +42,8 @@ _UNFOLLOWED = (
 _LIMIT = ("limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",)
 GUESSABLE = 0.95
 """The limit where most people have the same sensitive value, or there are only two."""
+_SKEWED = 0.3
+"""Where a value has more than this share, no share of it near that can be asked for in every group."""
 NEARLY_ALL = 0.9
 """Where more people than this share have the same sensitive value, it cannot be hidden that somebody has it."""
 _GUESSABLE = (
@@ -138,6 +140,9 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
     answers = {**ASSUMED, "providers": Role.PROVIDER in roles, **given}
     common = common_share(guesses)
     proposed = propose_policy(answers, roles - {Role.SENSITIVE} if common else roles)
+    skewed = proposed.suggestion.skewed
+    if skewed and max(guess.largest for guess in guesses if not guess.confirm) > _SKEWED:
+        proposed = replace(proposed, suggestion=replace(proposed.suggestion, require=skewed))
     if 0 < common <= NEARLY_ALL:
         asked = f"{proposed.suggestion.require} & {_TWO_VALUES}"
         proposed = replace(proposed, suggestion=replace(proposed.suggestion, require=asked))

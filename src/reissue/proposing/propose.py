@@ -54,6 +54,8 @@ class Guess:
     """Of an identifier: whether rows share it, so that people have several rows."""
     common: float = 0.0
     """Of a sensitive column: the share of the most frequent value, where most people have it or there are only two."""
+    largest: float = 0.0
+    """The same, however many have it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,6 +119,6 @@ def frequent_values(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) ->
             common = share if share > _HALF or values < _FEW else 0.0
             limit += "; the policy hides who is who, hardly that value" if common else ""
             why = f"{guess.why}; {plural(values, 'value')}, the most frequent has {share:.0%}: {limit}"
-            guess = replace(guess, why=why, common=common)  # noqa: PLW2901
+            guess = replace(guess, why=why, common=common, largest=share)  # noqa: PLW2901
         made.append(guess)
     return tuple(made)

@@ -10,12 +10,12 @@ import numpy as np
 from reissue._arrays import Bools, Floats
 from reissue.attacks.cases import case
 from reissue.attacks.joint.base_rates import made_by_value
-from reissue.attacks.joint.beliefs import occupied
 from reissue.attacks.joint.calibration import tenths
 from reissue.attacks.joint.claims import Claims
-from reissue.attacks.joint.learning import learning, traits_of
+from reissue.attacks.joint.learning import features_of, learning, traits_of
 from reissue.attacks.joint.sight import see, with_histories
 from reissue.attacks.joint.solution import leave, solve_series
+from reissue.attacks.joint.solving.beliefs import occupied
 from reissue.attacks.pictures import Bars, Case
 from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
@@ -138,7 +138,7 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
     solution = solve_series(known, replace(series, exact=False), begun, twice=True)
     seen, first = solution.seen.series, solution.beliefs
     prior = np.tile(solution.seen.rates, (crowd.people, 1))
-    features = traits_of(crowd).features(np.arange(crowd.people))
+    features = features_of(traits_of(crowd), np.arange(crowd.people), first)
 
     def later(done: float) -> None:
         knowledge.progress((2 + done) / 3)

@@ -8,9 +8,8 @@ import numpy as np
 
 from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold, one_by_one
-from reissue.attacks.joint.beliefs import Beliefs, occupied
 from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
-from reissue.attacks.joint.learning import learning, traits_of
+from reissue.attacks.joint.learning import features_of, learning, traits_of
 from reissue.attacks.joint.sight import (
     knows_totals,
     published_as,
@@ -20,6 +19,7 @@ from reissue.attacks.joint.sight import (
     with_histories,
 )
 from reissue.attacks.joint.solution import Solution, left, solve_series
+from reissue.attacks.joint.solving.beliefs import Beliefs, occupied
 from reissue.attacks.joint.state import JointState, add, judge
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import Chosen, Learnable, check_fit
@@ -28,7 +28,7 @@ from reissue.counting.segments import different
 from reissue.errors import CannotRunError, DataError
 from reissue.kernels.everyone.observations import of_people
 from reissue.people.crowd import Crowd
-from reissue.people.knowledge import Knowledge, learns
+from reissue.people.knowledge import Knowledge, learns, sees_leaving
 from reissue.published.series import Series
 
 __all__ = ["joint"]
@@ -121,7 +121,9 @@ def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believ
         refuse_strangers(knowledge)
     check_fit(beliefs, seen.series, chosen)
     totals, strangers = knows_totals(crowd.observations), records_of_strangers(crowd)
-    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers)
+    leaving = sees_leaving(series.schema.policy)
+    knows = bool(knowledge.leaving is not None and knowledge.leaving is not False)
+    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers, leaving, knows)
     insiders = different(np.concatenate([of_people(one).known_person for one in crowd.observations]))
     judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)
     if learns(series.schema.policy):
@@ -133,7 +135,8 @@ def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believ
 def _learnt(seen: Learnable, crowd: Crowd, chosen: Chosen, beliefs: Beliefs) -> Beliefs:
     """With what is learnt of who tends to have which value; of people without quasi-identifiers from when they came."""
     everyone = np.arange(crowd.people)
-    prior, features = np.broadcast_to(seen.rates, (crowd.people, len(seen.rates))), traits_of(crowd).features(everyone)
+    prior = np.broadcast_to(seen.rates, (crowd.people, len(seen.rates)))
+    features = features_of(traits_of(crowd), everyone, beliefs)
     return learning(seen.series, chosen.model, beliefs, features, prior)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.joint.beliefs import Beliefs
+from reissue.attacks.joint.solving.beliefs import Beliefs
 
 __all__ = ["Claims"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
-from reissue.attacks.joint.beliefs import Beliefs
 from reissue.attacks.joint.calibration import Calibration, calibrate, tenths
 from reissue.attacks.joint.claims import Claims
+from reissue.attacks.joint.solving.beliefs import Beliefs
 from reissue.errors import SchemaError
 from reissue.published.series import Series
 
@@ -36,8 +36,17 @@ class Reader:
     """Whether it is known how many people have each value."""
     strangers: int = 0
     """Records of people whom the register lacks."""
+    leaving: bool = True
+    """Whether it is learnt how soon people with each value leave."""
+    knows_leaving: bool = False
+    """Whether that is known."""
     learns: bool = False
     """Whether it is also learnt which people tend to have which value."""
+
+    @property
+    def prior(self) -> str:
+        """What is expected of people, as a policy says it."""
+        return "learned" if self.learns else "leaving" if self.leaving else "common"
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +222,8 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "updates": judged.reader.updates,
         "long_run": beliefs.long_run,
         "counterfeits_learnt": beliefs.counterfeits_learnt,
-        "prior": "learned" if judged.reader.learns else "common",
+        "leaving": "known" if judged.reader.knows_leaving else "learnt" if beliefs.leaving_learnt else "alike",
+        "prior": judged.reader.prior,
         "by_learning": int(_only_learnt(judged, exposed, limit).sum()),
         "components": beliefs.components,
         "components_left": beliefs.left,

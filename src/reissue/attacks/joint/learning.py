@@ -9,6 +9,8 @@ people into groups for the value that was needed there, how common a value is th
 has it. What holds there too is how much likelier people with these features have a value than anybody (Bayes: the
 features are as likely as they are among those who have the value), so the learnt prior is divided by what is common.
 The same holds for people of whom older releases, which are no longer solved, have said something.
+
+How long people stay is a feature only where it was not learnt who leaves: that says it already, release by release.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +20,8 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
-from reissue.attacks.joint.beliefs import Beliefs, Unsolved, solve
+from reissue.attacks.joint.solving.beliefs import Beliefs, Unsolved
+from reissue.attacks.joint.solving.believe import solve
 from reissue.counting.segments import different
 from reissue.kernels.everyone.iterative_scaling import Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.learning.learned_prior import common_values, first_posterior, learn_prior
@@ -27,13 +30,18 @@ from reissue.kernels.everyone.transitions import Model, pairings
 from reissue.people.crowd import Crowd
 from reissue.people.traits import Traits
 
-__all__ = ["arrivals_in", "learning", "traits_of"]
+__all__ = ["arrivals_in", "features_of", "learning", "traits_of"]
 
 _ROUNDS = 3
 """More of them make claims too sure where groups are few."""
 _SWEEPS = 4
 """Of scaling, in each round."""
 _FOLDS = 5
+
+
+def features_of(traits: Traits, people: Ints, beliefs: Beliefs) -> list[Ints]:
+    """What may go with a value, of some people, beside what they were solved with."""
+    return traits.features(people, stay=not beliefs.leaving_learnt)
 
 
 def traits_of(crowd: Crowd) -> Traits:
@@ -80,7 +88,7 @@ def learning(
         prior[slots] = expected[slots]
         progress((turn + 1) / (_ROUNDS + 1))
     solved = solve(unsolved.expecting(prior), model, times, start=scaled.multipliers, how=how)
-    return replace(solved, counterfeits_learnt=beliefs.counterfeits_learnt)
+    return replace(solved, leaving=beliefs.leaving, counterfeits_learnt=beliefs.counterfeits_learnt)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from reissue._arrays import Floats
 from reissue.attacks.cases import box_text, shown
 from reissue.attacks.joint.update_model import keeps_values
 from reissue.attacks.pictures import Shown
@@ -14,13 +15,22 @@ from reissue.kernels.everyone.observations import Observation
 from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register
 from reissue.people.crowd import Crowd, crowd_of
 from reissue.people.knowledge import Knowledge, assumed
+from reissue.people.leaving import counted_leaving, read_leaving
 from reissue.people.slot_histories import by_history
 from reissue.people.totals import read_totals, totals_of
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.roster import Roster
 
-__all__ = ["knows_totals", "published_as", "records_of_strangers", "refuse_strangers", "see", "with_histories"]
+__all__ = [
+    "known_leaving",
+    "knows_totals",
+    "published_as",
+    "records_of_strangers",
+    "refuse_strangers",
+    "see",
+    "with_histories",
+]
 
 _LARGEST = 150_000_000
 """Ways of people to be in groups, at most: beyond it memory and time run out."""
@@ -143,6 +153,21 @@ def _with_totals(known: Sighting, series: Series, knowledge: Knowledge, place: i
         totals = totals_of(known.truth)
     _check_totals(known, totals, number)
     return replace(known, totals=totals)
+
+
+def known_leaving(series: Series, knowledge: Knowledge, crowd: Crowd) -> Floats | None:
+    """Value to how likely who has it leaves: as the reader's table says, or as it truly is; None: not known."""
+    if knowledge.leaving is None or knowledge.leaving is False:
+        return None
+    if knowledge.leaving is not True:
+        return read_leaving(knowledge.leaving, series.schema, crowd.names)
+    truth = [one for one in crowd.truth if one is not None]
+    if len(truth) < len(crowd.truth):
+        raise CannotRunError(
+            "nobody knows how soon people with each value leave here: give it as a table (`--knows leaving=FILE`).",
+            needs=["leaving"],
+        )
+    return counted_leaving(truth, len(crowd.names))
 
 
 def _check_totals(known: Sighting, totals: Mapping[str, int], number: int) -> None:

@@ -7,13 +7,13 @@ series, and whoever is second takes it, so that it is not kept for longer.
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
-from reissue.attacks.joint.beliefs import Beliefs
-from reissue.attacks.joint.past import believe_in_blocks
-from reissue.attacks.joint.sight import with_histories
+from reissue.attacks.joint.sight import known_leaving, with_histories
+from reissue.attacks.joint.solving.beliefs import Beliefs
+from reissue.attacks.joint.solving.past import believe_in_blocks
 from reissue.attacks.joint.update_model import Chosen, Learnable, learnable, learned, misfits, update_model
 from reissue.kernels.labels import with_known_labels
 from reissue.people.crowd import Crowd
-from reissue.people.knowledge import Knowledge
+from reissue.people.knowledge import Knowledge, sees_leaving
 from reissue.published.series import Series
 
 __all__ = ["Solution", "leave", "left", "solve_series"]
@@ -61,6 +61,8 @@ def _believe(
         seen.rates,
         crowd.people,
         exact=series.exact,
+        sees_leaving=sees_leaving(series.schema.policy),
+        leaving=known_leaving(series, knowledge, crowd),
         twice=twice,
         progress=lambda done: knowledge.progress(0.4 + 0.6 * done),
     )

@@ -17,12 +17,13 @@ import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
-from reissue.attacks.joint.beliefs import Beliefs, believe, occupied
 from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
-from reissue.attacks.joint.learning import learning
-from reissue.attacks.joint.past import Past, first_times, ways_at_once
+from reissue.attacks.joint.learning import features_of, learning
 from reissue.attacks.joint.sight import knows_totals, see
+from reissue.attacks.joint.solving.beliefs import Beliefs, occupied
+from reissue.attacks.joint.solving.believe import believe
+from reissue.attacks.joint.solving.past import Past, first_times, ways_at_once
 from reissue.attacks.joint.story.case import SolvedSeries, with_case
 from reissue.attacks.joint.update_model import (
     Chosen,
@@ -37,7 +38,7 @@ from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.kernels.everyone.observations import Observation, of_people, pair_order, people_in
 from reissue.kernels.tracking.incremental import lasting_values
 from reissue.people.index import PersonIndex, update
-from reissue.people.knowledge import Knowledge, learns
+from reissue.people.knowledge import Knowledge, learns, sees_leaving
 from reissue.people.slot_histories import by_history
 from reissue.people.traits import Traits
 from reissue.published.series import Series
@@ -45,8 +46,8 @@ from reissue.published.series import Series
 __all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "companions", "judge"]
 
 WINDOW = 12
-_NEAR = 0.98
-"""Of the limit: who is linked to a value more surely than that is near it."""
+_NEAR, _NEAR_BY_LEAVING = 0.98, 0.95
+"""Of the limit: who is linked to a value more surely than that is near it; where who leaves tells, for it moves."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Recent:
 class JointState:
     """What is kept of all releases so far."""
 
-    VERSION: ClassVar[int] = 3
+    VERSION: ClassVar[int] = 4
 
     numbers: tuple[int, ...]
     """What they are called."""
@@ -192,11 +193,12 @@ def _solve(
     check_fit(beliefs, seen, chosen)
     fits = float(np.mean([one.fits for one in window]))
     groups = all(one.knows_groups for one in window)
-    reader = Reader("groups" if groups else "register", fits, chosen.source, knows_totals(seen))
+    leaving = sees_leaving(series.schema.policy)
+    reader = Reader("groups" if groups else "register", fits, chosen.source, knows_totals(seen), leaving=leaving)
     known = [*unknown, None if truth is None else _of(truth, people)]
     judged = Judged.of(occupied(beliefs, seen), reader, known, len(people))
     if len(traits.arrival):
-        told, features = past.time[people] >= 0, traits.features(people)
+        told, features = past.time[people] >= 0, features_of(traits, people, beliefs)
         learnt = learning(seen, chosen.model, beliefs, features, prior, told, times, effort.scaling)
         judged = judged.learning(occupied(learnt, seen), known)
     whole = replace(_with_past(judged, past, people), before=before)
@@ -206,12 +208,13 @@ def _solve(
     kept = min(_fitting(window), effort.window or WINDOW)
     past = past.after(times, people, beliefs, chosen.model, prior, len(window) - kept)
     past = past.claiming(people, judged.every, len(window) - kept)
+    past = replace(past, leaving=np.empty(0) if beliefs.leaving is None else beliefs.leaving.rates)
     if chosen.source == "releases" and chosen.model.steps is not None:
         past = replace(past, steps=chosen.model.steps)
     limit = limit_of(series)
     exposed = exposed_of(whole, limit)
     steady = limit < 1 and not len(traits.arrival)  # what is learnt moves more than that from release to release
-    near = exposed_of(whole, _NEAR * limit) & ~exposed & steady
+    near = exposed_of(whole, (_NEAR_BY_LEAVING if beliefs.leaving_learnt else _NEAR) * limit) & ~exposed & steady
     both = np.flatnonzero(exposed), np.flatnonzero(near)
     return _Solved(finding, *both, past, kept, beliefs.scaled.multipliers)
 
@@ -243,6 +246,8 @@ def _believed(
         start=starts,
         exact=series.exact,
         how=effort.scaling,
+        sees_leaving=sees_leaving(series.schema.policy),
+        leaving=past.rates_of_leaving(chosen.model.values),
         twice=learns(series.schema.policy),
     )
     return beliefs.expected(prior, new), beliefs

@@ -15,7 +15,7 @@ import numpy as np
 from reissue._arrays import Floats, Ints
 from reissue.algorithms.registry import known
 from reissue.attacks.joint.base_rates import base_rates, expecting, expecting_the_rest, in_the_long_run
-from reissue.attacks.joint.beliefs import Beliefs
+from reissue.attacks.joint.solving.beliefs import Beliefs
 from reissue.counting.segments import different
 from reissue.errors import CannotRunError
 from reissue.kernels.everyone.elimination import narrow

@@ -81,7 +81,8 @@ def attack(
             metavar="NAME=VALUE",
             help="What the adversary knows; may be repeated: population=FILE (everyone's quasi-identifiers, or the "
             "original), members=FOLDER (who is in each release, a table each), totals=FILE (how many people "
-            "have each value), algorithm=METHOD, requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
+            "have each value), leaving=FILE (how soon those who have it leave), algorithm=METHOD, "
+            "requirement=REQUIREMENT, values=VALUES (the sensitive ones).",
         ),
     ] = None,
     people: Annotated[

@@ -82,9 +82,9 @@ def _show_second(story: "Story") -> None:
     _render.say(*(f"{found.attack}: {found.sentence}" for found in story.beside))
     _render.say(
         "The first follows one person at a time, as if releases were independent; what it is sure of is mostly wrong "
-        'here. The second learns who stays long; with prior = "learned" in the policy the ledger judges that, too. '
-        "What was not run has shown nothing. Against hospitals that look for each other's patients there is the option "
-        "apart.",
+        'here. The second also learns which people tend to have which disease; with prior = "learned" in the policy '
+        "the ledger judges that, too. What was not run has shown nothing. Against hospitals that look for each other's "
+        "patients there is the option apart.",
         "",
     )
 

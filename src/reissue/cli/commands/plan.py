@@ -54,10 +54,11 @@ def plan(
     prior: Annotated[
         str,
         typer.Option(
-            metavar="common|learned",
-            help="What readers expect of people: what is common, or what the releases teach of such people.",
+            metavar="common|leaving|learned",
+            help="What readers expect of people: what is common, also how soon those with each value leave, or also "
+            "what the releases teach of people who are alike.",
         ),
-    ] = "common",
+    ] = "leaving",
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="How long it may take, such as 60s or 5m; 0 for as long as it takes.")
     ] = "5m",

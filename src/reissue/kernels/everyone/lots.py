@@ -114,6 +114,7 @@ def _lot(part: Unsettled, rows: Sequence[Bools], groups: Sequence[Bools]) -> Lot
         stepped=tuple(one[mine] for one, mine in zip(part.stepped, entries, strict=True)),
         beginning=tuple(one[mine] for one, mine in zip(part.beginning, entries, strict=True)),
         known=tuple(one[mine] for one, mine in zip(part.known, entries, strict=True)),
+        leaving=(),  # is in what is known
         linked=[],
         grouped=[],
         newcomers=part.newcomers and part.newcomers.share(float(np.concatenate(rows).mean())),

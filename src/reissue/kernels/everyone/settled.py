@@ -45,6 +45,8 @@ class Unsettled:
     """The small groups of the layers, once these were asked for."""
     newcomers: Latecomers | None = None
     """Who comes later, if it is to be learnt what they have."""
+    leaving: tuple[Floats, ...] = ()
+    """Layer to what its entries weigh by who leaves; empty: nothing."""
 
     @property
     def small(self) -> list[SmallGroups]:
@@ -69,11 +71,15 @@ class Unsettled:
     def expecting(self, prior: Floats) -> "Unsettled":
         """The same with another prior."""
         known = []
-        for layer, begins, weight in zip(self.layers, self.beginning, self.stepped, strict=True):
+        for place, (layer, begins, weight) in enumerate(zip(self.layers, self.beginning, self.stepped, strict=True)):
             some = np.flatnonzero(begins >= 0)
-            known.append(weight.copy())
+            known.append(weight * self.leaving[place] if self.leaving else weight.copy())
             known[-1][some] *= prior[begins[some], layer.value[some]]
         return replace(self, known=tuple(known))
+
+    def with_leaving(self, weights: Sequence[Floats]) -> "Unsettled":
+        """The same with what the whole layers' entries weigh by who leaves, if given; for a prior to be given then."""
+        return replace(self, leaving=tuple(one[entry] for one, entry in zip(weights, self.entry, strict=bool(weights))))
 
     def sharing(self, shares: Floats) -> "Unsettled":
         """The same with counterfeits that have values in these shares."""

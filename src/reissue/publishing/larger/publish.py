@@ -286,7 +286,7 @@ def in_regions(policy: Policy, schema: Schema) -> bool:
     """
     chosen = find(policy.method)
     rule = chosen.by_regions
-    more = policy.suppress or policy.options or policy.boxes != "nodes" or policy.prior != "common"
+    more = policy.suppress or policy.options or policy.boxes != "nodes" or policy.prior == "learned"
     return (
         not (chosen.accepts_history or chosen.changes_values or (rule is not None and rule.by_provider))
         and not more

@@ -264,7 +264,7 @@ class Plan:
         if best is None:
             return []
         waves = "simulated waves" if self.guess else "waves"
-        learns = "" if self.limits.prior == "common" else ", also by someone who learns which people tend to have which"
+        learns = ", also by someone who learns which people tend to have which" * (self.limits.prior == "learned")
         surely = f"more surely than {self.limits.limit:g}, all releases solved for everyone at once{learns}"
         safe = f"nobody could be linked to a value {surely} (at worst {best.risk or 0:.2f}; {_readers(best)})"
         return [

@@ -104,7 +104,7 @@ class _Search:
     def learnt(self) -> str:
         """What someone who learns would get out of the recommended series, as a sentence; nothing without one."""
         best = self.recommended or self.second
-        if best is None or self.limits.prior != "common":
+        if best is None or self.limits.prior == "learned":
             return ""
         if self.budget is not None and time.monotonic() - self.started > self.budget:
             return _UNLEARNT

@@ -25,7 +25,7 @@ def policy_toml(plan: Plan) -> str | None:
         "suppress": "the share of the rows that may be left out",
         "counterfeits": "the most records of nobody, as a share of the records",
         "knowledge": "what readers know: what the form of a release shows, or everyone's groups",
-        "prior": "readers also learn from the releases which people tend to have which value",
+        "prior": "what readers expect of people",
         "attacks": "what every release must withstand, together with all earlier ones",
     }
     for key, value in section.items():

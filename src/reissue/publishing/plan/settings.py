@@ -7,6 +7,7 @@ from typing import Any
 
 from reissue.algorithms import find, registered
 from reissue.errors import InputError
+from reissue.people.knowledge import PRIORS
 from reissue.publishing.plan.waves import Waves
 from reissue.requirements import parse
 from reissue.schema import Options
@@ -28,8 +29,8 @@ class Limits:
     """The share of the rows that may be left out."""
     knowledge: str = "form"
     """What readers are taken to know: what the form of a release shows, or everyone's "groups"."""
-    prior: str = "common"
-    """What readers expect of people: each value as often as it is published, or what is "learned" of such people."""
+    prior: str = PRIORS[1]
+    """What readers expect of people, as a policy says it."""
 
     @property
     def rehearsed(self) -> float:
@@ -71,8 +72,8 @@ class Setting:
         if self.options:
             section["options"] = dict(self.options)
         section |= {"limit": limits.limit, "suppress": limits.suppress, "counterfeits": limits.counterfeits}
-        learns = {} if limits.prior == "common" else {"prior": limits.prior}
-        return {**section, "knowledge": limits.knowledge, **learns, "attacks": ["joint"]}
+        expected = {} if limits.prior == PRIORS[1] else {"prior": limits.prior}
+        return {**section, "knowledge": limits.knowledge, **expected, "attacks": ["joint"]}
 
     @property
     def keeps_providers_apart(self) -> bool:
@@ -85,6 +86,8 @@ _OWN = 0.9
 _CHANCE = 1.5
 """Standard deviations: of few people chance makes more counterfeits in one release than in another."""
 _FILLED = {"ineligible": "counterfeits"}
+_MIXED = 0.4
+"""The largest share of a value in such cohorts, where that is asked for: who leaves soon then has one of several."""
 _SIZES = ((5, 2), (5, 3), (8, 4), (12, 4), (20, 4), (35, 5), (60, 5), (100, 6))
 """Rows and values of a group, growing."""
 _SHARES = ((5, 0.8), (5, 0.73), (10, 0.8), (10, 0.73))
@@ -146,7 +149,8 @@ def _cohorts(waves: Waves, options: set[str], limits: Limits) -> list[Setting]:
     several, even = "k=5 & l=3" if waves.values >= 3 else _require(5, 3, waves), _require(5, 3, waves)
     asked: list[tuple[str, dict[str, Any]]] = [(several, {}), (several, {"grow": 1.0}), (even, {})]
     if limits.prior != "common":
-        asked += [(several, {"by_itself": True}), (several, {"by_itself": True, "size": 12, "later": 8})]
+        asked += [(several, {"by_itself": True, "size": 12, "later": 8}), (several, {"by_itself": True})]
+        asked += [(f"{several} & confidence={_MIXED:g}", {"by_itself": True})] if waves.largest_share < _MIXED else []
     asked += [(several, {"apart": True})] if waves.providers > 1 else [(even, {"grow": 1.0})]
     return [Setting("cohorts", require, {**some, **each}) for require, each in asked if options >= each.keys()]
 

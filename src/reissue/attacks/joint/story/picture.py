@@ -8,7 +8,7 @@ import numpy as np
 
 from reissue._arrays import Floats
 from reissue.attacks.cases import value_text
-from reissue.attacks.joint.beliefs import Beliefs
+from reissue.attacks.joint.solving.beliefs import Beliefs
 from reissue.attacks.pictures import EquationGroup, EquationRow, Equations, Shown
 from reissue.kernels.everyone.deduction import Equation, Neighbourhood, Proof
 

@@ -130,6 +130,8 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
         sentences.append(
             "Groups were made by value: what newcomers and counterfeits tend to have was learnt from what was solved."
         )
+    if scene.beliefs.leaving_learnt:
+        sentences.append(_leaving(scene, person, value))
     if scene.learns:
         sentences.append(
             "From what was solved it was learnt which values people have who are alike in their quasi-identifiers, "
@@ -138,6 +140,21 @@ def likely_steps(scene: Scene, person: int, place: int, value: int) -> list[str]
     sure = len([one for one in chances.values() if one > 0]) == 1
     chance = "certain" if sure else f"{percent(chances.get(value, 0.0))} likely"
     return [*sentences, f"So that the person had {name} in {here} is {chance}; the limit is {percent(scene.limit)}."]
+
+
+def _leaving(scene: Scene, person: int, value: int) -> str:
+    """How soon people with a value leave, and what became of this one."""
+    leaving, last = scene.beliefs.leaving, max(scene.places(person))
+    if leaving is None:
+        return ""
+    here, all_people = float(leaving.rates[value]), float((leaving.rates * leaving.often).sum())
+    stays = last + 1 == len(scene.numbers)
+    fate = "is in the last release" if stays else f"is not in {scene.release(last + 1)} any more"
+    how = "is known" if leaving.known else "was learnt from what was solved"
+    return (
+        f"How soon people leave {how}: of those with {scene.name(value)} {percent(here)} are "
+        f"gone in the next release, of all people {percent(all_people)}. This person {fate}."
+    )
 
 
 def _amount(records: float) -> str:

@@ -13,8 +13,10 @@ from scipy import sparse
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
-from reissue.attacks.joint.beliefs import Beliefs, believe, fits_many
+from reissue.attacks.joint.solving.beliefs import Beliefs, fits_many
+from reissue.attacks.joint.solving.believe import believe
 from reissue.kernels.everyone.iterative_scaling import Chains, carried_messages
+from reissue.kernels.everyone.learning.leaving import together
 from reissue.kernels.everyone.learning.newcomers import Latecomers
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
@@ -40,12 +42,14 @@ class Past:
     """Person to the surest claim about a value in these releases."""
     steps: Floats
     """Value x value: how values change, as all releases so far taught; empty if they did not."""
+    leaving: Floats
+    """Value to how likely who has it leaves, as they taught; empty if values do not differ in that."""
 
     @classmethod
     def none(cls) -> "Past":
         """Before the first release."""
         none, nothing = np.empty(0, np.int64), np.empty(0)
-        return cls(none, none, nothing, none, nothing, np.empty((0, 0)))
+        return cls(none, none, nothing, none, nothing, np.empty((0, 0)), nothing)
 
     def of(self, people: int) -> "Past":
         """With room for new people."""
@@ -71,6 +75,12 @@ class Past:
             table[some] = said[some] @ model.after(int(steps))
         return table
 
+    def rates_of_leaving(self, values: int) -> Floats | None:
+        """With room for values that are new: who has one leaves as others do."""
+        if not len(self.leaving):
+            return None
+        return np.append(self.leaving, np.full(values - len(self.leaving), self.leaving.mean()))
+
     def newcomers(
         self, people: Ints, first: Ints, seen: Sequence[Observation], model: Model, rates: Floats
     ) -> Latecomers | None:
@@ -92,7 +102,8 @@ class Past:
         """With the oldest releases of the window gone into it; `people` are the persons of the beliefs' numbers."""
         made = self
         if gone:
-            said = carried_messages(Chains.of(beliefs.layers, model, prior, times), beliefs.messages)
+            chains = replace(Chains.of(beliefs.layers, model, prior, times), known=_left_or_stayed(beliefs))
+            said = carried_messages(chains, beliefs.messages)
             for place in range(gone):
                 made = made._with(times[place], people, beliefs, place, said[place])
         return made
@@ -106,7 +117,7 @@ class Past:
         order = np.lexsort((value, person))
         when = self.time.copy()
         when[gone] = time
-        return Past(person[order], value[order], weight[order], when, self.best, self.steps)
+        return replace(self, person=person[order], value=value[order], weight=weight[order], time=when)
 
     def claiming(self, people: Ints, every: Sequence[Beliefs], gone: int) -> "Past":
         """With what is claimed about people's values in the oldest releases of the window, which are gone."""
@@ -115,6 +126,11 @@ class Past:
             there = people[beliefs.layers[place].person]
             best[there] = np.maximum(best[there], beliefs.largest(place)[0])
         return replace(self, best=best)
+
+
+def _left_or_stayed(beliefs: Beliefs) -> list[Floats] | None:
+    """Layer and entry to what it weighs by who leaves; None: nothing is known of that."""
+    return None if beliefs.leaving is None else beliefs.leaving.weights(beliefs.layers)
 
 
 def first_times(seen: Sequence[Observation], times: Sequence[int], people: int) -> Ints:
@@ -132,11 +148,14 @@ def believe_in_blocks(
     people: int,
     *,
     exact: bool = False,
+    sees_leaving: bool = True,
+    leaving: Floats | None = None,
     twice: bool = False,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Beliefs:
     """Solve a series for everyone at once; where people fit very many groups, a few releases at a time.
 
+    `leaving` is how likely whoever has a value leaves, if that is known.
     `twice`: what is solved is kept, to be solved again with another prior, if that was not a few releases at a time.
     """
     everyone, past, found = np.arange(people), Past.none().of(people), []
@@ -158,6 +177,9 @@ def believe_in_blocks(
                 newcomers=new,
                 times=block,
                 exact=exact,
+                sees_leaving=sees_leaving,
+                leaving=leaving,
+                known_leaving=leaving is not None,
                 twice=twice and whole,
                 progress=within,
             )
@@ -201,4 +223,5 @@ def _joined(found: Sequence[Beliefs]) -> Beliefs:
         equal=tuple(pair for one in found for pair in one.equal),
         components=sum(one.components for one in found),
         left=sum(one.left for one in found),
+        leaving=together(*(one.leaving for one in found)),
     )

@@ -1,0 +1,1 @@
+"""Solving a series for everyone at once: what is believed of people, and what older releases leave behind."""
