@@ -1,10 +1,11 @@
 """Cohorts: what they cost and what they leave exposed, over whole series published through a ledger.
 
 Parts (`--only`): *hospital*, the synthetic hospital's twelve months, in both spaces of boxes, beside each month grouped
-by itself; *learning*, the same months for someone who learns who stays long; *gate*, the same through a ledger that
-judges such a reader; *panel*, a real panel with gaps; *census*, Census with simulated lives beside `invariance` and
-`distinct`; *speed*, CPU seconds of a release of 100,000 people of whom a tenth comes and goes; *keys*, how many years
-of 1,000 people go out whole by the policy that `init` proposes, each with another key.
+by itself, for readers who look at who leaves and readers who do not; *learning*, the same months for such readers and
+for someone who learns more; *gate*, the same through a ledger that judges the latter; *panel*, a real panel with gaps;
+*census*, Census with simulated lives beside `invariance` and `distinct`; *speed*, CPU seconds of a release of 100,000
+people of whom a tenth comes and goes; *keys*, how many years of 1,000 people go out whole by the policy that `init`
+proposes, each with another key.
 """
 
 import argparse
@@ -42,8 +43,19 @@ LEARNING: tuple[dict[str, Any], ...] = (
     {"size": 12, "later": 8},
     {"by_itself": True, "size": 12, "later": 8, "counterfeits": 0.15},
     {"by_itself": True, "counterfeits": 0.15},
+    {"by_itself": True, "counterfeits": 0.15, "require": "k=5 & l=3 & confidence=0.4"},
 )
 POLICY = {"method": "cohorts", "limit": LIMIT, "attacks": ["joint"]}
+READERS: dict[str, dict[str, Any]] = {
+    "common": {"require": "k=5 & l=3", "suppress": 0.02},
+    "leaving": {
+        "require": "k=5 & l=3 & confidence=0.4",
+        "suppress": 0.04,
+        "counterfeits": 0.15,
+        "options": {"by_itself": True},
+    },
+}
+"""What readers expect of people, as a policy says it, and the rest of a policy for it."""
 
 
 def main(arguments: list[str]) -> None:
@@ -99,11 +111,10 @@ def published(folder: Path, waves: Waves, policy: dict[str, Any]) -> list[Releas
     return made
 
 
-def exposed(releases: Sequence[Release], waves: Waves, *, groups: bool) -> str:
+def exposed(releases: Sequence[Release], waves: Waves, *, groups: bool, prior: str = "leaving") -> str:
     """Whom everyone at once exposes in the whole series."""
-    (found,) = attack(
-        releases, waves.schema, only=["joint"], knowledge=Knowledge(groups=groups), limits={"joint": LIMIT}
-    )
+    schema = replace(waves.schema, policy={"prior": prior})
+    (found,) = attack(releases, schema, only=["joint"], knowledge=Knowledge(groups=groups), limits={"joint": LIMIT})
     bands = [f"{one['claim']:.2f} {one['right']:.2f}" for one in found.details["calibration"] if one["people"] >= 50]
     return f"{found.people:,} of {found.population:,} exposed; claims and how often right: {', '.join(bands)}"
 
@@ -130,40 +141,45 @@ def hospital(folder: Path, chosen: argparse.Namespace) -> None:
         alone = [anonymize(one, waves.schema, "k=5 & l=3", boxes=boxes, seed=at) for at, one in enumerate(waves.tables)]
         plain = Cost.of(alone, rows)
         _row(f"pool, {boxes}", plain, time.process_time() - began, exposed(alone, waves, groups=True))
-        began = time.process_time()
-        policy = {**POLICY, "require": "k=5 & l=3", "suppress": 0.02, "knowledge": "groups", "boxes": boxes}
-        place = folder / boxes
-        place.mkdir()
-        made = published(place, waves, policy)
-        cost = Cost.of(made, sum(table.height for table in waves.tables[: len(made)]))
-        times = f"cohorts, {boxes}: {cost.width / plain.width:.2f} times"
-        _row(times, cost, time.process_time() - began, exposed(made, waves, groups=True))
+        for prior, own in READERS.items():
+            began = time.process_time()
+            place = folder / f"{boxes} {prior}"
+            place.mkdir()
+            made = published(place, waves, {**POLICY, **own, "prior": prior, "knowledge": "groups", "boxes": boxes})
+            cost = Cost.of(made, sum(table.height for table in waves.tables[: len(made)]))
+            times = f"cohorts, {boxes}, for prior {prior}: {cost.width / plain.width:.2f} times, {len(made)} releases"
+            took = time.process_time() - began
+            for reader in READERS:
+                said = exposed(made, waves, groups=True, prior=reader)
+                _row(f"{times}; read with prior {reader}", cost, took, said)
 
 
 def learning(folder: Path, chosen: argparse.Namespace) -> None:
-    """How far someone gets who learns from the releases which people leave soon; no gate, so nothing is mended."""
+    """How far readers get who look at who leaves, or learn more; no gate, so nothing is mended."""
     waves = SOURCES["hospital"](folder, None, quick=chosen.quick)
     rows = sum(table.height for table in waves.tables)
-    print("| options | width | counterfeits | above 0.75 without learning | above 0.75 with it, right |")
-    print("|---|---|---|---|---|", flush=True)
+    print("| options | width | counterfeits | above 0.75, right: common | leaving | learned |")
+    print("|---|---|---|---|---|---|", flush=True)
     for options in LEARNING:
         made = anonymize_series(
             waves.tables,
             waves.schema,
-            "k=5 & l=3",
+            options.get("require", "k=5 & l=3"),
             method="cohorts",
             seed=0,
-            suppress=0.02,
-            **options,
+            suppress=0.04,
+            **{name: value for name, value in options.items() if name != "require"},
         )
         cost, known = Cost.of(made, rows), Knowledge(groups=True)
-        found = attack(made, waves.schema, only=["joint", "definetti"], knowledge=known, limits={"joint": LIMIT})
-        above = found["definetti"].details["above"]
-        print(
-            f"| {options or 'default'} | {cost.width:.3f} | {cost.counterfeits:.1%} | {found['joint'].people:,} | "
-            f"{above['people']:,}, {above['right']:,} |",
-            flush=True,
-        )
+        cells = []
+        for prior in READERS:
+            schema = replace(waves.schema, policy={"prior": prior})
+            (joint,) = attack(made, schema, only=["joint"], knowledge=known, limits={"joint": LIMIT})
+            cells.append(f"{joint.people:,}, {joint.details['right']:,}")
+        above = attack(made, waves.schema, only=["definetti"], knowledge=known)["definetti"].details["above"]
+        cells.append(f"{above['people']:,}, {above['right']:,}")
+        costs = f"{cost.width:.3f} | {cost.counterfeits:.1%}"
+        print(f"| {options or 'default'} | {costs} | {' | '.join(cells)} |", flush=True)
 
 
 def gate(folder: Path, chosen: argparse.Namespace) -> None:
