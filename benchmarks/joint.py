@@ -1,8 +1,9 @@
 """Everyone at once: our own protected series attacked, how far claims can be trusted, and what the attack takes.
 
 Parts (`--only`): *attacked*, the demo's twelve months by every method, attacked by someone who knows everyone's group
-and by someone with a register; *learnt*, the same with a prior that is learnt; *totals*, by someone who has the true
-totals of each value; *calibration*, claims in tenths against how often they are right, for a synthetic hospital, Census
+and by someone with a register; *leaving*, the same by readers who do not look at who leaves, who learn how soon people
+with each value do, and who know it; *learnt*, with a prior that is learnt; *totals*, by someone who has the true totals
+of each value; *calibration*, claims in tenths against how often they are right, for a synthetic hospital, Census
 with simulated lives and a real panel; *closeness*, people above the limit as they are counted by default and where
 sweeps go on to the end; *speed*, CPU seconds, memory and growth with the people; *long*, what the newest release of a
 long series costs.
@@ -181,6 +182,24 @@ def exposed(found: Finding) -> str:
     if not found.details:
         return found.sentence
     return f"{found.people:,}, {found.details['right'] or 0:,}, {found.details['sure']:,}"
+
+
+def leaving(bench: Bench) -> None:
+    """A row for each method: what it says who leaves, groups known."""
+    print(f"| method | people alike: above {LIMIT}, right | who leaves is learnt | known | largest claims, known |")
+    print("|---|---|---|---|---|", flush=True)
+    readers = (("common", None), ("leaving", None), ("leaving", True))
+    for method in bench.methods:
+        fit, releases = _protected(method, bench.waves("hospital"))
+        cells, bins = [method.label], []
+        for prior, known in readers if releases else ():
+            schema = replace(fit.schema, policy={**fit.schema.policy, "prior": prior})
+            knowledge = Knowledge(groups=True, leaving=known)
+            found = attack(releases, schema, only="joint", knowledge=knowledge, limits={"joint": LIMIT})["joint"]
+            cells.append(f"{found.people:,}, {found.details['right']:,}")
+            bins = [one for one in found.details["calibration"] if one["people"] >= MANY][-3:]
+        if releases:
+            print(f"| {' | '.join(cells)} | {'; '.join(map(_bin, bins))} |", flush=True)
 
 
 def learnt(bench: Bench) -> None:
@@ -441,6 +460,7 @@ def long(bench: Bench) -> None:
 
 PARTS = {
     "attacked": attacked,
+    "leaving": leaving,
     "learnt": learnt,
     "totals": totals,
     "calibration": calibration,

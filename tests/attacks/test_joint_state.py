@@ -218,6 +218,23 @@ def test_what_is_kept_of_people_who_are_learnt_from_is_coarse_and_lasts(monkeypa
     assert abs(people[0] - people[1]) <= 0.15 * people[1]
 
 
+def test_a_ledger_refuses_what_who_leaves_gives_away(tmp_path: Path) -> None:
+    """Small cohorts of a hospital, where the acutely ill leave soon; the same tables go out if nobody looks at that."""
+    synth.updates().write_csv(tmp_path / "updates.csv")
+    schema = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path)
+    policy = {"require": "k=5 & l=3", "method": "cohorts", "counterfeits": 0.15, "attacks": ["joint"]}
+    *months, last = synth.Population(seed=4, people=1_000).months(5)
+    alike = {**policy, "suppress": 0.05, "prior": "common"}
+    with Ledger.create(tmp_path / "a.ledger", replace(schema, policy=alike)) as ledger:
+        for month in (*months, last):
+            assert publish_next(month, ledger, seed=1).findings["joint"].details["leaving"] == "alike"
+    with Ledger.create(tmp_path / "b.ledger", replace(schema, policy=policy)) as ledger:
+        for month in months:
+            publish_next(month, ledger, seed=1)
+        with pytest.raises(ri.RiskError, match="linked to a value more surely"):
+            publish_next(last, ledger, seed=1)
+
+
 def test_a_ledger_refuses_what_only_learning_gives_away(tmp_path: Path) -> None:
     """The same tables go out where readers are not taken to learn."""
     first, second = clinic(2)
