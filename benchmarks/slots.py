@@ -13,18 +13,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks._waves import SOURCES, Waves
-from benchmarks.cohorts import LIMIT, POLICY, Cost, exposed, published
+from benchmarks.cohorts import LIMIT, POLICY, READERS, Cost, exposed, published
 from reissue.kernels.labels import matched
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.attack import attack
 from reissue.release.release import Release
 from reissue.utility import transitions
 
-SETTINGS: tuple[dict[str, int], ...] = ({"size": 12, "later": 8}, {"size": 24, "later": 12})
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"options": {"size": 12, "later": 8}, "prior": "common"},
+    {"options": {"size": 24, "later": 12}, "prior": "common"},
+    {"require": "k=5 & l=3 & confidence=0.4", "suppress": 0.04},
+)
+"""For readers who take people for alike, and for those who look at who leaves."""
 ONLY = ("definetti", "trajectory")
 
 
@@ -37,11 +43,11 @@ def main(arguments: list[str]) -> None:
             _series(Path(folder), SOURCES["hospital"](Path(folder), None, quick=chosen.quick), setting)
 
 
-def _series(folder: Path, waves: Waves, setting: dict[str, int]) -> None:
-    options = {"form": "panel", **setting}
+def _series(folder: Path, waves: Waves, setting: dict[str, Any]) -> None:
+    options = {"form": "panel", **setting.get("options", {})}
     policy = {**POLICY, "require": "k=5 & l=3", "suppress": 0.02, "counterfeits": 0.25, "knowledge": "groups"}
     began = time.process_time()
-    made = published(folder, waves, {**policy, "options": options})
+    made = published(folder, waves, {**policy, **setting, "options": options})
     took = time.process_time() - began
     cost = Cost.of(made, sum(table.height for table in waves.tables[: len(made)]))
     print(
@@ -49,7 +55,8 @@ def _series(folder: Path, waves: Waves, setting: dict[str, int]) -> None:
         f"{cost.left_out:.2%}, {took:.0f} CPU s",
         flush=True,
     )
-    print(f"everyone at once: {exposed(made, waves, groups=True)}", flush=True)
+    for prior in READERS:
+        print(f"everyone at once, prior {prior}: {exposed(made, waves, groups=True, prior=prior)}", flush=True)
     for found in attack(made, waves.schema, only=ONLY, knowledge=Knowledge(groups=True), limits={"joint": LIMIT}):
         print(f"{found.attack} {found.status.value}: {found.sentence} {found.details.get('above', '')}", flush=True)
     hospital = str(waves.tables[0]["hospital"].min())

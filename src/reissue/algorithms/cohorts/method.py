@@ -134,7 +134,7 @@ class _Asked:
         suits=lambda answers: answers["changes"],
         rank=0,
         why="people who enter together stay together, while values change; [updates] may say how, else it is seen",
-        require="k=5 & l=3 & confidence=0.4",
+        require="k=5 & l=3 & confidence=0.5",
         skewed="k=5 & l=3",
         options="{ by_itself = true, counterfeits = 0.1 }",
         for_providers="{ by_itself = true, counterfeits = 0.1, apart = true }",
