@@ -14,6 +14,8 @@ _MOST = 3
 _NAMED = 4
 _VALUES = 6
 _NOBODY = "nobody's value"
+_DIFFER = 1.5
+"""Whose share of people who leave differs from all people's by less than this factor leaves about as they do."""
 
 
 def proof_steps(scene: Scene, proof: Proof, labels: Letters) -> list[str]:
@@ -151,6 +153,8 @@ def _leaving(scene: Scene, person: int, value: int) -> str:
     stays = last + 1 == len(scene.numbers)
     fate = "is in the last release" if stays else f"is not in {scene.release(last + 1)} any more"
     how = "is known" if leaving.known else "was learnt from what was solved"
+    if 1 / _DIFFER < here / all_people < _DIFFER:
+        return f"How soon people with each value leave {how}; those with {scene.name(value)} leave about as others do."
     return (
         f"How soon people leave {how}: of those with {scene.name(value)} {percent(here)} are "
         f"gone in the next release, of all people {percent(all_people)}. This person {fate}."
