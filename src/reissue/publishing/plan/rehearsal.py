@@ -40,8 +40,9 @@ _FEWER = 0.6
 """Of the counterfeits that are allowed, for a method that does not watch them: later releases may need more."""
 _WIDEST = 0.4
 """Where mending would widen more rows than this share, larger groups for everyone cost less."""
-_TURNS = 9
-"""How often a release is attacked at most: what needs more mending than that has no room to go on."""
+_TURNS, _LEAVING_OUT = 9, 5
+"""How often a release is attacked at most, and of methods whose groups are not joined, which can only leave people out:
+what needs more mending than that has no room to go on."""
 _UNMENDED = " It was not mended: it loses more than another one that withstands costs in all."
 _QUERIES = 200
 _SEED = 1
@@ -171,7 +172,9 @@ class Rehearsal:
             effort=self.effort,
         )
         try:
-            wave, release, found = make_and_mend(wave, _Wave.attack, widest=_WIDEST, turns=_TURNS if self.mended else 1)
+            turns = _TURNS if find(self.setting.method).joinable else _LEAVING_OUT
+            mended = turns if self.mended else 1
+            wave, release, found = make_and_mend(wave, _Wave.attack, widest=_WIDEST, turns=mended)
         except _TooManyError as problem:
             return self.stopped(RehearsalEnd.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:

@@ -150,7 +150,9 @@ def _cohorts(waves: Waves, options: set[str], limits: Limits) -> list[Setting]:
     asked: list[tuple[str, dict[str, Any]]] = [(several, {}), (several, {"grow": 1.0}), (even, {})]
     if limits.prior != "common":
         asked += [(several, {"by_itself": True, "size": 12, "later": 8}), (several, {"by_itself": True})]
-        asked += [(f"{several} & confidence={_MIXED:g}", {"by_itself": True})] if waves.largest_share < _MIXED else []
+        if waves.largest_share < _MIXED:
+            mixed = f"{several} & confidence={_MIXED:g}"
+            asked += [(mixed, {"by_itself": True}), (mixed, {"by_itself": True, "size": 48, "later": 24})]
     asked += [(several, {"apart": True})] if waves.providers > 1 else [(even, {"grow": 1.0})]
     return [Setting("cohorts", require, {**some, **each}) for require, each in asked if options >= each.keys()]
 

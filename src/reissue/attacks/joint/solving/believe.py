@@ -97,11 +97,14 @@ def _learning(
     """
     layers, values = unsolved.layers, unsolved.part.model.values
     pairs = pairings(layers, unsolved.part.times)
-    if leaving is not None and len(leaving.rates):
+    begun = leaving is not None and bool(len(leaving.rates))
+    if leaving is not None and begun:
         unsolved = unsolved.with_leaving(leaving).expecting(prior)
     found = solved(unsolved, start=start, progress=lambda done: progress(0.1 + 0.9 * done / (1 + _AGAIN)))
     expected, first = Expected.alike(values), prior
-    for turn in range(_AGAIN):
+    # Where it was learnt before who leaves, and nothing else is, one more turn follows what moves from then on.
+    turns = 1 if newcomers is None and begun else _AGAIN
+    for turn in range(turns):
         moved = 0.0
         if leaving is not None:
             before, leaving = leaving, leaving.learnt(layers, found.chance, values)
