@@ -1,12 +1,25 @@
 """Tiny random series that some world explains: people, groups, values that stay or change, counterfeits, registers."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Floats
 from reissue.kernels.everyone.observations import Observation
 from tests.kernels.worlds import observed
+
+KINDS: dict[str, dict[str, Any]] = {
+    "groups known": {},
+    "counterfeits": {"counterfeits": 0.4},
+    "register": {"register": True},
+    "larger register": {"register": True, "absent": True, "releases": 2},
+    "coalition": {"coalition": True},
+    "counterfeits, register": {"counterfeits": 0.6, "register": True, "releases": 2},
+    "totals": {"counterfeits": 0.6, "totals": True},
+    "totals, register": {"counterfeits": 0.6, "totals": True, "register": True},
+}
+"""Kinds of tiny series, by what they are drawn with."""
 
 
 @dataclass(frozen=True)

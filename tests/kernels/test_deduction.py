@@ -8,8 +8,7 @@ import pytest
 from reissue.kernels.everyone.deduction import Neighbourhood, Proof, Rule, prove, refute
 from reissue.kernels.everyone.transitions import Model
 from tests.kernels import worlds
-from tests.kernels.series import tiny
-from tests.kernels.test_everyone import KINDS
+from tests.kernels.series import KINDS, tiny
 from tests.kernels.worlds import observed
 
 

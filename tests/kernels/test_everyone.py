@@ -20,19 +20,8 @@ from reissue.kernels.everyone.settled import unsettled
 from reissue.kernels.everyone.sharpening import rounds_of, sharpened
 from reissue.kernels.everyone.transitions import Model
 from tests.kernels import worlds
-from tests.kernels.series import Tiny, tiny
+from tests.kernels.series import KINDS, Tiny, tiny
 from tests.kernels.worlds import observed
-
-KINDS: dict[str, dict[str, Any]] = {
-    "groups known": {},
-    "counterfeits": {"counterfeits": 0.4},
-    "register": {"register": True},
-    "larger register": {"register": True, "absent": True, "releases": 2},
-    "coalition": {"coalition": True},
-    "counterfeits, register": {"counterfeits": 0.6, "register": True, "releases": 2},
-    "totals": {"counterfeits": 0.6, "totals": True},
-    "totals, register": {"counterfeits": 0.6, "totals": True, "register": True},
-}
 
 
 def cases(kind: str, number: int) -> list[Tiny]:

@@ -15,9 +15,8 @@ from reissue.kernels.everyone.observations import Observation
 from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register
 from reissue.people.crowd import Crowd, crowd_of
 from reissue.people.knowledge import Knowledge, assumed
-from reissue.people.leaving import counted_leaving, read_leaving
+from reissue.people.known_figures import counted_leaving, read_leaving, read_totals, totals_of
 from reissue.people.slot_histories import by_history
-from reissue.people.totals import read_totals, totals_of
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.release.roster import Roster

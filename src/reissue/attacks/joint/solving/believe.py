@@ -33,7 +33,7 @@ _LOOSE = Scaling(tolerance=0.05, elsewhere=0.01)
 _BESIDE = Scaling(sweeps=150)
 """Where totals are known beside the groups' counts: what both say takes longer to fit."""
 _AGAIN = 5
-"""How many times what newcomers and counterfeits have is learnt where groups were made by value, at most."""
+"""How many times who leaves, and what newcomers and counterfeits have, is learnt anew, at most."""
 _LITTLE = 0.02
 """Where nothing that is expected moves by more (half the sum of differences), it is learnt."""
 _CLOSELY = Scaling(sweeps=1000, tolerance=1e-3, elsewhere=0.0)
