@@ -49,7 +49,7 @@ POLICY = {"method": "cohorts", "limit": LIMIT, "attacks": ["joint"]}
 READERS: dict[str, dict[str, Any]] = {
     "common": {"require": "k=5 & l=3", "suppress": 0.02},
     "leaving": {
-        "require": "k=5 & l=3 & confidence=0.4",
+        "require": "k=5 & l=4 & confidence=0.4",
         "suppress": 0.04,
         "counterfeits": 0.15,
         "options": {"by_itself": True},

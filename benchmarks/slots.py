@@ -28,7 +28,7 @@ from reissue.utility import transitions
 SETTINGS: tuple[dict[str, Any], ...] = (
     {"options": {"size": 12, "later": 8}, "prior": "common"},
     {"options": {"size": 24, "later": 12}, "prior": "common"},
-    {"require": "k=5 & l=3 & confidence=0.4", "suppress": 0.04},
+    {"require": "k=5 & l=4 & confidence=0.4", "suppress": 0.04},
 )
 """For readers who take people for alike, and for those who look at who leaves."""
 ONLY = ("definetti", "trajectory")

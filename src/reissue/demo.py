@@ -48,7 +48,7 @@ __all__ = [
 PEOPLE, HOSPITALS, MONTHS, SEED = 3_000, 3, 12, 1
 REQUIREMENT = "k=5 & l=3"
 """What every month of act one meets by itself."""
-MIXED = f"{REQUIREMENT} & confidence=0.4"
+MIXED = "k=5 & l=4 & confidence=0.4"
 """What every cohort of act two meets by itself: who leaves soon has one of several diseases that are soon over."""
 LIMIT = 0.75
 """How surely a person may be linked to a disease; a single month of act one keeps to it too."""
