@@ -231,8 +231,9 @@ def test_a_ledger_refuses_what_who_leaves_gives_away(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "b.ledger", replace(schema, policy=policy)) as ledger:
         for month in months:
             publish_next(month, ledger, seed=1)
-        with pytest.raises(ri.RiskError, match="linked to a value more surely"):
+        with pytest.raises(ri.RiskError, match="linked to a value more surely") as refused:
             publish_next(last, ledger, seed=1)
+        assert "leave sooner than others" in str(refused.value)
 
 
 def test_a_ledger_refuses_what_only_learning_gives_away(tmp_path: Path) -> None:

@@ -206,6 +206,13 @@ def _by_the_truth(exposing: Finding, findings: Findings) -> list[str]:
     ]
 
 
+_LEAVING = (
+    "People with some values leave sooner than others, and readers see who leaves: larger groups of more values hide "
+    "them (of `cohorts` the option `by_itself`). Only where readers cannot know who is in which release, "
+    '`prior = "common"` in the policy does without that.'
+)
+
+
 def _named(policy: Policy) -> str:
     """That a policy can say which attacks it asks for; for its method those with which a series may begin."""
     suggestion = algorithms.find(policy.method).suggestion
@@ -223,6 +230,8 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
         else:
             advice += [f"Against '{one.attack}' another method: {line}." for line in _remedies(methods)]
         advice += _by_the_truth(one, findings)
+        if one.details.get("leaving") == "learnt":
+            advice.append(_LEAVING)
     if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):
         advice.append("Of attacks that were not run: remove the reason, or list them under `not_run` in the policy.")
         if policy.attacks is None:
