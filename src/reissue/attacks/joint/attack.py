@@ -122,8 +122,7 @@ def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believ
     check_fit(beliefs, seen.series, chosen)
     totals, strangers = knows_totals(crowd.observations), records_of_strangers(crowd)
     leaving = sees_leaving(series.schema.policy)
-    knows = bool(knowledge.leaving is not None and knowledge.leaving is not False)
-    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers, leaving, knows)
+    reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers, leaving)
     insiders = different(np.concatenate([of_people(one).known_person for one in crowd.observations]))
     judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)
     if learns(series.schema.policy):

@@ -38,8 +38,6 @@ class Reader:
     """Records of people whom the register lacks."""
     leaving: bool = True
     """Whether it is learnt how soon people with each value leave."""
-    knows_leaving: bool = False
-    """Whether that is known."""
     learns: bool = False
     """Whether it is also learnt which people tend to have which value."""
 
@@ -222,7 +220,7 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "updates": judged.reader.updates,
         "long_run": beliefs.long_run,
         "counterfeits_learnt": beliefs.counterfeits_learnt,
-        "leaving": "known" if judged.reader.knows_leaving else "learnt" if beliefs.leaving_learnt else "alike",
+        "leaving": _leaving(beliefs),
         "prior": judged.reader.prior,
         "by_learning": int(_only_learnt(judged, exposed, limit).sum()),
         "components": beliefs.components,
@@ -247,6 +245,13 @@ def _common(beliefs: Beliefs, truth: Sequence[Ints | None]) -> Floats | None:
     )
     counts = np.bincount(np.concatenate(true), minlength=values)
     return counts / counts.sum() if counts.any() else None
+
+
+def _leaving(beliefs: Beliefs) -> str:
+    """Where it comes from how soon people with each value leave."""
+    if beliefs.leaving is None or not beliefs.leaving_learnt:
+        return "alike"
+    return "known" if beliefs.leaving.known else "learnt"
 
 
 def _only_learnt(judged: Judged, exposed: Bools, limit: float) -> Bools:
