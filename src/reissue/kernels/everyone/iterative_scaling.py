@@ -23,6 +23,7 @@ from reissue.kernels.everyone.observations import TINY, Layer, picked
 from reissue.kernels.everyone.transitions import Links, Model, Pairing, link
 
 __all__ = [
+    "ROUGHLY",
     "Chains",
     "Scaled",
     "Scaling",
@@ -46,8 +47,8 @@ _ODDS = 1e9
 """How much likelier or less likely nobody's records have a value, at most, by what is only expected of them."""
 _OF_NOBODY = 0.2
 """Nobody's records are few: five in a thousand of them with a wrong value are as bad as one in a thousand of all."""
-_ROUGHLY = 0.01
-"""The share of records that may be expected elsewhere when it is learnt what newcomers have: sooner it goes astray."""
+ROUGHLY = 0.01
+"""The share of records that may be expected elsewhere when something is learnt: sooner it goes astray."""
 
 
 @dataclass(frozen=True)
@@ -165,9 +166,10 @@ def scale(
     chains: Chains,
     how: Scaling | None = None,
     start: Sequence[Floats | None] | None = None,
+    rates: Floats | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Scaled:
-    """Scale release by release, sweep after sweep."""
+    """Scale release by release, sweep after sweep; `rates` are what newcomers were found to have before."""
     how = how or Scaling()
     given = start or [None] * len(chains.layers)
     lambdas = [first_multipliers(layer, one) for layer, one in zip(chains.layers, given, strict=True)]
@@ -175,17 +177,19 @@ def scale(
     tilts = [np.ones_like(layer.tilt) for layer in chains.layers]
     worst, off, missed, sweep = np.inf, np.inf, np.inf, 0
     momentum = Momentum()
-    reached, rates = False, None if chains.first is None else FirstRates(chains.first)
+    reached, newcomers = False, None if chains.first is None else FirstRates(chains.first, rates)
+    if chains.first is not None and rates is not None:
+        chains.first.put(chains.layers, beginnings, rates / chains.first.rates)
     while sweep < how.sweeps and not reached:
         later = _backward(chains, beginnings, lambda place: chains.layers[place].said(lambdas[place]))  # noqa: B023
         before, earlier = [*lambdas, *tilts], missed
-        worst, off, astray = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how, rates)
+        worst, off, astray = _forward(chains.tilted(tilts), beginnings, later, lambdas, tilts, how, newcomers)
         missed = max(off, _OF_NOBODY * astray)
         reached = bool(worst <= how.tolerance or missed <= how.elsewhere)
         sweep += 1
         more = sweep < how.sweeps
-        if more and rates is not None and not rates.learnt and (reached or missed <= _ROUGHLY):
-            rates.learn(chains.layers, beginnings)
+        if more and newcomers is not None and not newcomers.learnt and (reached or missed <= ROUGHLY):
+            newcomers.learn(chains.layers, beginnings)
             reached = False
         if more and not reached:
             moved = momentum.further(before, [*lambdas, *tilts], better=missed <= earlier)
@@ -195,7 +199,7 @@ def scale(
                     _tilt(layer, beginnings[place], further[place] / tilts[place])
             tilts = further
         progress(sweep / how.sweeps)
-    learnt = np.empty(0) if rates is None else rates.rates
+    learnt = np.empty(0) if newcomers is None else newcomers.rates
     return Scaled(tuple(lambdas), float(worst), float(off), sweep, reached, tuple(tilts), learnt)
 
 

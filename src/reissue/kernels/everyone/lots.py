@@ -1,8 +1,8 @@
 """Lots: parts of what is open that nothing links to each other, solved one after the other.
 
 What is solved for in one has no bearing on the others, so that to solve them apart gives the same, and only one at a
-time is linked in memory. A lot ends when it is sure of its own counts, however long others take. What newcomers have is
-learnt in each by itself: it has people enough.
+time is computed in memory; how a lot is linked is kept for the next time that it is solved. A lot ends when it is sure
+of its own counts, however long others take. What newcomers have is learnt in each by itself: it has people enough.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,41 +13,31 @@ import numpy as np
 from reissue._arrays import Bools, Ints
 from reissue.kernels.everyone.iterative_scaling import Scaled, first_multipliers
 from reissue.kernels.everyone.observations import Layer, as_small
-from reissue.kernels.everyone.settled import Unsettled
+from reissue.kernels.everyone.settled import Lot, Unsettled
 from reissue.kernels.everyone.small_worlds import component_labels
 
-__all__ = ["ENTRIES", "Lot", "ScaledLot", "joined", "lots"]
+__all__ = ["ENTRIES", "ScaledLot", "joined", "lots"]
 
 ENTRIES = 4_000_000
 """Entries of a lot from which on the next one begins; a component may have more."""
 
 
-@dataclass(frozen=True, eq=False)
-class Lot:
-    """Some components of what is open."""
-
-    part: Unsettled
-    slot: tuple[Ints, ...]
-    """Layer to its slots' numbers in the whole."""
-
-    @property
-    def records(self) -> float:
-        """How many records it has."""
-        return float(sum(layer.count.sum() + layer.settled for layer in self.part.layers))
-
-
 def lots(part: Unsettled, most: int | None = None) -> Iterator[Lot]:
     """The smallest components first; one lot where records of people whom nobody knows link all groups."""
     most = ENTRIES if most is None else most
-    every = [np.arange(len(layer.count)) for layer in part.layers]
     if part.entries <= most or any(layer.strangers or len(layer.fakes) for layer in part.layers):
-        yield Lot(part, tuple(every))
-        return
-    of_person = _numbers(part.layers, most)
-    for number in range(int(of_person.max(initial=-1)) + 1):
-        rows = [of_person[layer.person] == number for layer in part.layers]
-        groups = [_groups(*one, alone=not number) for one in zip(part.layers, rows, strict=True)]
-        yield _lot(part, rows, groups)
+        entries = [np.arange(layer.entries) for layer in part.layers]
+        slots = [np.arange(len(layer.count)) for layer in part.layers]
+        yield Lot(part, tuple(entries), tuple(slots), 1.0)
+    elif part.parted:
+        yield from (lot.of(part) for lot in part.parted)
+    else:
+        of_person = _numbers(part.layers, most)
+        for number in range(int(of_person.max(initial=-1)) + 1):
+            rows = [of_person[layer.person] == number for layer in part.layers]
+            groups = [_groups(*one, alone=not number) for one in zip(part.layers, rows, strict=True)]
+            part.parted.append(_lot(part, rows, groups))
+            yield part.parted[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +96,7 @@ def _lot(part: Unsettled, rows: Sequence[Bools], groups: Sequence[Bools]) -> Lot
     entries = [some[layer.row] for layer, some in zip(part.layers, rows, strict=True)]
     slots = [some[layer.slot_group] for layer, some in zip(part.layers, groups, strict=True)]
     layers = tuple(_of(*one) for one in zip(part.layers, rows, entries, groups, slots, strict=True))
-
+    share = float(np.concatenate(rows).mean())
     own = replace(
         part,
         layers=layers,
@@ -117,9 +107,14 @@ def _lot(part: Unsettled, rows: Sequence[Bools], groups: Sequence[Bools]) -> Lot
         leaving=(),  # is in what is known
         linked=[],
         grouped=[],
-        newcomers=part.newcomers and part.newcomers.share(float(np.concatenate(rows).mean())),
+        parted=[],
+        newcomers=part.newcomers and part.newcomers.share(share),
     )
-    return Lot(own, tuple(np.flatnonzero(one) for one in slots))
+    return Lot(own, _places(entries), _places(slots), share)
+
+
+def _places(chosen: Sequence[Bools]) -> tuple[Ints, ...]:
+    return tuple(as_small(np.flatnonzero(one)) for one in chosen)
 
 
 def _of(layer: Layer, rows: Bools, entries: Bools, groups: Bools, slots: Bools) -> Layer:

@@ -19,7 +19,7 @@ from reissue.kernels.everyone.observations import Layer, as_small
 from reissue.kernels.everyone.permanents import SmallGroups, small_groups
 from reissue.kernels.everyone.transitions import Links, Model, Pairing, link, pairings
 
-__all__ = ["Unsettled", "unsettled"]
+__all__ = ["Lot", "Unsettled", "unsettled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,8 @@ class Unsettled:
     """How the layers are linked, once that was asked for: the same for any prior."""
     grouped: list[list[SmallGroups]] = field(default_factory=list)
     """The small groups of the layers, once these were asked for."""
+    parted: "list[Lot]" = field(default_factory=list)
+    """The lots that it is solved in, once these were asked for."""
     newcomers: Latecomers | None = None
     """Who comes later, if it is to be learnt what they have."""
     leaving: tuple[Floats, ...] = ()
@@ -83,7 +85,7 @@ class Unsettled:
 
     def sharing(self, shares: Floats) -> "Unsettled":
         """The same with counterfeits that have values in these shares."""
-        return replace(self, layers=tuple(layer.sharing(shares) for layer in self.layers), grouped=[])
+        return replace(self, layers=tuple(layer.sharing(shares) for layer in self.layers), grouped=[], parted=[])
 
     def whole(self, layers: Sequence[Layer], parts: Sequence[Floats]) -> list[Floats]:
         """Numbers of entries as numbers of the whole layers' entries, 1 for what is certain."""
@@ -93,6 +95,30 @@ class Unsettled:
             full[entry] = part
             made.append(full)
         return made
+
+
+@dataclass(frozen=True, eq=False)
+class Lot:
+    """Some components of what is open."""
+
+    part: Unsettled
+    entries: tuple[Ints, ...]
+    """Layer to the numbers of its entries among all that are open."""
+    slots: tuple[Ints, ...]
+    """Layer to its slots' numbers in the whole."""
+    share: float
+    """Of all rows that are open."""
+
+    @property
+    def records(self) -> float:
+        """How many records it has."""
+        return float(sum(layer.count.sum() + layer.settled for layer in self.part.layers))
+
+    def of(self, whole: Unsettled) -> "Lot":
+        """The same with what entries weigh now; how they are linked is kept."""
+        known = tuple(one[mine] for one, mine in zip(whole.known, self.entries, strict=True))
+        newcomers = whole.newcomers and whole.newcomers.share(self.share)
+        return replace(self, part=replace(self.part, known=known, newcomers=newcomers))
 
 
 def unsettled(

@@ -6,17 +6,18 @@ What can be learnt of people beside their groups is learnt from one solution to 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.solving.beliefs import Beliefs, Unsolved, fits_many
+from reissue.attacks.joint.solving.lessons import Lessons
 from reissue.counting.memory import give_back
 from reissue.kernels.everyone.elimination import narrow, unnarrowed
-from reissue.kernels.everyone.iterative_scaling import Chains, Scaled, Scaling, messages_of, posterior, scale
+from reissue.kernels.everyone.iterative_scaling import ROUGHLY, Chains, Scaled, Scaling, messages_of, posterior, scale
 from reissue.kernels.everyone.learning.leaving import Leaving
-from reissue.kernels.everyone.learning.made_by_value import Expected, learn_by_value
 from reissue.kernels.everyone.learning.newcomers import Latecomers
 from reissue.kernels.everyone.lots import ScaledLot, joined, lots
 from reissue.kernels.everyone.observations import TINY, Observation
@@ -24,7 +25,7 @@ from reissue.kernels.everyone.permanents import SmallGroups, ruled_out, small_gr
 from reissue.kernels.everyone.settled import Unsettled, unsettled
 from reissue.kernels.everyone.sharpening import sharpened
 from reissue.kernels.everyone.small_worlds import ALL, MOST, ExactPosteriors, solve_small
-from reissue.kernels.everyone.transitions import Model, pairings
+from reissue.kernels.everyone.transitions import Model
 
 __all__ = ["believe", "solve"]
 
@@ -32,6 +33,8 @@ _LOOSE = Scaling(tolerance=0.05, elsewhere=0.01)
 """There counts are taken to fit sooner. In the two series measured claims moved by 0.04 after that, all below 0.25."""
 _BESIDE = Scaling(sweeps=150)
 """Where totals are known beside the groups' counts: what both say takes longer to fit."""
+_ROUGH = Scaling(elsewhere=ROUGHLY)
+"""For solutions that only teach."""
 _AGAIN = 5
 """How many times who leaves, and what newcomers and counterfeits have, is learnt anew, at most."""
 _LITTLE = 0.02
@@ -78,7 +81,10 @@ def believe(
         found = solved(unsolved, start=start, progress=progress)
     else:
         who = Leaving.of(series, len(prior), leaving, known=known_leaving) if sees_leaving else None
-        unsolved, found = _learning(unsolved, solved, start, prior, by_value, who, progress)
+        lessons = Lessons.of(unsolved, prior, by_value, who)
+        unsolved, found = _learning(
+            unsolved, solved, start, lessons, lambda done: progress(0.1 + 0.9 * done), by_value=made_by_value(series)
+        )
     return replace(found, unsolved=unsolved) if twice else found
 
 
@@ -86,47 +92,75 @@ def _learning(
     unsolved: Unsolved,
     solved: Callable[..., Beliefs],
     start: Sequence[Floats | None] | None,
-    prior: Floats,
-    newcomers: Latecomers | None,
-    leaving: Leaving | None,
+    lessons: Lessons,
     progress: Callable[[float], None],
+    *,
+    by_value: bool,
 ) -> tuple[Unsolved, Beliefs]:
-    """Solved, and solved again, a few times, with who was found to leave.
+    """Solved with what is learnt from one solution to the next.
 
-    Where groups were made by value also with what `newcomers` and counterfeits were found to have.
+    Rough solutions teach as well, but for groups that were made by value and for slots (decision 0210).
     """
-    layers, values = unsolved.layers, unsolved.part.model.values
-    pairs = pairings(layers, unsolved.part.times)
-    begun = leaving is not None and bool(len(leaving.rates))
-    if leaving is not None and begun:
-        unsolved = unsolved.with_leaving(leaving).expecting(prior)
-    found = solved(unsolved, start=start, progress=lambda done: progress(0.1 + 0.9 * done / (1 + _AGAIN)))
-    expected, first = Expected.alike(values), prior
+
+    def roughly(unsolved: Unsolved, **given: Any) -> Beliefs:
+        return solved(replace(unsolved, sharpen=False), how=_ROUGH, most=0, **given)
+
     # Where it was learnt before who leaves, and nothing else is, one more turn follows what moves from then on.
-    turns = 1 if newcomers is None and begun else _AGAIN
-    for turn in range(turns):
-        moved = 0.0
-        if leaving is not None:
-            before, leaving = leaving, leaving.learnt(layers, found.chance, values)
-            moved = leaving.moved(before)
-        if newcomers is not None:
-            then, expected = expected, learn_by_value(layers, pairs, found.chance, newcomers.people, values)
-            moved = max(moved, expected.moved(then))
-        if moved < _LITTLE:
-            found = replace(found, leaving=leaving)
-            break
-        if leaving is not None:
-            unsolved = unsolved.with_leaving(leaving)
-        if newcomers is not None:
-            first = np.where(newcomers.people[:, np.newaxis], expected.rates, prior)
-            unsolved = unsolved.sharing(expected.shares)
-        unsolved = unsolved.expecting(first)
-        found = replace(solved(unsolved, start=found.scaled.multipliers), leaving=leaving)
-        if newcomers is not None:
-            found = replace(found, scaled=replace(found.scaled, rates=expected.rates), counterfeits_learnt=True)
-        progress(0.1 + 0.9 * (2 + turn) / (1 + _AGAIN))
+    turns = 2 if lessons.newcomers is None and lessons.begun else 1 + _AGAIN
+    unsolved, begin = lessons.put(unsolved) if lessons.begun else unsolved, _Start(start)
+    if by_value or unsolved.slots:
+        unsolved, lessons, found = _in_turns(unsolved, lessons, begin, turns, solved, progress)
+    else:
+        unsolved, lessons, found = _in_turns(unsolved, lessons, begin, turns, roughly, lambda done: progress(done / 3))
+        # Where they teach nothing it is solved as if nobody had looked.
+        begin = _Start.at(found) if lessons.begun else begin
+        found = solved(unsolved, **begin.given, progress=lambda done: progress((1 + 2 * done) / 3))
     progress(1.0)
-    return unsolved, found
+    return unsolved, lessons.told(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Where scaling starts from."""
+
+    multipliers: Sequence[Floats | None] | None
+    rates: Floats | None = None
+    """What newcomers were found to have."""
+
+    @classmethod
+    def at(cls, found: Beliefs) -> "_Start":
+        """From a solution."""
+        return cls(found.scaled.multipliers, found.scaled.rates if len(found.scaled.rates) else None)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """As `solve` is given it."""
+        return {"start": self.multipliers, "rates": self.rates}
+
+
+def _in_turns(
+    unsolved: Unsolved,
+    lessons: Lessons,
+    start: _Start,
+    turns: int,
+    solved: Callable[..., Beliefs],
+    progress: Callable[[float], None],
+) -> tuple[Unsolved, Lessons, Beliefs]:
+    """Solve, learn and solve again until nothing moves: what was solved, with which lessons, and the solution."""
+    turn = 0
+    while True:
+
+        def within(done: float, left: float = 0.3**turn) -> None:  # most often the first turn is the last
+            progress(1 - left * (1 - 0.7 * done))
+
+        found = solved(unsolved, **start.given, progress=within)
+        before, lessons = lessons, lessons.after(found)
+        if lessons.moved(before) < _LITTLE:
+            return unsolved, replace(before, leaving=lessons.leaving), found
+        turn += 1
+        if turn == turns:
+            return unsolved, before, found
+        unsolved, start = lessons.put(unsolved), _Start.at(found)
 
 
 def _tells(series: Sequence[Observation], model: Model) -> bool:
@@ -143,6 +177,7 @@ def solve(
     times: Sequence[int] | None = None,
     *,
     start: Sequence[Floats | None] | None = None,
+    rates: Floats | None = None,
     how: Scaling | None = None,
     most: int = MOST,
     progress: Callable[[float], None] = lambda _: None,
@@ -156,15 +191,15 @@ def solve(
     done = 0
     for lot in lots(part):
         before, share = done / max(part.entries, 1), lot.part.entries / max(part.entries, 1)
-        given = None if start is None else [_of_slots(*one) for one in zip(start, lot.slot, strict=True)]
+        given = None if start is None else [_of_slots(*one) for one in zip(start, lot.slots, strict=True)]
 
         def within(one: float, before: float = before, share: float = share) -> None:
             progress(before + share * one)
 
-        scaled, found = _solve_lot(lot.part, model, times, given, how, unsolved.rounds, most, within)
+        scaled, found = _solve_lot(lot.part, model, times, given, rates, how, unsolved.rounds, most, within)
         for place, entry in enumerate(lot.part.entry):
             chance[place][entry], said[place][entry] = found.chance[place], found.said[place]
-        made.append(ScaledLot(lot.slot, lot.records, scaled))
+        made.append(ScaledLot(lot.slots, lot.records, scaled))
         exact.append(found.exact)
         done += lot.part.entries
         del lot, found
@@ -204,13 +239,14 @@ def _solve_lot(
     model: Model,
     times: Sequence[int] | None,
     start: Sequence[Floats | None] | None,
+    rates: Floats | None,
     how: Scaling,
     rounds: float,
     most: int,
     progress: Callable[[float], None],
 ) -> tuple[Scaled, _Found]:
     chains = part.chains
-    scaled = scale(chains, how, start, progress=lambda done: progress(0.1 + 0.5 * done))
+    scaled = scale(chains, how, start, rates, progress=lambda done: progress(0.1 + 0.5 * done))
     chains = chains.as_scaled(scaled)
     messages = messages_of(chains, scaled)
     if rounds:

@@ -71,9 +71,10 @@ class FirstEntries:
 class FirstRates:
     """What latecomers are found to have, sweep by sweep, while counts are scaled."""
 
-    def __init__(self, first: FirstEntries) -> None:
-        """Begin with what is expected."""
-        self.first, self.rates, self.found = first, first.rates, np.zeros_like(first.rates)
+    def __init__(self, first: FirstEntries, rates: Floats | None = None) -> None:
+        """Begin with what is expected, or with what was learnt before."""
+        self.first, self.found = first, np.zeros_like(first.rates)
+        self.rates = first.rates if rates is None else rates
         self.rounds, self.learnt = 0, False
 
     def count(self, place: int, layer: Layer, weight: Floats) -> None:
