@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from reissue._arrays import Floats, Ints
+from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.solving.beliefs import Unsolved
 from reissue.attacks.joint.solving.believe import believe, solve
 from reissue.kernels.everyone.elimination import narrow
@@ -66,6 +67,20 @@ def test_it_comes_near_how_soon_people_leave_and_claims_are_righter() -> None:
     assert surprise(learnt.layers, learnt.chance, truth) < 0.95 * surprise(without.layers, without.chance, truth)
 
 
+def test_of_groups_made_otherwise_rough_solutions_teach_as_well() -> None:
+    """Whoever asks for exact learns from solutions that are sharpened and fitted to the end."""
+    series, truth = hospital(np.random.default_rng(4), LEAVING, together=4)
+    prior = np.full((len(truth[0]), 3), 1 / 3)
+    assert not made_by_value(series)
+    roughly, exactly = (believe(series, Model(3, STEPS), prior=prior, exact=exact) for exact in (False, True))
+    assert roughly.leaving is not None
+    assert exactly.leaving is not None
+    assert roughly.leaving.rates == pytest.approx(exactly.leaving.rates, abs=0.02)
+    assert roughly.leaving.rates == pytest.approx(LEAVING, abs=0.06)
+    pair = (surprise(one.layers, one.chance, truth) for one in (roughly, exactly))
+    assert next(pair) == pytest.approx(next(pair), rel=0.01)
+
+
 def test_where_values_do_not_differ_nothing_is_learnt() -> None:
     """Beyond chance: to the last digit it is as if nobody had looked."""
     for seed in range(5):
@@ -115,16 +130,13 @@ def test_blocks_are_joined() -> None:
     assert together(one, None) is None
 
 
-def hospital(rng: np.random.Generator, leaving: Floats) -> tuple[list[Observation], list[Ints]]:
-    """Six releases of 600 people in pairs of different values, drawn anew each time; whoever leaves is replaced."""
+def hospital(rng: np.random.Generator, leaving: Floats, together: int = 2) -> tuple[list[Observation], list[Ints]]:
+    """Six releases of 600 people in groups of so many, drawn anew each time; whoever leaves is replaced."""
     people = 600
     value, person, series, truth = rng.integers(0, 3, people), np.arange(people), [], []
     for _ in range(6):
         order = rng.permutation(people)
-        pairs = order.reshape(-1, 2)
-        groups = [
-            ([int(person[a]), int(person[b])], _shown([int(value[a]), int(value[b])]), 0) for a, b in pairs.tolist()
-        ]
+        groups = [(person[some].tolist(), _shown(value[some].tolist()), 0) for some in order.reshape(-1, together)]
         series.append(observed(groups))
         truth.append((person.copy(), value.copy()))
         gone = rng.random(people) < leaving[value]

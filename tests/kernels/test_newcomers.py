@@ -48,6 +48,9 @@ def test_what_is_learnt_is_the_posterior_of_newcomers_certain_or_not(seed: int) 
     assert scaled.rates == pytest.approx(counted / counted.sum(), abs=0.002)
     again = scale(chains, _LONG)  # nothing is left in the chains of what was learnt
     assert np.array_equal(again.rates, scaled.rates)
+    further = scale(chains, _LONG, scaled.multipliers, scaled.rates)  # from what was found before it is not far
+    assert further.rates == pytest.approx(scaled.rates, abs=0.002)
+    assert further.sweeps <= scaled.sweeps
 
 
 def test_it_comes_near_what_newcomers_have_where_that_is_not_what_is_published() -> None:
@@ -130,6 +133,22 @@ def test_each_lot_has_its_part_of_those_who_are_certain() -> None:
     shares = [lot.part.newcomers.certain for lot in lots(part, most=20) if lot.part.newcomers is not None]
     assert len(shares) > 1
     assert sum(shares) == pytest.approx(certain)
+
+
+def test_a_lot_that_is_solved_again_stays_linked_and_weighs_what_is_expected_now() -> None:
+    groups = [([3 * one, 3 * one + 1, 3 * one + 2], {0: 1, 1: 1, 2: 1}, 0) for one in range(4)]
+    series, model = [observed(groups), observed(groups)], Model(3, np.full((3, 3), 1 / 3))
+    layers, other = narrow(series, model).layers, np.random.default_rng(0).random((12, 3))
+    part = unsettled(layers, model, np.full((12, 3), 1 / 3))
+    before = [lot.part.chains for lot in lots(part, most=20)]
+    after = [lot.part.chains for lot in lots(part.expecting(other), most=20)]
+    anew = [lot.part.chains for lot in lots(unsettled(layers, model, other), most=20)]
+    assert len(before) > 1
+    for old, again, fresh in zip(before, after, anew, strict=True):
+        assert all(one is two for one, two in zip(old.links, again.links, strict=True))
+        assert again.known is not None
+        assert fresh.known is not None
+        assert all(np.array_equal(*pair) for pair in zip(again.known, fresh.known, strict=True))
 
 
 def long_stays() -> tuple[list[Observation], Ints, np.ndarray]:

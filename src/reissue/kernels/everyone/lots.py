@@ -101,10 +101,10 @@ def _lot(part: Unsettled, rows: Sequence[Bools], groups: Sequence[Bools]) -> Lot
         part,
         layers=layers,
         entry=tuple(one[mine] for one, mine in zip(part.entry, entries, strict=True)),
-        stepped=tuple(one[mine] for one, mine in zip(part.stepped, entries, strict=True)),
+        stepped=(),  # as is what is expected, it is in what is known
         beginning=tuple(one[mine] for one, mine in zip(part.beginning, entries, strict=True)),
         known=tuple(one[mine] for one, mine in zip(part.known, entries, strict=True)),
-        leaving=(),  # is in what is known
+        leaving=(),
         linked=[],
         grouped=[],
         parted=[],

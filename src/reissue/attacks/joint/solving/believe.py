@@ -34,11 +34,14 @@ _LOOSE = Scaling(tolerance=0.05, elsewhere=0.01)
 _BESIDE = Scaling(sweeps=150)
 """Where totals are known beside the groups' counts: what both say takes longer to fit."""
 _ROUGH = Scaling(elsewhere=ROUGHLY)
-"""For solutions that only teach."""
+"""For solutions that only teach. They are not sharpened either: of groups made by quasi-identifiers that is mostly
+enough (decision 0210)."""
 _AGAIN = 5
 """How many times who leaves, and what newcomers and counterfeits have, is learnt anew, at most."""
 _LITTLE = 0.02
 """Where nothing that is expected moves by more (half the sum of differences), it is learnt."""
+_NOT_FAR = 0.05
+"""The same where rough solutions have taught, and others say something else."""
 _CLOSELY = Scaling(sweeps=1000, tolerance=1e-3, elsewhere=0.0)
 """For whoever asks for exact: sweeps go on until every count fits."""
 
@@ -82,9 +85,9 @@ def believe(
     else:
         who = Leaving.of(series, len(prior), leaving, known=known_leaving) if sees_leaving else None
         lessons = Lessons.of(unsolved, prior, by_value, who)
-        unsolved, found = _learning(
-            unsolved, solved, start, lessons, lambda done: progress(0.1 + 0.9 * done), by_value=made_by_value(series)
-        )
+        rough = not (exact or unsolved.slots or made_by_value(series))
+        within = partial(_between, progress, 0.1, 1.0)
+        unsolved, found = _learning(unsolved, solved, start, lessons, within, rough=rough)
     return replace(found, unsolved=unsolved) if twice else found
 
 
@@ -95,12 +98,9 @@ def _learning(
     lessons: Lessons,
     progress: Callable[[float], None],
     *,
-    by_value: bool,
+    rough: bool,
 ) -> tuple[Unsolved, Beliefs]:
-    """Solved with what is learnt from one solution to the next.
-
-    Rough solutions teach as well, but for groups that were made by value and for slots (decision 0210).
-    """
+    """Solved with what is learnt from one solution to the next; from `rough` ones first, or not."""
 
     def roughly(unsolved: Unsolved, **given: Any) -> Beliefs:
         return solved(replace(unsolved, sharpen=False), how=_ROUGH, most=0, **given)
@@ -108,15 +108,21 @@ def _learning(
     # Where it was learnt before who leaves, and nothing else is, one more turn follows what moves from then on.
     turns = 2 if lessons.newcomers is None and lessons.begun else 1 + _AGAIN
     unsolved, begin = lessons.put(unsolved) if lessons.begun else unsolved, _Start(start)
-    if by_value or unsolved.slots:
+    if not rough:
         unsolved, lessons, found = _in_turns(unsolved, lessons, begin, turns, solved, progress)
     else:
-        unsolved, lessons, found = _in_turns(unsolved, lessons, begin, turns, roughly, lambda done: progress(done / 3))
+        within = partial(_between, progress, 0.0, 0.4)
+        unsolved, lessons, found = _in_turns(unsolved, lessons, begin, turns, roughly, within)
         # Where they teach nothing it is solved as if nobody had looked.
-        begin = _Start.at(found) if lessons.begun else begin
-        found = solved(unsolved, **begin.given, progress=lambda done: progress((1 + 2 * done) / 3))
+        begin, within = _Start.at(found) if lessons.begun else begin, partial(_between, progress, 0.4, 1.0)
+        unsolved, lessons, found = _in_turns(unsolved, lessons, begin, turns, solved, within, little=_NOT_FAR)
     progress(1.0)
     return unsolved, lessons.told(found)
+
+
+def _between(progress: Callable[[float], None], low: float, high: float, done: float) -> None:
+    """Progress of a part of the work."""
+    progress(low + (high - low) * done)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,22 +151,19 @@ def _in_turns(
     turns: int,
     solved: Callable[..., Beliefs],
     progress: Callable[[float], None],
+    little: float = _LITTLE,
 ) -> tuple[Unsolved, Lessons, Beliefs]:
     """Solve, learn and solve again until nothing moves: what was solved, with which lessons, and the solution."""
-    turn = 0
-    while True:
-
-        def within(done: float, left: float = 0.3**turn) -> None:  # most often the first turn is the last
-            progress(1 - left * (1 - 0.7 * done))
-
+    for turn in range(1, turns + 1):
+        # How many turns it takes is not known: each is taken for half of what is left.
+        within = partial(_between, progress, 1 - 0.5 ** (turn - 1), 1 - 0.5**turn)
         found = solved(unsolved, **start.given, progress=within)
         before, lessons = lessons, lessons.after(found)
-        if lessons.moved(before) < _LITTLE:
+        if lessons.moved(before) < little:
             return unsolved, replace(before, leaving=lessons.leaving), found
-        turn += 1
-        if turn == turns:
-            return unsolved, before, found
-        unsolved, start = lessons.put(unsolved), _Start.at(found)
+        if turn < turns:
+            unsolved, start = lessons.put(unsolved), _Start.at(found)
+    return unsolved, before, found
 
 
 def _tells(series: Sequence[Observation], model: Model) -> bool:
