@@ -158,12 +158,13 @@ def _in_turns(
         # How many turns it takes is not known: each is taken for half of what is left.
         within = partial(_between, progress, 1 - 0.5 ** (turn - 1), 1 - 0.5**turn)
         found = solved(unsolved, **start.given, progress=within)
-        before, lessons = lessons, lessons.after(found)
-        if lessons.moved(before) < little:
-            return unsolved, replace(before, leaving=lessons.leaving), found
         if turn < turns:
+            before, lessons = lessons, lessons.after(found)
+            if lessons.moved(before) < little:
+                lessons = replace(before, leaving=lessons.leaving)
+                break
             unsolved, start = lessons.put(unsolved), _Start.at(found)
-    return unsolved, before, found
+    return unsolved, lessons, found
 
 
 def _tells(series: Sequence[Observation], model: Model) -> bool:
