@@ -26,7 +26,7 @@ def test_guesses_by_release() -> None:
     assert case["steps"][0].startswith(f"The adversary holds release {best + 1} ")
     assert f"{100 * found.details['baseline']:.3g}% of {found.population:,} people" in case["steps"][1]
     assert f"{found.people:,} people more than" in case["steps"][3]
-    assert found.limit == pytest.approx(found.details["baseline"])
+    assert found.limit == pytest.approx(found.details["baseline"] + 3 * found.details["error"])
 
 
 def test_no_better_than_the_groups() -> None:

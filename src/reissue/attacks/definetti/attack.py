@@ -90,9 +90,9 @@ class GuessAccuracy:
         return float(np.sqrt(max(self.accuracy * (1 - self.accuracy), 1e-12) / max(self.people, 1)))
 
     @property
-    def better(self) -> bool:
-        """Whether the guesses are better than random worlds allow, beyond chance (one in a thousand)."""
-        return self.accuracy > self.baseline + 3 * self.error
+    def chance(self) -> float:
+        """What guesses without learning reach by chance, once in a thousand times."""
+        return self.baseline + 3 * self.error
 
 
 @attack(
@@ -164,8 +164,8 @@ def _finding(
     series: Series, found: GuessAccuracy | Learnt, sentence: str, more: dict[str, Any], case: Callable[[float], Case]
 ) -> Finding:
     """Exposed where learning is better than guessing without it, beyond chance, and above the limit."""
-    limit = float(series.limits.get(NAME, found.baseline))
-    exposed = found.better and found.accuracy > limit
+    limit = float(series.limits.get(NAME, found.chance))
+    exposed = found.accuracy > max(limit, found.chance)
     people = max(round((found.accuracy - found.baseline) * found.people), 0)
     same = {"accuracy": found.accuracy, "baseline": found.baseline, "error": found.error}
     return Finding(

@@ -74,9 +74,9 @@ class Learnt:
         return float(np.sqrt(max(moved, 1.0)) / max(self.people, 1))
 
     @property
-    def better(self) -> bool:
-        """Whether learning makes guesses better, beyond chance (one in a thousand)."""
-        return self.accuracy - self.baseline > 3 * self.error
+    def chance(self) -> float:
+        """What guesses without learning reach by chance, once in a thousand times."""
+        return self.baseline + 3 * self.error
 
     @property
     def calibration(self) -> list[dict[str, float]]:
