@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.kernels.everyone.observations import layer_of
+from reissue.kernels.everyone.observations import layer_of, ways
 from reissue.kernels.everyone.permanents import exact_messages, others, ruled_out, small_groups
 from tests.effort import examples
 from tests.kernels.worlds import observed
@@ -54,6 +54,19 @@ def test_what_leaves_no_way_to_the_others_is_ruled_out() -> None:
     assert ruled_out(small_groups([layer]), asked).tolist() == [False] * 4 + [True, True, False]
     asked[4] = False
     assert ruled_out(small_groups([layer]), asked).tolist() == [False] * 5 + [True, False]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_only_groups_that_are_asked_for_are_looked_at(seed: int) -> None:
+    """Of several groups of one kind, some values open at random: as if all had been asked for."""
+    rng = np.random.default_rng(seed)
+    seen = observed([([3 * one, 3 * one + 1, 3 * one + 2], {0: 1, 1: 1, 2: 1}, 0) for one in range(6)])
+    person, slot = ways(seen)
+    kept = (rng.random(len(person)) < 0.6) | (slot % 3 == person % 3)  # one way for all is left
+    layer = layer_of(seen, 3, (person[kept], slot[kept]))
+    small, asked = small_groups([layer]), rng.random(layer.entries) < 0.15
+    everything = ruled_out(small, np.ones(layer.entries, np.bool_))
+    assert ruled_out(small, asked).tolist() == (everything & asked).tolist()
 
 
 PLACES = np.array([0, 1, 0, 1, 0, 1, 2])

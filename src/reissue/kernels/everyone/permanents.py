@@ -283,10 +283,28 @@ def ruled_out(small: Sequence[SmallGroups], asked: Bools) -> Bools:
     Ways are counted, so that nothing is taken for impossible that only rounding has made 0.
     """
     found, alike = np.zeros(len(asked), np.bool_), np.ones(len(asked))
-    for one in small:
-        if asked[one.entry].any():
-            found[one.entry] = exact_messages(replace(one, chance=(one.chance > 0).astype(np.float64)), alike) == 0
+    for kind in small:
+        if asked[kind.entry].any():
+            some = _only(kind, asked)
+            found[some.entry] = exact_messages(replace(some, chance=(some.chance > 0).astype(np.float64)), alike) == 0
     return found & asked
+
+
+def _only(small: SmallGroups, asked: Bools) -> SmallGroups:
+    """The groups that have an entry which is asked for."""
+    cells = small.members * len(small.counts)
+    group = small.cell // cells
+    chosen = np.zeros(small.groups, np.bool_)
+    chosen[group[asked[small.entry]]] = True
+    number, mine = np.cumsum(chosen) - 1, chosen[group]
+    return replace(
+        small,
+        entry=small.entry[mine],
+        cell=number[group[mine]] * cells + small.cell[mine] % cells,
+        groups=int(chosen.sum()),
+        known=small.known[chosen],
+        chance=small.chance[chosen],
+    )
 
 
 def _weights(small: SmallGroups, cavity: Floats) -> Floats:

@@ -207,7 +207,6 @@ def solve(
         exact.append(found.exact)
         done += lot.part.entries
         del lot, found
-        give_back()
     scaled = joined(made, part.layers)
     pairs = [pair for one in exact for pair in one.equal]
     return Beliefs(
