@@ -45,7 +45,7 @@ def test_fates() -> None:
     second = observed([([0, 3], {0: 2}, 0)], absent=[2])
     third = observed([([3], {0: 1}, 0)])
     fates = Leaving.of([first, second, third], 4).fates
-    assert [one.tolist() for one in fates] == [[0, 1, -1, -1], [1, -1, -1, 0], [-1, -1, -1, -1]]
+    assert [one.tolist() for one in fates] == [[0, 1, 2, 2], [1, 2, 2, 0], [2, 2, 2, 2]]
 
 
 def test_fates_of_slots_are_those_of_who_is_in_them() -> None:
@@ -53,7 +53,7 @@ def test_fates_of_slots_are_those_of_who_is_in_them() -> None:
     first = replace(observed([([0, 1], {0: 1, 1: 1}, 0)]), occupant=np.array([5, 6]))
     second = replace(first, occupant=np.array([-1, 6]))
     fates = Leaving.of([first, second, second], 7).fates
-    assert [one[:2].tolist() for one in fates] == [[1, 0], [-1, 0], [-1, -1]]
+    assert [one[:2].tolist() for one in fates] == [[1, 0], [2, 0], [2, 2]]
 
 
 def test_it_comes_near_how_soon_people_leave_and_claims_are_righter() -> None:

@@ -164,6 +164,7 @@ def _in_turns(
                 lessons = replace(before, leaving=lessons.leaving)
                 break
             unsolved, start = lessons.put(unsolved), _Start.at(found)
+            del found, before
     return unsolved, lessons, found
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from reissue._arrays import Flags, Floats
-from reissue.kernels.everyone.observations import TINY, Layer, Observation, of_people
+from reissue._arrays import Flags, Floats, Ints
+from reissue.kernels.everyone.observations import TINY, Layer, Observation, of_people, picked
 
 __all__ = ["Leaving", "together"]
 
-_LEAVES, _STAYS, _UNKNOWN = 1, 0, -1
+_STAYS, _LEAVES, _UNKNOWN = 0, 1, 2
 _WORTH = 100.0
 """Presences' worth of what holds for all values together, beside what is found of each."""
 _LEAST = 3.0
@@ -59,11 +59,10 @@ class Leaving:
 
     def learnt(self, layers: Sequence[Layer], chance: Sequence[Floats], values: int) -> "Leaving":
         """From what everyone was found to have: `chance` is the entries' own."""
-        found = np.zeros((2, values))
+        found = np.zeros((3, values))
         for layer, likely, fate in zip(layers, chance, self.fates, strict=True):
-            known = fate[layer.person][layer.row]
-            for leaves in (_STAYS, _LEAVES):
-                found[leaves] += np.bincount(layer.value, likely * (known == leaves), values)
+            found += np.bincount(_cells(layer, fate, values), likely, 3 * values).reshape(3, values)
+        found = found[[_STAYS, _LEAVES]]
         every, of_value = found.sum(axis=1), found.sum(axis=0)
         if self.known:
             return replace(self, often=of_value / max(float(of_value.sum()), TINY))
@@ -86,14 +85,16 @@ class Leaving:
 
     def weights(self, layers: Sequence[Layer]) -> list[Floats]:
         """Layer and entry to how likely somebody with its value leaves, or stays, as the person does; else 1."""
-        made = []
-        for layer, fate in zip(layers, self.fates, strict=True):
-            if not len(self.rates):
-                made.append(np.ones(layer.entries))
-                continue
-            known, chance = fate[layer.person][layer.row], self.rates[layer.value]
-            made.append(np.select([known == _LEAVES, known == _STAYS], [chance, 1 - chance], 1.0))
-        return made
+        if not len(self.rates):
+            return [np.ones(layer.entries) for layer in layers]
+        chance = np.concatenate([1 - self.rates, self.rates, np.ones_like(self.rates)])
+        cells = (_cells(layer, fate, len(self.rates)) for layer, fate in zip(layers, self.fates, strict=True))
+        return [picked(chance, one) for one in cells]
+
+
+def _cells(layer: Layer, fate: Flags, values: int) -> Ints:
+    """Entry to its place in a table fates x values."""
+    return np.asarray((fate[layer.person].astype(np.int64) * values)[layer.row] + layer.value)
 
 
 def together(*parts: Leaving | None) -> Leaving | None:
