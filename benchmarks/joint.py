@@ -48,6 +48,8 @@ KINDS = {
     "by value": ("distinct", "invariance", "equivalence"),
 }
 """How groups are made, and the methods that make them so."""
+SMALL, SEVERAL = 20_000, 5
+"""So few people take so little time that `speed` takes the median of several runs."""
 KNOWLEDGES = {True: "groups", False: "the form's own"}
 TOTALS = ", true totals"
 """Of readers who have these too."""
@@ -393,18 +395,23 @@ def closeness(bench: Bench) -> None:
 
 
 def speed(bench: Bench) -> None:
-    """Each size in a process of its own, so that peak memory is its own."""
+    """Each size in a process of its own, so that peak memory is its own; small ones several times: they are noisy."""
     sizes = ((1_000, 4), (10_000, 4)) if bench.chosen.quick else [(people, 12) for people in bench.chosen.people]
     for knowledge in bench.chosen.readers:
         taken = []
         for people, releases in sizes:
             command = [sys.executable, "-m", "benchmarks", "joint", "--one", str(people), str(releases), knowledge]
             command += ["--district", str(bench.chosen.district)] if bench.chosen.district else []
-            said = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
-            line = said.splitlines()[-1]
-            print(line, flush=True)
-            taken.append(float(line.rpartition(": ")[2].split()[0]))
-        for (less, more), (few, many) in zip(pairwise(taken), pairwise([people for people, _ in sizes]), strict=True):
+            runs = []
+            for _ in range(SEVERAL if people <= SMALL else 1):
+                said = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
+                line = said.splitlines()[-1]
+                print(line, flush=True)
+                runs.append(float(line.rpartition(": ")[2].split()[0]))
+            taken.append(float(np.median(runs)))
+        pairs = list(pairwise(zip([people for people, _ in sizes], taken, strict=True)))
+        whole = [(pairs[0][0], pairs[-1][1])] if len(pairs) > 1 else []
+        for (few, less), (many, more) in pairs + whole:
             grown = log10(more / less) / log10(many / few)
             print(f"  {knowledge}: from {few:,} to {many:,} people the exponent is {grown:.2f}", flush=True)
 
@@ -422,7 +429,7 @@ def one_speed(people: int, releases: int, district: int | None, *, groups: bool)
     memory = f"{peak() / 2**30:.2f} GB at most, {before / 2**30:.2f} GB before"
     places = "" if district is None else f" in districts of {district:,}"
     size = f"{KNOWLEDGES[groups]}, {people:,} people{places} x {releases}"
-    print(f"  {size}, {words}, {memory}, {wall:.0f} s wall: {seconds:.1f} CPU s")
+    print(f"  {size}, {words}, {memory}, {wall:.0f} s wall: {seconds:.2f} CPU s")
 
 
 def _sizes(releases: list[Release]) -> float:
