@@ -32,12 +32,13 @@ def lots(part: Unsettled, most: int | None = None) -> Iterator[Lot]:
     elif part.parted:
         yield from (lot.of(part) for lot in part.parted)
     else:
-        of_person = _numbers(part.layers, most)
+        of_person, made = _numbers(part.layers, most), []
         for number in range(int(of_person.max(initial=-1)) + 1):
             rows = [of_person[layer.person] == number for layer in part.layers]
             groups = [_groups(*one, alone=not number) for one in zip(part.layers, rows, strict=True)]
-            part.parted.append(_lot(part, rows, groups))
-            yield part.parted[-1]
+            made.append(_lot(part, rows, groups))
+            yield made[-1]
+        part.parted.extend(made)  # all of them, or none
 
 
 @dataclass(frozen=True, eq=False)

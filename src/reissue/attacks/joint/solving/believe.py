@@ -117,7 +117,7 @@ def _learning(
         begin, within = _Start.at(found) if lessons.begun else begin, partial(_between, progress, 0.4, 1.0)
         unsolved, lessons, found = _in_turns(unsolved, lessons, begin, turns, solved, within, little=_NOT_FAR)
     progress(1.0)
-    return unsolved, lessons.told(found)
+    return unsolved, lessons.recorded_in(found)
 
 
 def _between(progress: Callable[[float], None], low: float, high: float, done: float) -> None:

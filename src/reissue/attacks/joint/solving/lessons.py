@@ -68,7 +68,7 @@ class Lessons:
             unsolved = unsolved.sharing(self.expected.shares)
         return unsolved.expecting(first)
 
-    def told(self, found: Beliefs) -> Beliefs:
+    def recorded_in(self, found: Beliefs) -> Beliefs:
         """A solution with what it was solved with."""
         if self.newcomers is None or not self.solutions:
             return replace(found, leaving=self.leaving)
