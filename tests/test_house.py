@@ -48,8 +48,6 @@ ORDER = (
 RANK = {room: number for number, line in enumerate(ORDER) for room in line.split()}
 REGISTRY = "reissue.algorithms.registry"
 """The one way from attacks to algorithms: what a method is known to do, found by its name."""
-MOST = 12
-"""Modules in one room, at one level."""
 ROOM, STEP = re.compile(r"`(\w+/?)`"), re.compile(r"`([\w/]+\.py):(\w+)`")
 """A room and a function as CONTRIBUTING writes them."""
 LONGEST, USUAL = 40, 8
@@ -137,12 +135,6 @@ def test_functions_are_short() -> None:
                 lengths[f"{name}.{node.name}:{node.lineno}"] = (node.end_lineno or 0) - (first or 0) + 1
     assert not {name: lines for name, lines in lengths.items() if lines > LONGEST}
     assert median(lengths.values()) <= USUAL
-
-
-def test_no_room_is_crowded() -> None:
-    folders = [HOUSE, *(path for path in HOUSE.rglob("*") if path.is_dir())]
-    counts = {str(folder.relative_to(HOUSE)): len([*folder.glob("[!_]*.py")]) for folder in folders}
-    assert not {name: count for name, count in counts.items() if count > MOST}
 
 
 def test_a_class_name_means_one_thing() -> None:

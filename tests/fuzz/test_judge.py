@@ -87,6 +87,7 @@ def test_missing_and_empty_are_told_apart() -> None:
         (b"", [AGES.cells, ILLS.cells]),
         (gzip.compress(b"age,ill\n20,flu\n")[:20], [AGES.cells, ILLS.cells]),
     ],
+    ids=["cut row", "cut cell", "header only", "gzip", "one line", "empty", "cut gzip"],
 )
 def test_the_judge_expects_what_the_file_holds(content: bytes, cells: list[tuple[str | None, ...]]) -> None:
     """A file that was cut has fewer rows than were drawn."""
