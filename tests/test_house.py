@@ -20,6 +20,7 @@ ORDER = (
     "schema",
     "updates",
     "counting",
+    "protection",
     "data",
     "engines",
     "requirements",

@@ -12,6 +12,7 @@ import pytest
 from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.base_rates import base_rates, expecting, expecting_the_rest, in_the_long_run
 from reissue.attacks.joint.claims import Claims
+from reissue.attacks.joint.lenses import plain_lens
 from reissue.attacks.joint.solving.believe import believe
 from reissue.attacks.joint.update_model import Chosen, Learnable
 from reissue.kernels.everyone.observations import Observation
@@ -81,7 +82,7 @@ def test_claims_about_people_who_stay_are_not_too_sure() -> None:
     people = 1 + max(int(here.max()) for here, _ in truth)
     rates = base_rates(series, 3)
     prior = np.broadcast_to(rates, (people, 3))
-    claims = Claims.of(believe(expecting(series, rates), Model(3, STEPS), prior=prior), people)
+    claims = Claims.of([plain_lens(believe(expecting(series, rates), Model(3, STEPS), prior=prior))], people)
     right = np.zeros(people, np.bool_)
     for place, (here, value) in enumerate(truth):
         mine = claims.release[here] == place
@@ -159,8 +160,8 @@ def test_who_knows_how_values_change_knows_which_ones_counterfeits_lack() -> Non
     for one in (learned, told):
         prior = np.broadcast_to(one.rates, (1_500, 3))
         beliefs = believe(one.series, model, prior=prior)
-        claims = Claims.of(beliefs, 1_500)
-        found.append((claims.chance.mean(), claims.right_by_lot(beliefs, truth).mean()))
+        claims = Claims.of([plain_lens(beliefs)], 1_500)
+        found.append((claims.chance.mean(), claims.right_by_lot([plain_lens(beliefs)], truth).mean()))
         assert not claims.sure.any()
     (_, without), (claim, right) = found
     assert right > without + 0.1
@@ -203,7 +204,7 @@ def test_what_is_only_expected_makes_nothing_certain() -> None:
     model = Model(3, np.array([[0.97, 0.02, 0.01], [0.5, 0.45, 0.05], [0.5, 0.05, 0.45]]))
     seen = Learnable.of(series, ["a", "b", "c"], [None] * 3).where(Chosen(model, "schema"))
     beliefs = believe(seen.series, model, prior=np.broadcast_to(seen.rates, (40, 3)), exact=True)
-    claims = Claims.of(beliefs, 40)
+    claims = Claims.of([plain_lens(beliefs)], 40)
     assert beliefs.long_run
     assert (claims.chance > 0.99).all()
     assert not claims.sure.any()
@@ -214,10 +215,11 @@ def test_equally_sure_values_are_right_in_turn() -> None:
     series = [observed([([person], {0: 1, 1: 1}, 1) for person in range(6)])]
     beliefs = believe(series, Model(2))
     truth = [np.array([1, 1, 1, 1, 1, 0])]
-    claims = Claims.of(beliefs, 6)
-    assert claims.right_by_lot(beliefs, truth) == pytest.approx(0.5)
-    assert claims.right(truth).sum() == 1
-    assert Claims.of(beliefs, 6, common=np.array([1 / 6, 5 / 6])).right(truth).sum() == 5
+    lenses = [plain_lens(beliefs)]
+    claims = Claims.of(lenses, 6)
+    assert claims.right_by_lot(lenses, truth) == pytest.approx(0.5)
+    assert claims.right(lenses, truth).sum() == 1
+    assert Claims.of(lenses, 6, common=np.array([1 / 6, 5 / 6])).right(lenses, truth).sum() == 5
 
 
 # --- what files alone cannot say -------------------------------------------------------------------------------------
@@ -255,7 +257,7 @@ def test_the_same_files_mean_something_else_by_another_method() -> None:
     assert (len(worlds), len(signatures_kept)) == (7, 4)
     assert sum(values[0] == 1 for values, _ in worlds) == 5  # of 7: without a rule
     assert sum(values[0] == 1 for values in signatures_kept) == 2  # of 4: by `invariance`
-    claims = Claims.of(believe(series, Model(3)), 4)
+    claims = Claims.of([plain_lens(believe(series, Model(3)))], 4)
     assert (claims.value[0], claims.chance[0]) == (1, pytest.approx(5 / 7))
 
 
@@ -270,12 +272,12 @@ def test_exact_claims_are_right_about_everyone_or_nobody_where_all_hang_together
     other = observed([([0], shown, 1), *pairs], shares=[0.4, 0.6])
     twin = posterior([one, other], 2)
     found = believe([one, other], Model(2))
-    claims = Claims.of(found, people + 1)
+    claims = Claims.of([plain_lens(found)], people + 1)
     for person in range(people + 1):
         assert twin[person, int(person == people), person % 2] == pytest.approx(0.6)
         assert (claims.value[person], claims.chance[person]) == (person % 2, pytest.approx(0.6, abs=1e-3))
     worlds = [np.arange(people + 1) % 2, 1 - np.arange(people + 1) % 2]
-    assert [claims.right([world, world]).sum() for world in worlds] == [people + 1, 0]
+    assert [claims.right([plain_lens(found)], [world, world]).sum() for world in worlds] == [people + 1, 0]
 
 
 @pytest.mark.parametrize("rare", ["gout", "acne"])

@@ -12,6 +12,7 @@ from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.findings import Status
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.claims import Claims
+from reissue.attacks.joint.lenses import plain_lens
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.solving.believe import believe
 from reissue.attacks.joint.state import add, judge
@@ -62,7 +63,9 @@ def above(crowd: Crowd, model: Model) -> int:
     """How many people can be linked to a value more surely than three quarters."""
     rates = base_rates(crowd.observations, crowd.values)
     prior = np.broadcast_to(rates, (crowd.people, crowd.values))
-    return int((Claims.of(believe(crowd.observations, model, prior=prior), crowd.people).chance > 0.75).sum())
+    return int(
+        (Claims.of([plain_lens(believe(crowd.observations, model, prior=prior))], crowd.people).chance > 0.75).sum()
+    )
 
 
 @pytest.mark.parametrize("changes", [0.05, 0.15, 0.3])

@@ -13,6 +13,7 @@ from reissue.attacks.joint.base_rates import made_by_value
 from reissue.attacks.joint.calibration import tenths
 from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.learning import features_of, learning, traits_of
+from reissue.attacks.joint.lenses import plain_lens
 from reissue.attacks.joint.sight import see, with_histories
 from reissue.attacks.joint.solution import leave, solve_series
 from reissue.attacks.joint.solving.beliefs import occupied
@@ -147,6 +148,7 @@ def guess_together(series: Series, knowledge: Knowledge) -> Learnt | None:
     if not series.exact:
         leave(solution, series, knowledge)
     before, after = (occupied(one, seen) for one in (first, last))
-    claims = Claims.of(after, crowd.people)
-    right_before = Claims.of(before, crowd.people).right_by_lot(before, truth)
-    return Learnt(claims, right_before, claims.right_by_lot(after, truth), made_by_value(seen))
+    first_lens, last_lens = [plain_lens(before)], [plain_lens(after)]
+    claims = Claims.of(last_lens, crowd.people)
+    right_before = Claims.of(first_lens, crowd.people).right_by_lot(first_lens, truth)
+    return Learnt(claims, right_before, claims.right_by_lot(last_lens, truth), made_by_value(seen))

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from reissue.attacks.findings import Finding
 from reissue.attacks.fold import Fold, one_by_one
-from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of
+from reissue.attacks.joint.finding import NAME, Judged, Reader, finding_of, protection_of
 from reissue.attacks.joint.learning import features_of, learning, traits_of
+from reissue.attacks.joint.lenses import lenses_of
 from reissue.attacks.joint.sight import (
     knows_totals,
     published_as,
@@ -62,6 +63,7 @@ class _Held:
 
 
 def _see(series: Series, knowledge: Knowledge) -> Iterator[_Held]:
+    protection_of(series)  # a policy that permits everything is not worth solving for
     solution = left(series, knowledge)
     crowd = see(series, knowledge) if solution is None else solution.known
     return (_Held(crowd, series, knowledge, place + 1, solution) for place in range(len(series)))
@@ -96,7 +98,7 @@ def _grown(state: _Held, series: Series, places: Sequence[int]) -> Iterator[Find
     Beginning from how all releases were solved does not pay: it took more sweeps than beginning anew. How values change
     is not learned again.
     """
-    believed = state.believed
+    believed, series = state.believed, state.series  # with its own limits: each value may have another one
     learned_before = believed.chosen if believed.chosen.source == "releases" else None
     quiet = replace(state.knowledge, progress=lambda _: None)
     for place in places:
@@ -124,10 +126,12 @@ def _solved(solution: Solution, series: Series, knowledge: Knowledge) -> _Believ
     leaving = sees_leaving(series.schema.policy)
     reader = Reader(crowd.knowledge, crowd.fits, chosen.source, totals, strangers, leaving)
     insiders = different(np.concatenate([of_people(one).known_person for one in crowd.observations]))
-    judged = Judged.of(occupied(beliefs, seen.series), reader, crowd.truth, crowd.people, insiders)
+    lenses = partial(lenses_of, series=seen.series, protection=protection_of(series), names=crowd.names)
+    inside = occupied(beliefs, seen.series)
+    judged = Judged.of(inside, lenses(inside), reader, crowd.truth, crowd.people, insiders)
     if learns(series.schema.policy):
-        learnt = _learnt(seen, crowd, chosen, beliefs)
-        judged = judged.learning(occupied(learnt, seen.series), crowd.truth, insiders)
+        inside = occupied(_learnt(seen, crowd, chosen, beliefs), seen.series)
+        judged = judged.learning(inside, lenses(inside), crowd.truth, insiders)
     return _Believed(chosen, judged)
 
 

@@ -10,15 +10,15 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.calibration import Calibration, calibrate, tenths
 from reissue.attacks.joint.claims import Claims
+from reissue.attacks.joint.lenses import Lens
 from reissue.attacks.joint.solving.beliefs import Beliefs
-from reissue.errors import SchemaError
+from reissue.errors import CannotRunError
+from reissue.protection import LIMIT, Protection
 from reissue.published.series import Series
 
-__all__ = ["LIMIT", "NAME", "Judged", "Reader", "exposed_of", "finding_of", "limit_of"]
+__all__ = ["LIMIT", "NAME", "Judged", "Reader", "Worst", "exposed_of", "finding_of", "limit_of", "protection_of"]
 
 NAME = "joint"
-LIMIT = 0.75
-"""How surely a person may be linked to a value where nobody says otherwise."""
 _SLACK = 1e-6
 
 
@@ -53,7 +53,11 @@ class Judged:
 
     reader: Reader
     beliefs: Beliefs
+    lenses: tuple[Lens, ...]
+    """The same of each sensitive column, and of all together."""
     claims: Claims
+    apart: tuple[Claims, ...]
+    """The same for each lens alone."""
     right: Bools | None
     """Person to whether the surest guess is right; None where the truth of some release is not known."""
     by_lot: Floats | None
@@ -64,13 +68,14 @@ class Judged:
     """Person to whether earlier releases exposed the person already; None: nobody."""
     without: "Judged | None" = None
     """Where the reader learns: the same of one who does not; of two claims about a person the surer one counts."""
-    tested: "tuple[Floats, Bools] | None" = None
-    """Of people in releases whose truth is known: the surest claim about a value there, and whether it is right."""
+    tested: "tuple[Floats, Floats, Bools] | None" = None
+    """Of people in releases whose truth is known: the surest claim about a value there, its weight, whether right."""
 
     @classmethod
     def of(
         cls,
         beliefs: Beliefs,
+        lenses: Sequence[Lens],
         reader: Reader,
         truth: Sequence[Ints | None],
         people: int,
@@ -81,27 +86,33 @@ class Judged:
         `insiders` are people whose values the reader knew before: nothing is claimed about them.
         """
         known = [place for place, one in enumerate(truth) if one is not None]
-        common = _common(beliefs, truth)
-        claims = Claims.of(beliefs, people, common=common).without(insiders)
+        common, lenses = _common(beliefs, truth), tuple(lenses)
+        claims = Claims.of(lenses, people, common=common).without(insiders)
+        apart = tuple(Claims.of([lens], people, common=common).without(insiders) for lens in lenses[1:])
+        apart = (Claims.of(lenses[:1], people, common=common).without(insiders), *apart) if apart else (claims,)
         if not known:
-            return cls(reader, beliefs, claims, None, None, None)
-        tested = Claims.of(beliefs, people, known, common).without(insiders)
-        some, right = tested.release >= 0, tested.right(truth)
-        guesses = tested.chance[some], right[some]
-        made = cls(reader, beliefs, claims, None, None, calibrate(*guesses), tested=guesses)
+            return cls(reader, beliefs, lenses, claims, apart, None, None, None)
+        tested = Claims.of(lenses, people, known, common).without(insiders)
+        some, right = (tested.release >= 0) & (tested.value >= 0), tested.right(lenses, truth)
+        chance, hits = tested.chance[some], right[some]
+        guesses = chance, tested.weight[some], hits
+        made = cls(reader, beliefs, lenses, claims, apart, None, None, calibrate(chance, hits), tested=guesses)
         if len(known) < len(truth):
             return made
-        return replace(made, right=right, by_lot=tested.right_by_lot(beliefs, truth))
+        return replace(made, right=right, by_lot=tested.right_by_lot(lenses, truth))
 
-    def learning(self, beliefs: Beliefs, truth: Sequence[Ints | None], insiders: Ints | None = None) -> "Judged":
+    def learning(
+        self, beliefs: Beliefs, lenses: Sequence[Lens], truth: Sequence[Ints | None], insiders: Ints | None = None
+    ) -> "Judged":
         """The same reader, who has also learnt which people tend to have which value."""
         reader = replace(self.reader, learns=True)
-        return replace(Judged.of(beliefs, reader, truth, len(self.claims.chance), insiders), without=self)
+        people = len(self.claims.chance)
+        return replace(Judged.of(beliefs, lenses, reader, truth, people, insiders), without=self)
 
     @property
-    def every(self) -> tuple[Beliefs, ...]:
+    def every(self) -> tuple[Lens, ...]:
         """What is believed with learning, if there is any, and without."""
-        return (self.beliefs,) if self.without is None else (self.beliefs, self.without.beliefs)
+        return self.lenses if self.without is None else (*self.lenses, *self.without.lenses)
 
     @property
     def surer(self) -> "Judged":
@@ -111,22 +122,14 @@ class Judged:
 
     @cached_property
     def worth(self) -> Floats:
-        """Person to the larger of the claim and the calibrated claim."""
+        """Person to the larger of the claim and the calibrated claim, as scores."""
         worth = self._own_worth
         return worth if self.without is None else np.maximum(worth, self.without.worth)
 
     @cached_property
     def surest(self) -> Claims:
         """Of the claims with and without learning the one that is worth more."""
-        if self.without is None:
-            return self.claims
-        other, mine = self.without.claims, self._learnt
-        return Claims(
-            np.where(mine, self.claims.chance, other.chance),
-            np.where(mine, self.claims.release, other.release),
-            np.where(mine, self.claims.value, other.value),
-            self.claims.sure | other.sure,
-        )
+        return self.claims if self.without is None else self.claims.or_else(self.without.claims, self._learnt)
 
     @property
     def hits(self) -> Bools | None:
@@ -146,16 +149,17 @@ class Judged:
         """Claims about values whose truth is known that are above the limit, and how many are right; None: no truth."""
         if self.tested is None:
             return None
-        chance, right = self.tested
-        sure = self._worth_of(chance) > limit + _SLACK
+        chance, weight, right = self.tested
+        sure = self._worth_of(chance, weight) > limit + _SLACK
         return int(sure.sum()), int(right[sure].sum())
 
     @cached_property
     def _own_worth(self) -> Floats:
-        return self._worth_of(self.claims.chance)
+        worth = self._worth_of(self.claims.chance, self.claims.weight)
+        return np.where(self.claims.value >= 0, worth, self.claims.score)
 
-    def _worth_of(self, chance: Floats) -> Floats:
-        return chance if self.calibration is None else np.maximum(chance, self.calibration.of(chance))
+    def _worth_of(self, chance: Floats, weight: Floats) -> Floats:
+        return weight * (chance if self.calibration is None else np.maximum(chance, self.calibration.of(chance)))
 
     @property
     def _learnt(self) -> Bools:
@@ -164,12 +168,20 @@ class Judged:
 
 
 def limit_of(series: Series) -> float:
-    """The caller's, else the policy's, else three quarters."""
-    policy = series.schema.policy
-    given = series.limit(NAME) or policy.get("limit") or policy.get("risk") or LIMIT
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= 1:
-        raise SchemaError("The limit of the joint attack, `limit` in the policy, must be above 0 and at most 1.")
-    return float(given)
+    """The default limit: the caller's, else the policy's, else three quarters."""
+    return protection_of(series).limit
+
+
+def protection_of(series: Series) -> Protection:
+    """Which values are protected, and how: as the policy says, with the caller's limit instead of its default."""
+    found = Protection.of(series.schema.policy, series.schema.sensitive, series.limit(NAME))
+    if found.vacuous:
+        raise CannotRunError(
+            "a limit of 1 permits everything, so nothing could be exposed. Set `limit` in the policy below 1; values "
+            "that need no protection are named by `harmless_values`.",
+            needs=("a limit below 1",),
+        )
+    return found
 
 
 def exposed_of(judged: Judged, limit: float) -> Bools:
@@ -180,27 +192,79 @@ def exposed_of(judged: Judged, limit: float) -> Bools:
 
 def finding_of(judged: Judged, series: Series, numbers: Sequence[int] | None = None) -> Finding:
     """The finding, without its story; `numbers` are the releases that were judged, else all of the series."""
-    limit = limit_of(series)
+    protection = protection_of(series)
+    if not any(lens.view.protected.any() for lens in judged.lenses):
+        raise CannotRunError("no value that the policy protects occurs in these releases.")
+    limit = protection.strictest
     everyone = judged.surest.release >= 0
     exposed = exposed_of(judged, limit)
-    number = int(exposed.sum())
+    number, worst = int(exposed.sum()), Worst.of(judged, limit)
     return Finding(
         NAME,
         Status.EXPOSED if number else Status.WITHSTOOD,
-        _sentence(judged, exposed, limit) + _before(judged) + _strangers(judged.reader.strangers),
+        _sentence(judged, exposed, protection, worst) + _before(judged) + _strangers(judged.reader.strangers),
         tuple(series.numbers if numbers is None else numbers),
         people=number,
         population=int(everyone.sum()),
         measure="posterior: how surely a person is linked to a sensitive value, all releases solved for everyone",
-        worst=float(judged.worth.max(initial=0.0)),
-        limit=limit,
-        details=_details(judged, exposed, limit),
+        worst=worst.posterior,
+        limit=worst.limit,
+        details=_details(judged, exposed, limit, worst),
     )
 
 
-def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
+@dataclass(frozen=True)
+class Worst:
+    """Whoever is worst off: the claim that comes closest to its limit, or exceeds it most."""
+
+    column: str
+    """The sensitive column, or several that are judged together; empty where the claim is an older release's."""
+    posterior: float
+    prior: float | None
+    """The share of the value among the records of the release; None as the column is empty."""
+    limit: float
+    """How sure the claim may be: by the value's own limit, or by `gain`."""
+
+    @classmethod
+    def of(cls, judged: Judged, strictest: float) -> "Worst":
+        """The first person of the highest worth."""
+        worth, mine = judged.worth, judged
+        if not len(worth):
+            return cls("", 0.0, None, strictest)
+        person = int(worth.argmax())
+        if judged.without is not None and worth[person] <= judged.without.worth[person]:
+            mine = judged.without
+        claims, weight = mine.claims, float(mine.claims.weight[person])
+        value, place = int(claims.value[person]), int(claims.release[person])
+        if value < 0:
+            return cls("", min(float(worth[person]), 1.0), None, strictest)
+        lens = mine.lenses[int(claims.lens[person])]
+        prior = float(lens.priors[place][value])
+        return cls(
+            lens.view.column, float(worth[person]) / weight, prior, float(lens.view.limits(lens.priors[place])[value])
+        )
+
+    @property
+    def gain(self) -> float | None:
+        """Posterior odds over prior odds; None where one of them is not known, or the value was certain before."""
+        if self.prior is None or not 0 < self.prior < 1 or self.posterior >= 1:
+            return None
+        return self.posterior / (1 - self.posterior) * (1 - self.prior) / self.prior
+
+    def as_dict(self) -> dict[str, object]:
+        """For the details of the finding."""
+        return {
+            "column": self.column,
+            "posterior": self.posterior,
+            "prior": self.prior,
+            "limit": self.limit,
+            "gain": self.gain,
+        }
+
+
+def _details(judged: Judged, exposed: Bools, limit: float, worst: Worst) -> dict[str, object]:
     beliefs, claims, right = judged.beliefs, judged.surest, judged.hits
-    risks = [float(beliefs.largest(place)[0].max(initial=0.0)) for place in range(len(beliefs.layers))]
+    risks = [_risk(judged.lenses, place) for place in range(len(beliefs.layers))]
     made: dict[str, object] = {
         "risk": float(claims.chance.max(initial=0.0)),
         "sure": int(claims.sure.sum()),
@@ -210,7 +274,7 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "strangers": judged.reader.strangers,
         "fits": round(judged.reader.fits, 2),
         "risks": risks,
-        "claimed": int((claims.chance > limit + _SLACK).sum()),
+        "claimed": int((claims.score > limit + _SLACK).sum()),
         "equal": len(beliefs.equal),
         "contradicted": len(beliefs.contradicted),
         "count_error": beliefs.scaled.worst,
@@ -226,13 +290,15 @@ def _details(judged: Judged, exposed: Bools, limit: float) -> dict[str, object]:
         "components": beliefs.components,
         "components_left": beliefs.left,
         "before": 0 if judged.before is None else int(judged.before.sum()),
+        "surest": worst.as_dict(),
+        "columns": _by_column(judged, limit),
     }
     known = judged.confirmed(limit)
     if right is None and known is not None:
         made["today"] = {"people": known[0], "right": known[1]}
     by_lot = judged.hits_by_lot
     if by_lot is not None:
-        some = claims.release >= 0
+        some = (claims.release >= 0) & (claims.value >= 0)
         made["calibration"] = tenths(claims.chance[some], by_lot[some])
     return made
 
@@ -280,17 +346,37 @@ def _strangers(number: int) -> str:
     return f" {records} of people whom the register lacks: how far this is off has no bound." if number else ""
 
 
-def _sentence(judged: Judged, exposed: Bools, limit: float) -> str:
-    number, everyone = int(exposed.sum()), int((judged.surest.release >= 0).sum())
+def _risk(lenses: Sequence[Lens], place: int) -> float:
+    """The largest posterior of a protected value in one release."""
+    return max((float(lens.largest(place)[2].max(initial=0.0)) for lens in lenses), default=0.0)
+
+
+def _by_column(judged: Judged, limit: float) -> dict[str, dict[str, object]]:
+    """Of each sensitive column by itself, and of all together: how many people, and how surely at worst."""
+    return {
+        lens.view.column: {
+            "people": int((mine.score > limit + _SLACK).sum()),
+            "posterior": float(mine.chance[mine.score.argmax()]) if len(mine.score) else 0.0,
+            "protected": int(lens.view.protected.sum()),
+            "values": len(lens.view.names),
+        }
+        for lens, mine in zip(judged.lenses, judged.apart, strict=True)
+    }
+
+
+def _sentence(judged: Judged, exposed: Bools, protection: Protection, worst: Worst) -> str:
+    limit, number, everyone = protection.strictest, int(exposed.sum()), int((judged.surest.release >= 0).sum())
+    bound = f"more surely than {protection.limit:.3g}" if protection.uniform else "more surely than its limit allows"
+    value = "a value" if protection.every_value else "a protected value"
     if not number:
         learnt = "" if judged.without is None else " Learning which people tend to have which value does not help."
-        return (
-            f"Nobody can be linked to a value more surely than {limit:.3g}, all releases solved for everyone at once."
-            + learnt
-        )
+        return f"Nobody can be linked to {value} {bound}, all releases solved for everyone at once." + learnt
     sure, learnt = int(judged.surest.sure.sum()), _by_learning(judged, exposed, limit)
     surely = f"; the value of {sure:,} is certain" if sure else ""
-    linked = f"{number:,} of {everyone:,} people can be linked to a value more surely than {limit:.3g}{learnt}{surely}."
+    column = f" of '{worst.column}'" if worst.column and len(protection.columns) > 1 else ""
+    linked = f"{number:,} of {everyone:,} people can be linked to {value}{column} {bound}{learnt}{surely}."
+    if worst.prior is not None:
+        linked += f" At worst the posterior is {_share(worst.posterior)}, where the prior is {_share(worst.prior)}."
     known = judged.confirmed(limit)
     if judged.hits is None and known is not None and known[0]:
         return f"{linked} Of {known[0]:,} guesses about today's values that are as sure {known[1]:,} are right."
@@ -298,3 +384,11 @@ def _sentence(judged: Judged, exposed: Bools, limit: float) -> str:
         return f"{linked} Whether the guesses are right is not known here."
     hits = int(judged.hits[exposed].sum())
     return f"{linked} Of these {number:,} guesses {hits:,} are right."
+
+
+def _share(share: float) -> str:
+    """Two digits; never 1 or 0 for what is only near it."""
+    text = f"{share:.2f}"
+    if text not in {"1.00", "0.00"} or share in {0.0, 1.0}:
+        return text
+    return f"{share:.2g}" if share < 0.5 else f"{np.floor(share * 1e6) / 1e6:g}"

@@ -18,8 +18,9 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.claims import Claims
-from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, limit_of
+from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, protection_of
 from reissue.attacks.joint.learning import features_of, learning
+from reissue.attacks.joint.lenses import lenses_of
 from reissue.attacks.joint.sight import knows_totals, see
 from reissue.attacks.joint.solving.beliefs import Beliefs, occupied
 from reissue.attacks.joint.solving.believe import believe
@@ -196,11 +197,15 @@ def _solve(
     leaving = sees_leaving(series.schema.policy)
     reader = Reader("groups" if groups else "register", fits, chosen.source, knows_totals(seen), leaving=leaving)
     known = [*unknown, None if truth is None else _of(truth, people)]
-    judged = Judged.of(occupied(beliefs, seen), reader, known, len(people))
+    protection = protection_of(series)
+    lenses = partial(lenses_of, series=seen, protection=protection, names=names)
+    inside = occupied(beliefs, seen)
+    judged = Judged.of(inside, lenses(inside), reader, known, len(people))
     if len(traits.arrival):
         told, features = past.time[people] >= 0, features_of(traits, people, beliefs)
         learnt = learning(seen, chosen.model, beliefs, features, prior, told, times, effort.scaling)
-        judged = judged.learning(occupied(learnt, seen), known)
+        inside = occupied(learnt, seen)
+        judged = judged.learning(inside, lenses(inside), known)
     whole = replace(_with_past(judged, past, people), before=before)
     solved = SolvedSeries([of_people(one) for one in seen], chosen.model, times, names, numbers[-len(window) :])
     finding = finding_of(whole, series)
@@ -211,7 +216,7 @@ def _solve(
     past = replace(past, leaving=np.empty(0) if beliefs.leaving is None else beliefs.leaving.rates)
     if chosen.source == "releases" and chosen.model.steps is not None:
         past = replace(past, steps=chosen.model.steps)
-    limit = limit_of(series)
+    limit = protection.strictest
     exposed = exposed_of(whole, limit)
     steady = limit < 1 and not len(traits.arrival)  # what is learnt moves more than that from release to release
     near = exposed_of(whole, (_NEAR_BY_LEAVING if beliefs.leaving_learnt else _NEAR) * limit) & ~exposed & steady
@@ -256,13 +261,16 @@ def _believed(
 def _with_past(judged: Judged, past: Past, people: Ints) -> Judged:
     """Everyone who ever was there, with the surest claim about older values where that is surer."""
     claims, everyone = judged.claims, len(past.time)
-    chance, release = past.best.copy(), np.where(past.best > 0, 0, -1)
-    value, sure = np.full(everyone, -1, np.int64), past.best >= 1
-    chance[people] = np.maximum(chance[people], claims.chance)
-    release[people], value[people] = np.maximum(claims.release, release[people]), claims.value
-    sure[people] |= claims.sure
+    score, chance = past.best.copy(), np.minimum(past.best, 1.0)
+    release, sure = np.where(past.best > 0, 0, -1), past.best >= 1
+    value, lens = np.full(everyone, -1, np.int64), np.zeros(everyone, np.int64)
+    newer = claims.score >= past.best[people]
+    some = people[newer]
+    score[some], chance[some], value[some] = claims.score[newer], claims.chance[newer], claims.value[newer]
+    lens[some], sure[people] = claims.lens[newer], sure[people] | claims.sure
+    release[people] = np.maximum(claims.release, release[people])
     without = None if judged.without is None else _with_past(judged.without, past, people)
-    return replace(judged, claims=Claims(chance, release, value, sure), without=without)
+    return replace(judged, claims=Claims(score, chance, release, value, lens, sure), without=without)
 
 
 def _of(truth: Ints, people: Ints) -> Ints:

@@ -15,9 +15,9 @@ from reissue.kernels.everyone.settled import Unsettled, unsettled
 from reissue.kernels.everyone.sharpening import rounds_of
 from reissue.kernels.everyone.transitions import Model
 
-__all__ = ["Beliefs", "Unsolved", "fits_many", "occupied"]
+__all__ = ["TIED", "Beliefs", "Unsolved", "fits_many", "occupied"]
 
-_TIED = 1e-6
+TIED = 1e-6
 """Probabilities that differ by less, in proportion, are the same but for rounding."""
 _MANY = 20
 """Where people fit more groups of a release than this, on average, nothing is certain and little is learnt."""
@@ -61,24 +61,16 @@ class Beliefs:
         """Whether how values change was taken to say how common they are, and so what counterfeits have."""
         return any(layer.roughly for layer in self.layers)
 
-    def largest(self, place: int, common: Floats | None = None) -> tuple[Floats, Ints]:
-        """Row of a layer to its largest probability, and the value that has it.
-
-        Of values that are equally sure the one that is `common`est; else the first.
-        """
+    def largest(self, place: int) -> tuple[Floats, Ints]:
+        """Row of a layer to its largest probability, and the first value that has it."""
         layer, chance = self.layers[place], self.chance[place]
         if not len(layer.person):
             return np.empty(0), np.empty(0, np.int64)
         top = np.maximum.reduceat(chance, layer.starts[:-1])
-        rank = np.where(self.as_sure(place, top), 1.0 if common is None else 1.0 + common[layer.value], 0.0)
-        hits = np.flatnonzero(rank == np.maximum.reduceat(rank, layer.starts[:-1])[layer.row])[::-1]
+        hits = np.flatnonzero(chance >= top[layer.row] * (1 - TIED))[::-1]
         value = np.empty(len(layer.person), np.int64)
         value[layer.row[hits]] = layer.value[hits]
         return top, value
-
-    def as_sure(self, place: int, top: Floats) -> Bools:
-        """Entry of a layer to whether it is as likely as its row's likeliest, but for rounding."""
-        return np.asarray(self.chance[place] >= top[self.layers[place].row] * (1 - _TIED))
 
     def expected(self, prior: Floats, newcomers: Latecomers | None) -> Floats:
         """People x values: what was expected of everyone in the end, begun from a prior."""

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from reissue._arrays import Floats, Ints
 from reissue.attacks.joint.base_rates import made_by_value
+from reissue.attacks.joint.lenses import Lens
 from reissue.attacks.joint.solving.beliefs import Beliefs, fits_many
 from reissue.attacks.joint.solving.believe import believe
 from reissue.kernels.everyone.iterative_scaling import Chains, carried_messages
@@ -39,7 +40,7 @@ class Past:
     time: Ints
     """Person to the time of the last release before the window that the person was in; -1: none."""
     best: Floats
-    """Person to the surest claim about a value in these releases."""
+    """Person to the highest score of a claim about a value in these releases (see `joint.lenses`)."""
     steps: Floats
     """Value x value: how values change, as all releases so far taught; empty if they did not."""
     leaving: Floats
@@ -119,12 +120,12 @@ class Past:
         when[gone] = time
         return replace(self, person=person[order], value=value[order], weight=weight[order], time=when)
 
-    def claiming(self, people: Ints, every: Sequence[Beliefs], gone: int) -> "Past":
+    def claiming(self, people: Ints, every: Sequence[Lens], gone: int) -> "Past":
         """With what is claimed about people's values in the oldest releases of the window, which are gone."""
         best = self.best.copy()
-        for beliefs, place in product(every, range(gone)):
-            there = people[beliefs.layers[place].person]
-            best[there] = np.maximum(best[there], beliefs.largest(place)[0])
+        for lens, place in product(every, range(gone)):
+            there = people[lens.layers[place].person]
+            best[there] = np.maximum(best[there], lens.largest(place)[0])
         return replace(self, best=best)
 
 
