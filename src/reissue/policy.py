@@ -7,6 +7,8 @@ from typing import Any
 
 from reissue.errors import RequirementError, SchemaError, nearest
 from reissue.people.knowledge import PRIORS, assumed, prior_of
+from reissue.protection import KEYS as PROTECTION
+from reissue.protection import Protection
 from reissue.requirements import Requirement, parse
 from reissue.schema import Options, Schema, Section
 
@@ -24,7 +26,6 @@ _KEYS = (
     "suppress",
     "counterfeits",
     "attacks",
-    "limit",
     "limits",
     "knowledge",
     "prior",
@@ -33,6 +34,7 @@ _KEYS = (
     "look_back",
     "collude",
     "alone",
+    *PROTECTION,
 )
 
 
@@ -55,7 +57,11 @@ class Policy:
     limits: Mapping[str, float] = field(default_factory=dict)
     """Attack to its limit; each attack says what its limit counts."""
     limit: float | None = None
-    """How surely anybody may be linked to a value, all releases solved for everyone at once; None: three quarters."""
+    """How surely anybody may be linked to a value, all releases solved for everyone at once; None: three quarters.
+
+    Values may have limits of their own, and some need no protection: see `protection`."""
+    protection: Protection = field(default_factory=lambda: Protection(()))
+    """Which sensitive values are protected, and how surely anybody may be linked to each."""
     knowledge: tuple[str, ...] = ()
     """What readers are taken to know beside what the form of a release shows: everyone's "groups", true "totals"."""
     prior: str = PRIORS[1]
@@ -103,6 +109,7 @@ class Policy:
         options = _typed(section, "options", dict, {}, "a table of the method's options, such as { e = 5 }")
         find(method).settle(options)
         attacks = _attacks(section)
+        protection = Protection.of(section, schema.sensitive)
         return cls(
             require=require,
             method=method,
@@ -112,7 +119,8 @@ class Policy:
             counterfeits=_share(section, "counterfeits", MOST_COUNTERFEITS),
             attacks=attacks,
             limits=_limits(section),
-            limit=_probability(section, "limit"),
+            limit=protection.limit if "limit" in section else None,
+            protection=protection,
             knowledge=assumed(section),
             prior=prior_of(section),
             not_run=_not_run(section),

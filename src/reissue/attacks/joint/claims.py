@@ -96,7 +96,11 @@ class Claims:
 
     def or_else(self, other: "Claims", mine: Bools) -> "Claims":
         """Of each person this claim where it is `mine`, else the other one."""
-        pairs = (
-            (getattr(self, name), getattr(other, name)) for name in ("score", "chance", "release", "value", "lens")
+        return Claims(
+            np.where(mine, self.score, other.score),
+            np.where(mine, self.chance, other.chance),
+            np.where(mine, self.release, other.release),
+            np.where(mine, self.value, other.value),
+            np.where(mine, self.lens, other.lens),
+            self.sure | other.sure,
         )
-        return Claims(*(np.where(mine, own, its) for own, its in pairs), self.sure | other.sure)

@@ -193,8 +193,6 @@ def exposed_of(judged: Judged, limit: float) -> Bools:
 def finding_of(judged: Judged, series: Series, numbers: Sequence[int] | None = None) -> Finding:
     """The finding, without its story; `numbers` are the releases that were judged, else all of the series."""
     protection = protection_of(series)
-    if not any(lens.view.protected.any() for lens in judged.lenses):
-        raise CannotRunError("no value that the policy protects occurs in these releases.")
     limit = protection.strictest
     everyone = judged.surest.release >= 0
     exposed = exposed_of(judged, limit)
@@ -368,15 +366,17 @@ def _sentence(judged: Judged, exposed: Bools, protection: Protection, worst: Wor
     limit, number, everyone = protection.strictest, int(exposed.sum()), int((judged.surest.release >= 0).sum())
     bound = f"more surely than {protection.limit:.3g}" if protection.uniform else "more surely than its limit allows"
     value = "a value" if protection.every_value else "a protected value"
+    if not any(lens.view.protected.any() for lens in judged.lenses):
+        return "No value that the policy protects occurs in these releases, so nobody can be linked to one."
     if not number:
         learnt = "" if judged.without is None else " Learning which people tend to have which value does not help."
-        return f"Nobody can be linked to {value} {bound}, all releases solved for everyone at once." + learnt
+        nobody = f"Nobody can be linked to {value} {bound}, all releases solved for everyone at once."
+        return f"{nobody}{_at_worst(worst, protection)}{learnt}"
     sure, learnt = int(judged.surest.sure.sum()), _by_learning(judged, exposed, limit)
     surely = f"; the value of {sure:,} is certain" if sure else ""
     column = f" of '{worst.column}'" if worst.column and len(protection.columns) > 1 else ""
     linked = f"{number:,} of {everyone:,} people can be linked to {value}{column} {bound}{learnt}{surely}."
-    if worst.prior is not None:
-        linked += f" At worst the posterior is {_share(worst.posterior)}, where the prior is {_share(worst.prior)}."
+    linked += _at_worst(worst, protection)
     known = judged.confirmed(limit)
     if judged.hits is None and known is not None and known[0]:
         return f"{linked} Of {known[0]:,} guesses about today's values that are as sure {known[1]:,} are right."
@@ -384,6 +384,14 @@ def _sentence(judged: Judged, exposed: Bools, protection: Protection, worst: Wor
         return f"{linked} Whether the guesses are right is not known here."
     hits = int(judged.hits[exposed].sum())
     return f"{linked} Of these {number:,} guesses {hits:,} are right."
+
+
+def _at_worst(worst: Worst, protection: Protection) -> str:
+    """The surest link beside what anybody would guess without the releases."""
+    if worst.prior is None:
+        return ""
+    own = "" if protection.uniform else f" (limit {_share(worst.limit)})"
+    return f" At worst the posterior is {_share(worst.posterior)}{own}, where the prior is {_share(worst.prior)}."
 
 
 def _share(share: float) -> str:

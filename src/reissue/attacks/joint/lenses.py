@@ -64,13 +64,13 @@ class Lens:
         """Row of a layer to whether only one label is possible, and needs protection."""
         layer, chance = self.layers[place], self.chance[place]
         possible = layer.sums((chance > 0).astype(np.float64)) == 1
-        guarded = layer.sums((chance > 0) & self.view.protected[layer.value]) > 0
+        guarded = layer.sums(((chance > 0) & self.view.protected[layer.value]).astype(np.float64)) > 0
         return np.asarray(possible & guarded)
 
     def _of_labels(self, common: Floats) -> Floats:
         """Label to how common it is, from the same of values; there may be more or fewer values than in the view."""
         known = common[: len(self.view.label)]
-        return np.bincount(self.view.label[: len(known)], known, len(self.view.names))
+        return np.bincount(self.view.label[: len(known)], known, len(self.view.names)).astype(np.float64)
 
     def labels(self, values: Ints) -> Ints:
         """The labels of some values, -1 for none."""
@@ -115,4 +115,5 @@ def _merged(layer: Layer, chance: Floats, view: ValueView) -> tuple[Layer, Float
     distinct, place = np.unique(keys, return_inverse=True)
     row, label = np.divmod(distinct, max(len(view.names), 1))
     starts = np.searchsorted(row, np.arange(len(layer.person) + 1))
-    return replace(layer, starts=starts, value=label), np.bincount(place, chance, len(distinct))
+    # Sums of probabilities may round above 1.
+    return replace(layer, starts=starts, value=label), np.minimum(np.bincount(place, chance, len(distinct)), 1.0)

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue._arrays import Ints
-from reissue.attacks.cases import case
+from reissue.attacks.cases import case, value_text
 from reissue.attacks.findings import Finding
+from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.finding import Judged
 from reissue.attacks.joint.story.picture import Letters, Scene, picture_of_person, picture_of_proof
 from reissue.attacks.joint.story.steps import likely_steps, proof_steps
@@ -22,6 +23,7 @@ from reissue.attacks.pictures import Case, Shown
 from reissue.kernels.everyone.deduction import Neighbourhood, Proof, prove, refute
 from reissue.kernels.everyone.observations import Observation
 from reissue.kernels.everyone.transitions import Model
+from reissue.protection import ValueView
 
 __all__ = ["SolvedSeries", "tell", "with_case"]
 
@@ -56,9 +58,15 @@ def with_case(finding: Finding, judged: Judged, solved: SolvedSeries) -> Finding
 def tell(judged: Judged, solved: SolvedSeries, limit: float) -> Case | None:
     """The case of whoever is worst off; None where nobody is in the releases."""
     judged = judged.surer
+    if not (judged.claims.release >= 0).any():
+        return None
+    number = int(judged.claims.lens[judged.worth.argmax()])
+    lens, claims = judged.lenses[number], judged.apart[number]
+    if not lens.view.whole:
+        solved = _through(solved, lens.view)
     scene = Scene(
         Neighbourhood(solved.observations, solved.model, solved.times),
-        judged.beliefs,
+        replace(judged.beliefs, layers=lens.layers, chance=lens.chance),
         solved.names,
         solved.numbers,
         solved.shown,
@@ -66,15 +74,48 @@ def tell(judged: Judged, solved: SolvedSeries, limit: float) -> Case | None:
         limit,
         judged.reader.learns,
     )
-    if not (judged.claims.release >= 0).any():
-        return None
-    proof = _shortest(judged, scene)
+    proof = _shortest(claims, scene)
     if proof is not None:
         labels = Letters.of(proof)
         return case(proof_steps(scene, proof, labels), picture_of_proof(scene, proof, labels))
-    person = _likeliest(judged, scene)
-    place, value = int(judged.claims.release[person]), int(judged.claims.value[person])
+    person = _likeliest(claims, scene)
+    place, value = int(claims.release[person]), int(claims.value[person])
+    if value < 0:
+        return None
     return case(likely_steps(scene, person, place, value), picture_of_person(scene, person, place))
+
+
+def _through(solved: SolvedSeries, view: ValueView) -> SolvedSeries:
+    """The same series as it shows one sensitive column: groups count its values, and these change as all values do."""
+    names = tuple(f"{view.column} = {value_text(name)}" for name in view.names)
+    steps = solved.model.steps
+    if steps is not None:
+        shares = np.zeros((len(view.names), len(view.label)))
+        shares[view.label, np.arange(len(view.label))] = 1.0
+        steps = (shares / shares.sum(axis=1, keepdims=True)) @ steps[: len(view.label), : len(view.label)] @ shares.T
+    model = Model(len(view.names), steps)
+    return replace(
+        solved, observations=[_relabelled(one, view) for one in solved.observations], model=model, names=names
+    )
+
+
+def _relabelled(seen: Observation, view: ValueView) -> Observation:
+    """Slots of a group that show one label as one slot."""
+    keys = seen.slot_group * len(view.names) + view.label[seen.slot_value]
+    distinct, place = np.unique(keys, return_inverse=True)
+    group, label = np.divmod(distinct, len(view.names))
+    count = np.bincount(place, seen.slot_count, len(distinct)).astype(np.int64)
+    fakes = np.bincount(view.label[: len(seen.fakes)], seen.fakes, len(view.names)) if len(seen.fakes) else seen.fakes
+    return replace(
+        seen,
+        slot_group=group,
+        slot_value=label,
+        slot_count=count,
+        shares=np.empty(0),
+        known_value=view.label[seen.known_value],
+        label_value=view.label[seen.label_value],
+        fakes=fakes,
+    )
 
 
 def _work(observations: Sequence[Observation], people: int) -> Ints:
@@ -85,9 +126,8 @@ def _work(observations: Sequence[Observation], people: int) -> Ints:
     return work
 
 
-def _shortest(judged: Judged, scene: Scene) -> Proof | None:
+def _shortest(claims: Claims, scene: Scene) -> Proof | None:
     """The shortest proof that was found, first of those that need other people's groups."""
-    claims = judged.claims
     sure = np.flatnonzero(claims.sure)
     work = _work(scene.around.observations, len(claims.sure))
     best: Proof | None = None
@@ -118,9 +158,8 @@ def _length(proof: Proof) -> tuple[bool, int, int]:
     return not proof.joint, len(proof.equations), len(proof.steps)
 
 
-def _likeliest(judged: Judged, scene: Scene) -> int:
-    """The person with the largest posterior; of equal ones that with the fewest ways, then the first."""
-    claims = judged.claims
-    some = np.flatnonzero(claims.chance >= claims.chance.max() - 1e-9)
-    work = _work(scene.around.observations, len(claims.chance))
+def _likeliest(claims: Claims, scene: Scene) -> int:
+    """The person with the highest score; of equal ones that with the fewest ways, then the first."""
+    some = np.flatnonzero(claims.score >= claims.score.max() - 1e-9)
+    work = _work(scene.around.observations, len(claims.score))
     return int(some[np.argmin(work[some])])
