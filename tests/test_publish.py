@@ -205,7 +205,7 @@ def test_a_refusal_says_what_leaked_and_what_would_help(place: Path) -> None:
 
 
 def test_a_refusal_by_a_papers_measure_alone_says_that_the_probability_is_fine(place: Path) -> None:
-    policy = {"attacks": ["joint", "updates"], "limits": {"updates": 0.2}, "require": "k=5", "method": "pool"}
+    policy = {"attacks": ["joint", "updates"], "limits": {"updates": 0.2}, "require": "k=5 & l=3", "limit": 0.95}
     with Ledger.create(place, schema({**FREE, **policy})) as ledger:
         with pytest.raises(RefusedError) as caught:
             publish(MONTHS[0], ledger)
@@ -292,7 +292,8 @@ def test_a_release_that_is_too_large_for_the_joint_attack_is_refused(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody asked for it by name, yet the verdict rests on it."""
-    with Ledger.create(place, schema(POOL)) as ledger:
+    asked = {**POOL, "limit": 0.75, "not_run": "refuse", "sensitive_values": ["none of these"]}
+    with Ledger.create(place, schema(asked)) as ledger:
         publish(MONTHS[0], ledger)
         monkeypatch.setattr("reissue.attacks.joint.sight._LARGEST", 1)
         with pytest.raises(RefusedError, match="too many to follow"):

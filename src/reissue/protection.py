@@ -33,6 +33,9 @@ KEYS = ("limit", "gain", "sensitive_values", "harmless_values", "missing_is_sens
 TOGETHER = ", "
 """Between the names of columns that are judged together."""
 
+_CERTAIN = 1e-5
+"""A limit this near to 1 permits what is certain, but for rounding."""
+
 Values = Mapping[str, frozenset[str]]
 
 
@@ -152,8 +155,15 @@ class Protection:
 
     @property
     def vacuous(self) -> bool:
-        """Whether it permits everything: no limit is below 1, and no gain is bounded."""
-        return self.strictest >= 1 and bool(np.isinf(self.gain))
+        """Whether it permits everything: no limit is below 1 and no gain is bounded, or no value is protected."""
+        nothing = bool(self.columns) and all(self.sensitive.get(name) == frozenset() for name in self.columns)
+        unbounded = self.strictest > 1 - _CERTAIN and bool(np.isinf(self.gain))
+        return unbounded or (nothing and not self.missing)
+
+    def absent(self, column: str, names: Sequence[str | None]) -> tuple[int, int]:
+        """How many of the values of a column that the policy names as sensitive do not occur, and how many it names."""
+        named = self.sensitive.get(column, frozenset()) | self.by_value.get(column, {}).keys()
+        return len(named - {_alike(name) for name in names if name is not None}), len(named)
 
     def harmless_in(self, column: str, names: Sequence[str | None]) -> Bools:
         """Which values of a column need no protection; None is the missing value."""

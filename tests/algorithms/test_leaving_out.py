@@ -193,7 +193,12 @@ def test_outliers_cost_a_ledgers_growing_table_nothing(tmp_path: Path) -> None:
     frame = frame.with_columns(year=pl.when(pl.col("id") == 500).then(1700).otherwise(pl.col("year")))
     losses = {}
     for suppress in (0.0, 0.02):
-        policy = {"require": "k=5", "method": "correspondence", "attacks": ["correspondence"], "limit": 1}
+        policy = {
+            "require": "k=5",
+            "method": "correspondence",
+            "attacks": ["correspondence"],
+            "sensitive_values": ["none of these"],
+        }
         plan = replace(SCHEMA.with_roles({"id": Role.IDENTIFIER}), policy={**policy, "suppress": suppress})
         with Ledger.create(tmp_path / f"{suppress}.ledger", plan) as ledger:
             made = [publish(frame[:rows], ledger) for rows in (400, 600)]

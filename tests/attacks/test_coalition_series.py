@@ -28,13 +28,21 @@ def _published(folder: Path, policy: dict[str, object], people: int, months: int
     frames = list(synth.Population(seed=5, people=people, hospitals=3).months(months + 1))
     with Ledger.create(folder / "x.ledger", schema) as ledger:
         made = [publish_next(frame, ledger).release for frame in frames[:months]]
+        schema = replace(schema, policy={key: policy[key] for key in policy if key != "sensitive_values"})
+        ledger.amend(schema)
     return folder / "x.ledger", frames, made, schema
 
 
 @pytest.fixture(scope="module")
 def pooled(tmp_path_factory: pytest.TempPathFactory) -> Held:
     """Three months, each pooled by itself: over the series that gives much away."""
-    policy = {"require": "k=5 & l=2", "method": "pool", "attacks": ["joint"], "limit": 1.0, "knowledge": "groups"}
+    policy = {
+        "require": "k=5 & l=2",
+        "method": "pool",
+        "attacks": ["joint"],
+        "sensitive_values": ["none of these"],
+        "knowledge": "groups",
+    }
     return _published(tmp_path_factory.mktemp("pooled"), policy, 200, 3)
 
 
@@ -47,7 +55,7 @@ def cohorts(tmp_path_factory: pytest.TempPathFactory) -> Held:
         "suppress": 0.05,
         "counterfeits": 0.3,
         "attacks": ["joint"],
-        "limit": 1.0,
+        "sensitive_values": ["none of these"],
         "knowledge": "groups",
     }
     return _published(tmp_path_factory.mktemp("cohorts"), policy, 300, 3)

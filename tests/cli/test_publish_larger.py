@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Reissue
 from tests.ledger.series import MONTHS, schema
 
-POLICY = {"require": "k=6", "method": "mondrian", "attacks": ["joint"], "limit": 1}
+POLICY = {"require": "k=6", "method": "mondrian", "attacks": ["joint"], "sensitive_values": ["none of these"]}
 STREAM = ("publish", "register", "--ledger", "x.ledger", "--engine", "stream")
 
 
@@ -70,7 +70,13 @@ def test_methods_that_look_at_all_rows(reissue: Reissue, tmp_path: Path) -> None
     assert (tmp_path / "second.counterfeits").is_dir()
     outcome = reissue("check", "second", "--schema", "schema.toml", "--require", "k=5", "--engine", "stream")
     assert outcome.code == 0, outcome.err
-    policy = {"require": "k=5", "method": "cohorts", "attacks": ["joint"], "limit": 1, "suppress": 0.3}
+    policy = {
+        "require": "k=5",
+        "method": "cohorts",
+        "attacks": ["joint"],
+        "sensitive_values": ["none of these"],
+        "suppress": 0.3,
+    }
     (tmp_path / "schema.toml").write_text(schema({**policy, "counterfeits": 1}).dumps())
     for number, data in enumerate(("register", "next.parquet")):
         begin = ("--schema", "schema.toml") if number == 0 else ()

@@ -20,7 +20,7 @@ def _months(people: int, number: int) -> list[pl.DataFrame]:
 
 
 MONTHS = _months(150, 4)
-FREE: Mapping[str, Any] = {"limit": 1, "counterfeits": 1}
+FREE: Mapping[str, Any] = {"limit": 1, "not_run": ["joint"], "counterfeits": 1}
 """Whatever the joint attack says, nothing is refused: for tests of something else."""
 INVARIANCE: Mapping[str, Any] = {
     "require": "m-unique=3",
@@ -28,9 +28,14 @@ INVARIANCE: Mapping[str, Any] = {
     "counterfeits": 1,
     "attacks": ["updates", "equivalence"],
     "limits": {"equivalence": 1},
-    "limit": 1,
 }
-POOL: Mapping[str, Any] = {"require": "k=5", "attacks": ["updates"], "limits": {"updates": 1.0}, "limit": 1}
+POOL: Mapping[str, Any] = {
+    "require": "k=5",
+    "attacks": ["updates"],
+    "limits": {"updates": 1.0},
+    "limit": 1,
+    "not_run": ["joint"],
+}
 """Every release by itself, and nothing refused."""
 
 

@@ -22,7 +22,12 @@ from reissue.taxonomy.codings import Hierarchy
 from tests.attacks.brute import seeded
 from tests.effort import examples
 
-POLICY = {"method": "correspondence", "require": "k=3", "attacks": ["correspondence"], "limit": 1}
+POLICY = {
+    "method": "correspondence",
+    "require": "k=3",
+    "attacks": ["correspondence"],
+    "sensitive_values": ["none of these"],
+}
 PLAN = Schema.of_columns(
     quasi=["age", "zip"],
     sensitive=["s"],

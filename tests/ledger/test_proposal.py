@@ -120,7 +120,11 @@ def test_a_refusal_says_that_rows_may_be_left_out_and_then_they_are(tmp_path: Pa
         "attacks": ["updates"],
         "limits": {"updates": 0.7},
     }
-    risky |= {"options": {"risk": 0.7, "ineligible": "counterfeits"}, "limit": 1, "counterfeits": 1}
+    risky |= {
+        "options": {"risk": 0.7, "ineligible": "counterfeits"},
+        "sensitive_values": ["none of these"],
+        "counterfeits": 1,
+    }
     plan = replace(synth.schema(), updates={"file": "updates.csv"}, folder=tmp_path, policy=risky)
     months = list(synth.Population(seed=4, people=3_000).months(3))
     with Ledger.create(tmp_path / "x.ledger", plan) as ledger:

@@ -16,12 +16,17 @@ from reissue.publishing.larger.publish import in_regions, publish_folder
 from reissue.publishing.publish import publish_next
 from reissue.publishing.refusal import RefusedError
 from reissue.schema import Role, Schema
-from tests.ledger.series import FREE, INVARIANCE, MONTHS, schema
+from tests.ledger.series import INVARIANCE, MONTHS, schema
 from tests.publishing.test_publish_larger import folder_of
 
 CHANGING = list(synth.Population(seed=11, people=150).months(3))
 GROWING = [MONTHS[0][:60], MONTHS[0][:100], MONTHS[0]]
-OPEN: dict[str, Any] = {**FREE, "attacks": ["joint"], "not_run": "allow"}
+OPEN: dict[str, Any] = {
+    "attacks": ["joint"],
+    "not_run": "allow",
+    "sensitive_values": ["none of these"],
+    "counterfeits": 1,
+}
 EQUIVALENCE = {**INVARIANCE, "require": "simple-l=3", "method": "equivalence", "options": {"e": 2}}
 SERIES: dict[str, tuple[dict[str, Any], list[pl.DataFrame]]] = {
     "invariance": (dict(INVARIANCE), MONTHS[:3]),

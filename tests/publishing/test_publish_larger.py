@@ -20,7 +20,13 @@ from reissue.publishing.refusal import RefusedError
 from reissue.schema import Role
 from tests.ledger.series import MONTHS, schema
 
-POLICY: dict[str, Any] = {"require": "k=6", "method": "mondrian", "attacks": ["joint", "updates"], "limit": 1}
+POLICY: dict[str, Any] = {
+    "require": "k=6",
+    "method": "mondrian",
+    "attacks": ["joint", "updates"],
+    "sensitive_values": ["none of these"],
+}
+STRICT = {**{key: POLICY[key] for key in ("require", "method", "attacks")}, "limit": 0.4}
 OPEN = {**POLICY, "limits": {"updates": 1.0}}
 
 
@@ -166,7 +172,7 @@ def test_what_cannot_be_judged_is_refused_before_anything_is_written(tmp_path: P
 
 
 def test_an_exposed_release_is_refused(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "x.ledger", schema({**OPEN, "require": "k=2", "limit": 0.4})) as ledger:
+    with Ledger.create(tmp_path / "x.ledger", schema({**STRICT, "require": "k=2"})) as ledger:
         with pytest.raises(RefusedError, match="joint"):
             publish_folder(folder_of(MONTHS[0], tmp_path / "data"), ledger, fits=40)
         assert ledger.releases == ()

@@ -71,7 +71,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for number, table in zip("12", synth.Population(seed=5, people=150).months(2), strict=True):
         table.write_csv(f"w{number}.csv")
     schema = synth.schema().dumps()
-    policy = '[policy]\nrequire = "k=3"\nattacks = ["joint", "correspondence"]\nlimit = 1.0\nnot_run = "allow"\n'
+    policy = '[policy]\nrequire = "k=3"\nattacks = ["joint", "correspondence"]\nnot_run = "allow"\n'
+    policy += 'sensitive_values = ["none of these"]\n'
     Path("schema.toml").write_text(schema)
     Path("policy.toml").write_text(f"{schema}\n{policy}")
     return tmp_path

@@ -367,7 +367,12 @@ def test_the_command_line_brings_its_own_session(command: str, java: str, tmp_pa
         pytest.skip("Spark is tested by  make test-spark,  which installs it")
     table = next(Population(seed=6, people=300).months(1))
     table.write_parquet(tmp_path / "table.parquet")
-    policy: dict[str, Any] = {"require": "k=5", "method": "mondrian", "attacks": ["joint"], "limit": 1}
+    policy: dict[str, Any] = {
+        "require": "k=5",
+        "method": "mondrian",
+        "attacks": ["joint"],
+        "sensitive_values": ["none of these"],
+    }
     (tmp_path / "schema.toml").write_text(replace(schema(), policy=policy).dumps())
     scratch = tmp_path / "scratch"
     scratch.mkdir()

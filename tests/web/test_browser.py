@@ -123,7 +123,7 @@ def test_an_audit_without_script(browser: Browser, client: Client, files: Path) 
 def ledger(place: Path, files: Path) -> str:
     """A ledger of two releases on the shelf."""
     text = (files / "schema.toml").read_text()
-    policy = '[policy]\nrequire = "k=5"\nattacks = ["joint"]\nlimit = 1.0\n'
+    policy = '[policy]\nrequire = "k=5"\nattacks = ["joint"]\nsensitive_values = ["none of these"]\n'
     schema = ri.Schema.loads(f"{text}\n{policy}")
     folder = place / "ledgers"
     folder.mkdir(exist_ok=True)

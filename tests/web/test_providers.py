@@ -14,7 +14,7 @@ from reissue.publishing.publish import attack_by_providers, tried_release
 from tests.web.client import Client, served
 from tests.web.test_publish import short, tried
 
-POLICY = '\n[policy]\nrequire = "k=5"\nmethod = "pool"\nattacks = ["joint"]\nlimit = 1.0\n'
+POLICY = '\n[policy]\nrequire = "k=5"\nmethod = "pool"\nattacks = ["joint"]\nsensitive_values = ["none of these"]\n'
 
 
 @pytest.fixture(scope="module")

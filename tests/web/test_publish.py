@@ -11,8 +11,8 @@ from reissue.cli._app import run
 from reissue.ledger import Ledger
 from tests.web.client import Answer, Client, served
 
-POLICY = '\n[policy]\nrequire = "k=5"\nmethod = "pool"\nattacks = ["joint"]\nlimit = 1.0\n'
-STRICT = POLICY.replace("1.0", "0.75")
+POLICY = '\n[policy]\nrequire = "k=5"\nmethod = "pool"\nattacks = ["joint"]\nsensitive_values = ["none of these"]\n'
+STRICT = POLICY.replace('sensitive_values = ["none of these"]', "limit = 0.75")
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_a_refusal_says_what_would_help_and_records_nothing(steward: Client, hou
     assert steward.post(action(page, "again").replace("/again", "/publish")).status == 400
     with Ledger.open(house / "strict.ledger") as book:
         assert len(book.releases) == 1
-        changed = book.schema.dumps().replace("limit = 0.75", "limit = 1.0")
+        changed = book.schema.dumps().replace("limit = 0.75", "limit = 0.9")
     path = short(steward, "strict.ledger")
     assert steward.post(f"{path}/policy", [("text", changed)]).status == 303
     assert "since release 2" in steward.get(f"{path}/policy").text

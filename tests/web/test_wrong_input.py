@@ -106,7 +106,8 @@ def test_a_schema_that_is_none_is_refused(client: Client, files: Path, schema: b
 def test_a_schema_comes_with_the_hierarchies_that_it_names(client: Client, files: Path) -> None:
     text = (
         '[columns]\npatient = "identifier"\nage = "quasi"\nsex = "quasi"\ndisease = "sensitive"\n'
-        '[taxonomy.sex]\nfile = "sex.csv"\n[policy]\nrequire = "k=5"\nattacks = ["joint"]\nlimit = 1.0\n'
+        '[taxonomy.sex]\nfile = "sex.csv"\n[policy]\nrequire = "k=5"\nattacks = ["joint"]\n'
+        'sensitive_values = ["none of these"]\n'
     )
     table = ("table", "t.csv", (files / "jan-original.csv").read_bytes())
     given = [("schema", "s.toml", text.encode()), table]

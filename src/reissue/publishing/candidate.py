@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reissue.ledger.pack import Keep
     from reissue.ledger.recorded import ReleaseRecord
     from reissue.ledger.store import Writer
+    from reissue.policy import Policy
     from reissue.publishing.gate import GateResult
 
 __all__ = ["Candidate", "Request", "as_json", "kinds_of", "made", "refuse_other_form", "refuse_other_people"]
@@ -135,7 +136,8 @@ class Candidate(Attempt):
 
         earlier = [one.number for one in self.earlier]
         found = warnings_of(self.policy, earlier, self.withdrawn)
-        return (*release.warnings, *self.repairs.sentences, *found, *_linking(self.table), *self.ledger.unknown)
+        found += [*_linking(self.table), *_misspelt(self.table, self.policy)]
+        return (*release.warnings, *self.repairs.sentences, *found, *self.ledger.unknown)
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
@@ -290,6 +292,21 @@ def _linking(table: Table) -> list[str]:
             f"look what it gives away: reissue attack, with '{own[0]}' as the identifier."
         )
     ]
+
+
+def _misspelt(table: Table, policy: "Policy") -> list[str]:
+    """That values are named as protected which the table does not have: nobody would notice a slip of the pen."""
+    said = []
+    values = table.decode(np.arange(table.joint.shape[1], dtype=np.int32)) if table.schema.sensitive else pl.DataFrame()
+    for column in table.schema.sensitive:
+        names = values[column].unique().cast(pl.String).to_list()
+        absent, named = policy.protection.absent(column, names)
+        if absent:
+            said.append(
+                f"The policy names {named:,} protected values of '{column}', of which {absent:,} do not occur in this "
+                "table: check their spelling."
+            )
+    return said
 
 
 def refuse_other_form(earlier: "Sequence[Recorded]", kinds: Mapping[str, str], dated: str | None) -> None:

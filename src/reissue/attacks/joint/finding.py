@@ -177,8 +177,8 @@ def protection_of(series: Series) -> Protection:
     found = Protection.of(series.schema.policy, series.schema.sensitive, series.limit(NAME))
     if found.vacuous:
         raise CannotRunError(
-            "a limit of 1 permits everything, so nothing could be exposed. Set `limit` in the policy below 1; values "
-            "that need no protection are named by `harmless_values`.",
+            "the policy permits everything, by a limit of 1 or as no value is protected: nobody could be exposed. "
+            "Set `limit` below 1; values that need no protection are named by `harmless_values`.",
             needs=("a limit below 1",),
         )
     return found
