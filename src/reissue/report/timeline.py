@@ -67,7 +67,7 @@ def risk_over_time(findings: Findings) -> Timeline | None:
     up = fit(0, max(most, 4), HEIGHT - _BOTTOM, _TOP, whole=True)
     known = registered()
     alone = {name for name in shown if name in known and known[name].per_release}
-    called = {name: f"{name} (by the paper only)" if name in aside else name for name in shown}
+    called = {name: f"{name} (not counted)" if name in aside else name for name in shown}
     lines = tuple(
         _line(called[name], place, points, releases, across, up, joined=name not in alone)
         for place, (name, points) in enumerate(shown.items())
