@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from reissue import synth
-from reissue.attacks.findings import AttackedRelease, Finding, Findings, Status, not_run, verdict
+from reissue.attacks.findings import AttackedRelease, Finding, Findings, Point, Status, not_run, verdict
 from reissue.cli._findings import show_findings
 from reissue.errors import Why
 from reissue.report import report_html
@@ -20,9 +20,11 @@ from reissue.verify.check import check
 from reissue.web.work.auditing import shown
 from tests.cli.conftest import Reissue
 
-CLAIM = re.compile(r"withst|expos\w+ nobody|nobody|no one|Tried:", re.IGNORECASE)
+CLAIM = re.compile(r"withst|nobody|no one|Tried:|expos\w+ anybody", re.IGNORECASE)
 SAID = re.compile(r"not run|could not|needs? ", re.IGNORECASE)
-BLANKET = re.compile(r"polic\w*'s attacks|\ball (the )?attacks\b|every attack|them all\b|any attack", re.IGNORECASE)
+BLANKET = re.compile(
+    r"polic\w*'s attacks|\ball (the )?attacks\b|every attack|them all\b|any attack|no attack", re.IGNORECASE
+)
 RAN = Finding("minimality", Status.WITHSTOOD, "Two values or more are left.", (1, 2), population=8)
 NEEDY = not_run("updates", (1, 2), "members are missing.", why=Why.NEEDS_INPUT, needs=["members"])
 APART = not_run("correspondence", (1, 2), "a later release lacks records.")
@@ -33,6 +35,7 @@ CASES = {
     "by itself": Findings((replace(RAN, compares=False), APART), TWO),
     "nothing": Findings((NEEDY, APART), TWO),
     "none at all": Findings((), TWO),
+    "timeline": Findings((RAN, NEEDY), TWO, {"minimality": (Point(1, 0, 8, 0.5), Point(2, 0, 8, 0.5))}),
 }
 FRAME = pl.DataFrame({"age": ["1", "1"], "ill": ["flu", "gout"]})
 

@@ -101,7 +101,9 @@ def _sentence(shown: dict[str, tuple[Point, ...]], releases: tuple[int, ...], al
     first = {name: _first(points) for name, points in shown.items()}
     found = {name: since for name, since in first.items() if since}
     if not found:
-        return f"No attack exposes anybody at any time, from release {releases[0]} to release {releases[-1]}."
+        return (
+            f"None of the attacks that are shown exposes anybody, from release {releases[0]} to release {releases[-1]}."
+        )
     said = [_of_one(name, shown[name]) if name in alone else _of_all(name, shown[name]) for name in found]
     return "; ".join(said) + "."
 
