@@ -376,8 +376,9 @@ def _exposed(findings: Findings) -> VerdictText:
     worst = min(findings.exposing, key=gravity)
     one, many = not worst.compares and _many(findings) > 1, f"{worst.people:,} of {worst.population:,} people."
     held = f"One of these {_many(findings):,} releases by itself" if one else _held(findings)
-    verb = (lambda word: f"{word}s") if one else (lambda word: _verb(findings, word))
-    said = f"{verb('expose')} {many}" if worst.people else f"{verb('give')} away too much."
+    verb = "expose" if worst.people else "give"
+    verb = f"{verb}s" if one else _verb(findings, verb)
+    said = f"{verb} {many if worst.people else 'away too much.'}"
     said = f"may expose up to {many} {HINT}" if worst.people and worst.bounded else said
     return VerdictText("bad", "Exposed", f"{held[0].upper()}{held[1:]} {said}")
 

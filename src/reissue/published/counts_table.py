@@ -15,6 +15,7 @@ import polars as pl
 
 from reissue._arrays import Bools, Ints
 from reissue.errors import DataError
+from reissue.files.tables import nested
 from reissue.published.tables import Tables
 from reissue.schema import Schema
 from reissue.words import words_of
@@ -76,6 +77,7 @@ _WHY = {
 
 def counts_in(frame: pl.DataFrame) -> tuple[str, ...]:
     """The columns that hold counts, if the table is one of counts: one, or several of a cross table."""
+    frame = frame.select(column for column in frame if not nested(column.dtype))
     for name in frame.columns:
         words = words_of(name)
         if words & _COUNT and words <= _COUNT | _OF_WHOM and _is_count(frame, name):

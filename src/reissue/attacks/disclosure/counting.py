@@ -105,7 +105,7 @@ class ReleaseDisclosure:
     @cached_property
     def linked(self) -> Bools:
         """Group to whether a value is likelier in it than allowed."""
-        return np.any([np.zeros(len(self.sizes), np.bool_), *(one.exposed for one in self.columns)], axis=0)
+        return np.asarray(np.any([np.zeros(len(self.sizes), np.bool_), *(one.exposed for one in self.columns)], axis=0))
 
     @cached_property
     def small(self) -> Bools:
