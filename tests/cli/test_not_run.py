@@ -97,7 +97,8 @@ def test_releases_that_nothing_compared_have_not_withstood_together() -> None:
 
 @pytest.mark.usefixtures("hospital")
 def test_a_publication_says_what_it_withstood_and_what_was_not_run(reissue: Reissue, tmp_path: Path) -> None:
-    policy = '\n[policy]\nrequire = "k=5"\nattacks = ["correspondence"]\nnot_run = "allow"\nlimit = 1.0\n'
+    policy = '\n[policy]\nrequire = "k=5 & l=3"\nmethod = "cohorts"\nattacks = ["correspondence"]\n'
+    policy += 'not_run = "allow"\nlimit = 0.99\n'
     (tmp_path / "policy.toml").write_text((tmp_path / "schema.toml").read_text() + policy)
     pl.read_csv(tmp_path / "patients.csv").head(300).write_csv(tmp_path / "fewer.csv")
     first = reissue("publish", "patients.csv", "--schema", "policy.toml", "--ledger", "x.ledger", "--out", "1.csv")

@@ -3,8 +3,9 @@
 import contextlib
 import io
 import json
+import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -93,7 +94,7 @@ def test_three_files_of_which_one_has_a_group_at_eighty_percent(tmp_path: Path) 
     found = next(one for one in answer["findings"] if one["attack"] == "disclosure")
     assert (code, answer["verdict"], found["people"], found["worst"]) == (1, "exposed", 5, 0.8)
     assert [one["people"] for one in found["details"]["by_release"]] == [0, 5, 0]
-    assert found["details"]["columns"][0]["prior"] == pytest.approx(9 / 30)
+    assert found["details"]["columns"]["disease"]["prior"] == pytest.approx(9 / 30)
     assert (
         "One of these 3 releases by itself exposes 5 of 30 people."
         in command(tmp_path, "attack", "a.csv", "b.csv", "c.csv")[1]
@@ -238,3 +239,65 @@ def test_random_files_are_judged_as_enumeration_says(data: st.DataObject) -> Non
     assert not any(expected) or findings.verdict == "exposed"
     counted = ri.attack([frame.lazy() for frame in frames], plan, only="disclosure", engine="stream")["disclosure"]
     assert counted.people == found.people
+
+
+def by_policy(rows: Sequence[Row], columns: int, policy: dict[str, Any]) -> int:
+    """The same where values have limits of their own: columns are places of a row, the last one is all of them."""
+
+    def limit(column: int, value: str | None) -> float:
+        name = f"s{column}"
+        if value is None:
+            return LIMIT if policy["missing_is_sensitive"] else math.inf
+        if value in policy["harmless_values"].get(name, []):
+            return math.inf
+        return float(policy["limit"].get(name, {}).get(value, policy["limit"]["default"]))
+
+    def exposes(group: Sequence[Row], cell: Callable[[Row], Any], bound: Callable[[Any], float]) -> bool:
+        prior, share = Counter(map(cell, rows)), Counter(map(cell, group))
+        for value, many in share.items():
+            odds = policy.get("gain", math.inf) * prior[value] / max(len(rows) - prior[value], 1e-9)
+            most = min(bound(value), odds / (1 + odds)) if math.isfinite(odds) and bound(value) <= 1 else bound(value)
+            if many / len(group) > most + 1e-9:
+                return True
+        return False
+
+    groups: dict[str | None, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row[0]].append(row)
+    cells = range(1, columns + 1)
+    return sum(
+        len(group)
+        for group in groups.values()
+        if any(exposes(group, lambda row, at=at: row[at], lambda value, at=at: limit(at, value)) for at in cells)
+        or exposes(group, lambda row: row[1:], lambda values: min(map(limit, cells, values)))
+    )
+
+
+@examples(400)
+@given(st.data())
+def test_limits_of_values_gain_and_harmless_values(data: st.DataObject) -> None:
+    columns = data.draw(st.integers(1, 2))
+    cell = st.sampled_from(["a", "a", "b", "c", None])
+    rows = data.draw(st.lists(st.tuples(st.sampled_from("xyz"), *[cell] * columns), min_size=2, max_size=14))
+    policy: dict[str, Any] = {
+        "limit": {"default": LIMIT, "s1": {"a": data.draw(st.sampled_from([0.3, 0.5, 0.9]))}},
+        "harmless_values": data.draw(st.sampled_from([{}, {"s1": ["b"]}, {"s1": ["a", "c"]}])),
+        "missing_is_sensitive": data.draw(st.booleans()),
+    }
+    policy |= data.draw(st.sampled_from([{}, {"gain": 2}, {"gain": 6}]))
+    names = [f"s{number}" for number in range(1, columns + 1)]
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(["q", *names], pl.String), orient="row")
+    plan = replace(Schema.of_columns(quasi=["q"], sensitive=names), policy=policy)
+    found = ri.attack([frame], plan, only="disclosure")["disclosure"]
+    assert found.people == by_policy(rows, columns, policy)
+
+
+def test_a_limit_that_permits_everything_shows_nothing() -> None:
+    frame = pl.DataFrame({"q": ["x", "x", "y"], "s": ["a", "a", "b"]})
+    plan = replace(Schema.of_columns(quasi=["q"], sensitive=["s"]), policy={"limit": 1})
+    found = ri.attack([frame], plan, only="disclosure")
+    assert (found["disclosure"].status, found.verdict) == (Status.NOT_RUN, "incomplete")
+    small = ri.attack([frame], replace(plan, policy={"limit": 1, "require": "k=2"}), only="disclosure")["disclosure"]
+    assert (small.status, small.people, small.limit) == (Status.EXPOSED, 1, 2)
+    harmless = replace(plan, policy={"harmless_values": ["a", "b"]})
+    assert "No protected value is shown" in ri.attack([frame], harmless, only="disclosure")["disclosure"].sentence

@@ -80,4 +80,4 @@ def attacked(series: Series) -> tuple[AttackedRelease, ...]:
 
 def _largest_share(release: PublishedRelease, series: Series) -> float | None:
     """The largest share of one value in a group; None where the release shows no sensitive value."""
-    return max((one.worst_share for one in disclosed(release, series, Knowledge()).columns), default=None)
+    return max((one.largest for one in disclosed(release, series, Knowledge()).columns), default=None)

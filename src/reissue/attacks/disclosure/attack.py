@@ -16,45 +16,49 @@ from dataclasses import replace
 from typing import Any
 
 from reissue.attacks.disclosure.case import describe
-from reissue.attacks.disclosure.counting import ColumnShares, ReleaseDisclosure, disclosed
-from reissue.attacks.disclosure.limits import plain_limit
+from reissue.attacks.disclosure.counting import ColumnShares, ReleaseDisclosure, disclosed, protection_of
 from reissue.attacks.findings import ALONE, Finding, Status
 from reissue.attacks.fold import release_by_release
 from reissue.attacks.registry import attack
+from reissue.errors import CannotRunError
 from reissue.people.knowledge import Knowledge
+from reissue.protection import TOGETHER, Protection
 from reissue.published.series import Series
 from reissue.words import number, plural
 
 __all__ = ["disclosure"]
 
 _POSTERIOR = "posterior: how surely a person is linked to a sensitive value by the group in one release"
+_VACUOUS = "a limit of 1 permits everything, so nothing could be exposed. Set `limit` in the policy below 1."
 _SIZE = "group: how many people share what one release shows of a person, the person included"
 
 
 def _judge(found: Sequence[ReleaseDisclosure], series: Series, knowledge: Knowledge) -> Finding:
     """The release that exposes most people, or comes nearest to it."""
     del knowledge
-    worst = _worst(found)
-    linked, share = worst.worst, 0.0 if worst.worst is None else worst.worst.worst_share
-    by_size = linked is None or bool(worst.small.any() and not worst.linked.any())
+    worst, protection = _worst(found), protection_of(series)
+    if protection.vacuous and not worst.people:
+        raise CannotRunError(_VACUOUS, needs=("a limit below 1",))
+    surest = _surest(worst.worst)
+    by_size = worst.k is not None and (surest["posterior"] is None or bool(worst.small.any() > worst.linked.any()))
     smallest = int(worst.sizes[worst.sizes > 0].min(initial=worst.population))
     return Finding(
         ALONE,
         Status.EXPOSED if worst.people else Status.WITHSTOOD,
-        " ".join([_linked(found, worst, series), *_small(found, worst), *_lacking(found), *_records(found)]),
+        " ".join([_linked(found, worst, protection), *_small(found, worst), *_lacking(found), *_records(found)]),
         series.numbers,
         people=worst.people,
         population=worst.population,
         measure=_SIZE if by_size else _POSTERIOR,
-        worst=smallest if by_size else share,
-        limit=worst.k if by_size else plain_limit(series),
+        worst=smallest if by_size else surest["posterior"],
+        limit=worst.k if by_size else surest["limit"],
         at_least=by_size,
         details=_details(found, worst),
     )
 
 
 def _worst(found: Sequence[ReleaseDisclosure]) -> ReleaseDisclosure:
-    return max(found, key=lambda one: (one.people, 0.0 if one.worst is None else one.worst.worst_share))
+    return max(found, key=lambda one: (one.people, 0.0 if one.worst is None else one.worst.score))
 
 
 def _explain(found: Sequence[ReleaseDisclosure], finding: Finding, series: Series, knowledge: Knowledge) -> Finding:
@@ -66,15 +70,19 @@ def _explain(found: Sequence[ReleaseDisclosure], finding: Finding, series: Serie
 # --- in words --------------------------------------------------------------------------------------------------------
 
 
-def _linked(found: Sequence[ReleaseDisclosure], worst: ReleaseDisclosure, series: Series) -> str:
+def _linked(found: Sequence[ReleaseDisclosure], worst: ReleaseDisclosure, protection: Protection) -> str:
     """What values give away."""
-    limit, column = f"{plain_limit(series):.3g}", worst.worst
+    column = worst.worst
+    if protection.vacuous:
+        return f"Values were not judged: {_VACUOUS}"
     if column is None:
-        return "No release shows a sensitive value by which anybody could be exposed."
+        return "No protected value is shown, so nobody can be linked to one."
+    limit = f"{protection.limit:.3g}" if protection.uniform else "its limit allows"
+    value = "a value" if protection.every_value else "a protected value"
     if not worst.linked.any():
         each = "the release" if len(found) == 1 else f"each of the {len(found)} releases by itself"
         return (
-            f"In {each} no group links anybody to a value of {_named(column)} more surely than {limit}; "
+            f"In {each} no group links anybody to {value} of {_named(column)} more surely than {limit}; "
             f"{_side_by_side(column)}."
         )
     many, sure = worst.people_in(worst.linked), _certain(worst)
@@ -82,27 +90,35 @@ def _linked(found: Sequence[ReleaseDisclosure], worst: ReleaseDisclosure, series
     others = sum(bool(one.linked.any()) for one in found) - 1
     more = f" So {'do' if others > 1 else 'does'} {plural(others, 'other release')}." if others else ""
     return (
-        f"Release {worst.number} by itself links {many:,} of {plural(worst.population, 'person', 'people')} to a value "
+        f"Release {worst.number} by itself links {many:,} of {plural(worst.population, 'person', 'people')} to {value} "
         f"of {_listed(worst)} more surely than {limit}{certain}; {_side_by_side(column)}.{more}"
     )
 
 
 def _side_by_side(column: ColumnShares) -> str:
     """The posterior of the worst case beside the prior."""
-    entry = column.worst
-    prior = 0.0 if entry is None else float(column.prior[column.counts.value[entry]])
-    return f"at worst the posterior is {number(column.worst_share)}, where the prior is {number(prior)}"
+    surest = _surest(column)
+    return f"at worst the posterior is {number(surest['posterior'])}, where the prior is {number(surest['prior'])}"
+
+
+def _surest(column: ColumnShares | None) -> dict[str, float | None]:
+    """The posterior of the worst case, its prior and its limit; nothing where no value needs protection."""
+    entry = None if column is None else column.worst
+    if column is None or entry is None:
+        return {"posterior": None, "prior": None, "limit": None}
+    prior = float(column.prior[column.counts.value[entry]])
+    return {"posterior": float(column.share[entry]), "prior": prior, "limit": float(column.limit[entry])}
 
 
 def _listed(worst: ReleaseDisclosure) -> str:
     """The columns that expose somebody; all together only where no single one does."""
     exposing = [one for one in worst.columns if one.exposed.any()]
-    single = [one for one in exposing if len(one.columns) == 1]
+    single = [one for one in exposing if TOGETHER not in one.view.column]
     return " or ".join(_named(one) for one in single or exposing)
 
 
 def _named(column: ColumnShares) -> str:
-    return " and ".join(f"'{name}'" for name in column.columns)
+    return f"'{column.view.column}'"
 
 
 def _certain(one: ReleaseDisclosure) -> int:
@@ -152,13 +168,13 @@ def _details(found: Sequence[ReleaseDisclosure], worst: ReleaseDisclosure) -> di
         "small": worst.people_in(worst.small),
         "unique": int((worst.sizes == 1).sum()),
         "k": worst.k,
-        "columns": [_column(worst, one) for one in worst.columns],
+        "columns": {one.view.column: _column(worst, one) for one in worst.columns},
         "by_release": [
             {
                 "release": one.number,
                 "people": one.people,
                 "population": one.population,
-                "risk": None if one.worst is None else one.worst.worst_share,
+                "risk": None if one.worst is None else one.worst.largest,
                 "lacking": list(one.lacking),
             }
             for one in found
@@ -167,15 +183,10 @@ def _details(found: Sequence[ReleaseDisclosure], worst: ReleaseDisclosure) -> di
 
 
 def _column(release: ReleaseDisclosure, one: ColumnShares) -> dict[str, Any]:
-    entry = one.worst
-    value = 0 if entry is None else int(one.counts.value[entry])
     return {
-        "columns": list(one.columns),
         "people": release.people_in(one.exposed),
         "certain": release.people_in(one.homogeneous),
-        "posterior": None if entry is None else one.worst_share,
-        "prior": None if entry is None else float(one.prior[value]),
-        "limit": None if entry is None else float(one.limits[value]),
+        **_surest(one),
     }
 
 

@@ -22,18 +22,18 @@ def describe(found: ReleaseDisclosure) -> Case:
     counts, group = column.counts, int(column.counts.group[column.worst])
     inside = np.flatnonzero(counts.group == group)
     inside = inside[np.argsort(-counts.count[inside], kind="stable")][:_VALUES]
-    limit = float(column.limits[counts.value[column.worst]])
+    limit = float(column.limit[column.worst])
     return case(
         _steps(found, column, group, limit),
         {
             "kind": "bars",
-            "labels": [value_text(counts.names[value]) for value in counts.value[inside].tolist()],
+            "labels": [value_text(column.view.names[value]) for value in counts.value[inside].tolist()],
             "series": {
                 "in the group (posterior)": column.share[inside].tolist(),
                 "in the whole release (prior)": column.prior[counts.value[inside]].tolist(),
             },
             "unit": "share of people",
-            "across": f"values of {' and '.join(column.columns)}",
+            "across": f"values of {column.view.column}",
             "limit": limit,
             "sentence": f"The values of one group of release {found.number}, and their shares in the whole release.",
         },
@@ -44,7 +44,7 @@ def _steps(found: ReleaseDisclosure, column: ColumnShares, group: int, limit: fl
     counts, entry = column.counts, int(column.worst or 0)
     value, size = int(counts.value[entry]), int(column.sizes[group])
     look = in_words(shown(found.published.box(group)))
-    name = value_text(counts.names[value])
+    name = value_text(column.view.names[value])
     share, prior = column.share[entry], column.prior[value]
     above = "above" if share > limit + 1e-9 else "within"
     return [
@@ -54,7 +54,7 @@ def _steps(found: ReleaseDisclosure, column: ColumnShares, group: int, limit: fl
         ),
         (
             f"{int(counts.count[entry]):,} of them {'has' if counts.count[entry] == 1 else 'have'} the value {name} of "
-            f"{' and '.join(column.columns)}."
+            f"{column.view.column}."
         ),
         (
             f"So this person has it with a posterior of {percent(share)}. Without the group it would be "

@@ -4,22 +4,24 @@ O(rows) for each sensitive column and for all of them together.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Floats, Ints
-from reissue.attacks.disclosure.limits import limit_by_value
-from reissue.counting.texts import TextCounts, count_texts, joined_texts
+from reissue.attacks.findings import ALONE, FIRST
+from reissue.counting.histogram import Histogram, counted
+from reissue.counting.texts import MISSING, joined_texts, ranked_texts
 from reissue.errors import DataError
 from reissue.people.knowledge import Knowledge
+from reissue.protection import Protection, ValueView
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.requirements import parse
 
-__all__ = ["ColumnShares", "ReleaseDisclosure", "disclosed"]
+__all__ = ["ColumnShares", "ReleaseDisclosure", "disclosed", "protection_of"]
 
 UNIQUE = 2
 """The group size that is asked of a release without sensitive columns where no requirement says one."""
@@ -30,12 +32,11 @@ _SLACK = 1e-9
 class ColumnShares:
     """The values of one sensitive column in the groups of a release, or of all sensitive columns together."""
 
-    columns: tuple[str, ...]
-    counts: TextCounts
+    view: ValueView
+    counts: Histogram
+    """How many people of each group have each label of the view."""
     sizes: Ints
     """People of each group, those whose value is missing included."""
-    limits: Floats
-    """Value to the largest posterior that it may have."""
 
     @cached_property
     def share(self) -> Floats:
@@ -44,38 +45,46 @@ class ColumnShares:
 
     @cached_property
     def prior(self) -> Floats:
-        """Value to its share of the whole release."""
+        """Label to its share of the whole release."""
         return np.bincount(self.counts.value, self.counts.count, self.counts.values) / max(int(self.sizes.sum()), 1)
 
     @cached_property
-    def judged(self) -> Bools:
-        """Entry to whether its value can expose anybody."""
-        return np.isfinite(self.limits[self.counts.value])
+    def limit(self) -> Floats:
+        """Entry to the largest posterior that its value may have; infinite where it needs no protection."""
+        return self.view.limits(self.prior)[self.counts.value]
+
+    @cached_property
+    def above(self) -> Bools:
+        """Entry to whether its share is above the limit."""
+        return np.asarray(self.share > self.limit + _SLACK)
 
     @cached_property
     def exposed(self) -> Bools:
         """Group to whether some value has a larger share than it may."""
-        return self._groups(self.share > self.limits[self.counts.value] + _SLACK)
+        return self._groups(self.above)
 
     @cached_property
     def homogeneous(self) -> Bools:
         """Exposed groups in which everyone has the same value."""
-        return self.exposed & self._groups(self.judged & (self.share > 1 - _SLACK))
+        return self._groups(self.above & (self.share > 1 - _SLACK))
+
+    @property
+    def largest(self) -> float:
+        """The largest share of a protected value."""
+        return float(self.share[np.isfinite(self.limit)].max(initial=0.0))
 
     @cached_property
     def worst(self) -> int | None:
         """The entry that is furthest above its limit, or nearest to it; of several that in the largest group."""
-        entries = np.flatnonzero(self.judged)
-        if not len(entries):
+        if not np.isfinite(self.limit).any():
             return None
-        share, group = self.share[entries], self.counts.group[entries]
-        above = share > self.limits[self.counts.value[entries]] + _SLACK
-        return int(entries[np.lexsort((self.sizes[group], np.round(share, 9), above))[-1]])
+        score = np.round(self.share / self.limit, 9)
+        return int(np.lexsort((self.sizes[self.counts.group], score))[-1])
 
     @property
-    def worst_share(self) -> float:
-        """The posterior of that entry."""
-        return 0.0 if self.worst is None else float(self.share[self.worst])
+    def score(self) -> float:
+        """The share of that entry over its limit: above 1 where somebody is exposed."""
+        return 0.0 if self.worst is None else float(self.share[self.worst] / self.limit[self.worst])
 
     def _groups(self, entries: Bools) -> Bools:
         return np.bincount(self.counts.group[entries], minlength=len(self.sizes)) > 0
@@ -121,7 +130,7 @@ class ReleaseDisclosure:
     def worst(self) -> ColumnShares | None:
         """The column whose worst value is worst of all; the first of several."""
         some = [one for one in self.columns if one.worst is not None]
-        return max(some, key=lambda one: (bool(one.exposed.any()), round(one.worst_share, 9)), default=None)
+        return max(some, key=lambda one: round(one.score, 9), default=None)
 
     def people_in(self, groups: Bools) -> int:
         """How many people are in these groups."""
@@ -133,17 +142,16 @@ def disclosed(release: PublishedRelease, series: Series, knowledge: Knowledge) -
     release = release.of_its_columns()
     number = series.numbers[next(place for place, one in enumerate(series.releases) if one.tables is release.tables)]
     shown = [name for name in release.schema.sensitive if name in release.shown]
-    together = [tuple(shown)] if len(shown) > 1 else []
     if not release.consistent:
         raise DataError("The two tables do not belong together: the sizes of their groups differ.")
     people = _people(release)
     sizes = release.sizes if people is None else _distinct(release.group, people, release.groups)
-    columns = [_shares(release, series, one, sizes, people) for one in [*((name,) for name in shown), *together]]
+    columns = _columns(release, shown, protection_of(series), sizes, people) if shown else ()
     lacking = tuple(name for name in release.schema.sensitive if name not in shown)
     # A coalition's records were taken out: what must be left then is the question of the attack `coalition`.
     k = None if knowledge.coalition else _k(series, release) or (None if shown else UNIQUE)
     by_people = people is not None or not release.schema.several_rows
-    return ReleaseDisclosure(number, release, sizes, tuple(columns), lacking, k, by_people)
+    return ReleaseDisclosure(number, release, sizes, columns, lacking, k, by_people)
 
 
 def _k(series: Series, release: PublishedRelease) -> int | None:
@@ -155,16 +163,29 @@ def _k(series: Series, release: PublishedRelease) -> int | None:
     return None if own is None else own.requirement.group_size
 
 
-def _shares(
-    release: PublishedRelease, series: Series, columns: Sequence[str], sizes: Ints, people: Ints | None
-) -> ColumnShares:
-    texts = joined_texts(release.values, columns)
-    if people is None:
-        counts = count_texts(release.value_group, texts, release.weights, release.groups)
-    else:
-        first = pl.DataFrame({"person": people, "group": release.group, "text": texts}).to_struct().is_first_distinct()
-        counts = count_texts(release.group, texts, first.to_numpy().astype(np.int64), release.groups)
-    return ColumnShares(tuple(columns), counts, sizes, limit_by_value(series, columns, counts.names))
+def protection_of(series: Series) -> Protection:
+    """Which values are protected, and how: the caller's limit of this attack, else that of the joint one."""
+    own = series.limit(ALONE)
+    limit = series.limit(FIRST) if own is None else own
+    return Protection.of(series.schema.policy, series.schema.sensitive, limit)
+
+
+def _columns(
+    release: PublishedRelease, shown: Sequence[str], protection: Protection, sizes: Ints, people: Ints | None
+) -> tuple[ColumnShares, ...]:
+    """The columns that a release shows, each by itself, and where there are several all of them together."""
+    names, value = ranked_texts(joined_texts(release.values, shown))
+    texts = [None if len(shown) == 1 and name == MISSING else name for name in names.to_list()]
+    made = []
+    for view in replace(protection, columns=tuple(shown)).views(texts):
+        label, group, weights = view.label[value], release.value_group, release.weights
+        if people is not None:
+            first = pl.DataFrame({"person": people, "group": group, "label": label}).to_struct().is_first_distinct()
+            weights = first.to_numpy().astype(np.int64)
+        some = weights > 0
+        counts = counted(group[some], label[some], release.groups, len(view.names), weights[some])
+        made.append(ColumnShares(view, counts, sizes))
+    return tuple(made)
 
 
 def _people(release: PublishedRelease) -> Ints | None:
