@@ -261,6 +261,9 @@ def by_policy(rows: Sequence[Row], columns: int, policy: dict[str, Any]) -> int:
                 return True
         return False
 
+    def single(group: Sequence[Row], at: int) -> bool:
+        return exposes(group, lambda row: row[at], lambda value: limit(at, value))
+
     groups: dict[str | None, list[Row]] = defaultdict(list)
     for row in rows:
         groups[row[0]].append(row)
@@ -268,7 +271,7 @@ def by_policy(rows: Sequence[Row], columns: int, policy: dict[str, Any]) -> int:
     return sum(
         len(group)
         for group in groups.values()
-        if any(exposes(group, lambda row, at=at: row[at], lambda value, at=at: limit(at, value)) for at in cells)
+        if any(single(group, at) for at in cells)
         or exposes(group, lambda row: row[1:], lambda values: min(map(limit, cells, values)))
     )
 
