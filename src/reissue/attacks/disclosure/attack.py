@@ -29,7 +29,10 @@ from reissue.words import number, plural
 __all__ = ["disclosure"]
 
 _POSTERIOR = "posterior: how surely a person is linked to a sensitive value by the group in one release"
-_VACUOUS = "a limit of 1 permits everything, so nothing could be exposed. Set `limit` in the policy below 1."
+_VACUOUS = (
+    "the policy permits everything, by a limit of 1 or as no value is protected: nobody could be exposed. Set `limit` "
+    "below 1."
+)
 _SIZE = "group: how many people share what one release shows of a person, the person included"
 
 
