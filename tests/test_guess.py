@@ -184,14 +184,24 @@ def test_what_cannot_be_guessed_is_said() -> None:
         guess([general])
     with pytest.raises(ri.InputError, match="that others know about a person"):
         guess([frame(result=["a", "b"] * 3)])
-    with pytest.raises(ri.InputError, match="lacks zip and also has city, compared with release 1"):
-        guess([general, general.rename({"zip": "city"})])
     with pytest.raises(ri.InputError, match="Release 2 has no rows"):
         guess([general, general.clear()])
     with pytest.raises(ri.InputError, match="at least one"):
         guess([])
     with pytest.raises(ri.InputError, match="must be a list"):
         guess("jan.csv")
+
+
+def test_files_that_show_different_columns_are_read_with_all_of_them() -> None:
+    table = frame(age=["20-29", "30-39"] * 6, zip=["41**", "42**"] * 6, disease=["flu", "cold", "HIV"] * 4)
+    found = guess([table, table.rename({"zip": "city"})])
+    assert set(found.schema.quasi) == {"age", "zip", "city"}
+    assert found.schema.sensitive == ("disease",)
+    said = "The files have different columns: release 1 lacks 'city'; release 2 lacks 'zip'."
+    assert found.assumed[-1].startswith(said)
+    assert guess([table, table.drop("disease")]).schema.sensitive == ("disease",)
+    with pytest.raises(ri.InputError, match="None of these files has a column 'town'"):
+        guess([table, table], ColumnHints(quasi=("town",)))
 
 
 def test_the_findings_tell_what_was_assumed() -> None:

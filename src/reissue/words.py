@@ -1,8 +1,9 @@
 """Words for people: plurals and numbers, and texts from outside, made harmless to show."""
 
+import re
 import unicodedata
 
-__all__ = ["number", "percent", "plural", "visible"]
+__all__ = ["number", "percent", "plural", "visible", "words_of"]
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode's controls, formats (directions of writing, invisible marks), surrogates and separators of lines."""
@@ -38,3 +39,10 @@ def percent(share: float) -> str:
     if 0.999 < share < 1:
         return "over 99.9%"
     return "under 0.1%" if 0 < share < 0.001 else f"{100 * share:.3g}%"
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a name: `dateOfBirth`, `zip_code` and `Código Postal` are two or three each."""
+    name = name.replace("ß", "ss")
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return frozenset(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain).lower()))

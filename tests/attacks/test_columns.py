@@ -26,14 +26,14 @@ def files() -> list[pl.DataFrame]:
     return [whole.drop("zip"), whole.drop("age")]
 
 
-def test_the_joint_attack_takes_them_and_the_others_say_what_is_lacking() -> None:
+def test_the_joint_attack_takes_them_and_the_others_have_nothing_to_compare() -> None:
     found = attack(files(), SCHEMA, timeline=True)
     assert found["joint"].status != Status.NOT_RUN
     assert found["joint"].population == 60
     assert [one.groups for one in found.releases] == [2, 2]
     assert "people are known here" in str(found["composition"].reason)
     for one in found:
-        if one.attack not in {"joint", "composition", "trajectory"}:
+        if one.attack not in {"joint", "composition", "trajectory", "disclosure"}:
             assert one.status == Status.NOT_RUN
             assert one.why == Why.DOES_NOT_APPLY
             assert "release 1 lacks zip; release 2 lacks age" in str(one.reason)

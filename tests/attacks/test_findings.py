@@ -22,6 +22,7 @@ APART = not_run("d", (1, 2), "it does not apply.")
 KEYS = {
     "attack",
     "decides",
+    "compares",
     "status",
     "reason",
     "why",
@@ -46,7 +47,7 @@ KEYS = {
         ((GOOD, APART), "withstood"),
         ((APART,), "incomplete"),
         ((OPEN, BAD, GOOD), "exposed"),
-        ((), "withstood"),
+        ((), "incomplete"),
     ],
 )
 def test_the_verdict(findings: tuple[Finding, ...], verdict: str) -> None:
@@ -107,11 +108,11 @@ def test_a_paper_s_measure_does_not_condemn_what_everyone_at_once_shows_to_be_ha
     if not decides:
         findings.raise_for_risk()
         assert findings["updates"].mark == "unsure"
-        assert outcome(findings["updates"]) == "by the paper only"
+        assert outcome(findings["updates"]) == "not counted"
         told = attack([FIVE, FIVE], schema, only=["joint", "updates"], timeline=True)
         chart = risk_over_time(told)
         assert chart is not None
-        assert [line.attack for line in chart.lines] == ["joint", "updates (by the paper only)"]
+        assert [line.attack for line in chart.lines] == ["joint", "updates (not counted)"]
         assert attack([FIVE, FIVE], schema, only="updates").verdict == Verdict.EXPOSED, "nothing else was asked"
 
 
@@ -135,7 +136,7 @@ def test_findings_are_a_collection() -> None:
     with pytest.raises(InputError, match="No attack 'z'"):
         findings["z"]
     assert findings.of(Status.EXPOSED) == (BAD,)
-    assert Findings().verdict == Verdict.WITHSTOOD
+    assert Findings().verdict == Verdict.INCOMPLETE, "nothing was run"
 
 
 def test_a_reason_belongs_to_what_was_not_run() -> None:
@@ -185,7 +186,7 @@ def test_every_attack_has_a_name_and_a_sentence() -> None:
 
 def test_attacks_that_judge_a_release_by_itself_say_so() -> None:
     alone = {name for name, its in registered().items() if its.per_release}
-    assert alone == {"coalition", "definetti", "mechanism", "minimality"}
+    assert alone == {"coalition", "definetti", "disclosure", "mechanism", "minimality"}
 
 
 def test_attacks_are_listed_by_name_whatever_was_imported_first() -> None:

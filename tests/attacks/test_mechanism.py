@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue._arrays import Bools, Codes
 from reissue.attacks import Knowledge
 from reissue.attacks.findings import Status
 from reissue.attacks.mechanism.attack import by_components, by_running, median_splits, possible_worlds
-from reissue.attacks.mechanism.possible import Belief, Possible, weigh
+from reissue.attacks.mechanism.possible import Belief, Possible, enough, weigh
 from reissue.attacks.mechanism.signatures import frame_signature, signature
 from reissue.counting.cells import Domain
 from reissue.errors import InputError
@@ -195,9 +196,33 @@ def test_a_sample_comes_with_an_error_that_holds_the_truth() -> None:
 def test_a_sample_that_keeps_nothing_is_given_up() -> None:
     possible = Possible(np.zeros(8, np.int64), np.array([0] * 4 + [1] * 4, np.int32), Domain(np.array([4, 4])))
     seen: list[float] = []
-    belief = weigh(possible, lambda worlds: np.zeros(len(worlds), bool), budget=9999, sample=True, progress=seen.append)
-    assert belief.tried == 256
+
+    def only_nearest(worlds: Codes) -> Bools:
+        return np.asarray((worlds != possible.values).sum(axis=1) == 2)
+
+    def at_most_nearest(worlds: Codes) -> Bools:
+        return only_nearest(worlds) & (len(worlds) < 256)
+
+    belief = weigh(possible, at_most_nearest, budget=9999, sample=True, progress=seen.append)
+    assert (belief.tried, belief.kept) == (256, 0)
     assert seen == pytest.approx([256 / 9999])
+
+
+def test_no_sample_is_drawn_where_not_even_the_nearest_worlds_lead_to_the_release() -> None:
+    possible = Possible(np.zeros(8, np.int64), np.array([0] * 4 + [1] * 4, np.int32), Domain(np.array([4, 4])))
+    looked: list[Codes] = []
+
+    def keep(worlds: Codes) -> Bools:
+        looked.append(worlds)
+        return np.zeros(len(worlds), bool)
+
+    belief = weigh(possible, keep, budget=9999, sample=True)
+    (nearest,) = looked
+    assert (belief.tried, belief.kept) == (len(nearest), 0)
+    assert len(nearest) < 256
+    assert all((world != possible.values).sum() == 2 for world in nearest)
+    assert all(sorted(world) == sorted(possible.values) for world in nearest)
+    assert not enough(belief)
 
 
 def test_free_worlds_are_weighed_by_the_published_shares() -> None:

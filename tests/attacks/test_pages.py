@@ -19,6 +19,7 @@ DETAILS = {
     "coalition": ("largest_m", "smallest_coalition", "checks"),
     "minimality": ("credibility", "problematic"),
     "mechanism": ("posterior", "error", "worlds"),
+    "disclosure": ("linked", "sure", "small", "unique", "k", "columns", "by_release"),
     "definetti": ("accuracy", "baseline"),
 }
 """What the JSON contract promises of each attack's details."""

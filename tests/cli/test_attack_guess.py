@@ -163,13 +163,11 @@ def test_names_in_another_order_are_hinted_at(reissue: Reissue) -> None:
 def test_wrong_input_is_told_plainly(reissue: Reissue, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     pl.read_csv(tmp_path / "jan.csv").clear().write_csv(tmp_path / "header.csv")
-    pl.read_csv(tmp_path / "jan.csv").rename({"sex": "gender"}).write_csv(tmp_path / "other.csv")
     (tmp_path / "folder").mkdir()
     for wrong, message in {
         "mar.csv": "There is no file 'mar.csv'",
         "empty.csv": "'empty.csv' is empty",
         "header.csv": "'header.csv' has no rows",
-        "other.csv": "'other.csv' lacks sex and also has gender, compared with 'jan.csv'",
         "folder": "that needs a schema",
     }.items():
         outcome = reissue("attack", "jan.csv", wrong)

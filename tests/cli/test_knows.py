@@ -42,7 +42,10 @@ def test_andre_and_kim(reissue: Reissue) -> None:
     (finding,) = outcome.json["findings"]
     assert (finding["people"], finding["worst"], finding["details"]["problematic"]) == (2, 1.0, 2)
     assert finding["details"]["credibility"] == 1.0
-    outcome = reissue("attack", "out.csv", "-s", "clinic.toml", *KNOWS, "--knows", "population=patients.csv", "--json")
+    known = (*KNOWS, "--knows", "population=patients.csv", "--json")
+    outcome = reissue("attack", "out.csv", "-s", "clinic.toml", *known)
+    assert "mechanism" not in {each["attack"] for each in outcome.json["findings"]}, "it is run where it is named"
+    outcome = reissue("attack", "out.csv", "-s", "clinic.toml", *known, "--only", "mechanism", "--only", "definetti")
     found = {each["attack"]: each for each in outcome.json["findings"]}
     assert found["mechanism"]["details"]["posterior"] == 1.0
     assert found["mechanism"]["details"]["worlds"] == 28

@@ -104,4 +104,6 @@ def test_what_cannot_be_done_is_said_before_anything_is_written(reissue: Reissue
     reissue("anonymize", "visits.csv", "-s", "visits.toml", "-r", "k=5", "--out", "release.csv")
     blind = reissue("check", "release.csv", "-s", "visits.toml", "-r", "k=5")
     assert (blind.code, "may all be one person's" in blind.err) == (2, True)
-    assert reissue("attack", "release.csv", "release.csv", "-s", "visits.toml").code == 3
+    assert reissue("attack", "release.csv", "-s", "visits.toml", "--only", "composition").code == 3
+    found = reissue("attack", "release.csv", "release.csv", "-s", "visits.toml")
+    assert (found.code, "nothing says whose they are: records were counted" in " ".join(found.out.split())) == (1, True)

@@ -1,7 +1,7 @@
 """Attacks: one package each, a function from releases and knowledge to what it found."""
 
 from reissue.attacks.fold import Fold
-from reissue.attacks.registry import Attack, attack, find, registered
+from reissue.attacks.registry import Attack, attack, by_default, find, registered
 from reissue.attacks.run import run_attack
 from reissue.errors import CannotCarryError, CannotRunError
 from reissue.people.knowledge import Knowledge
@@ -15,6 +15,7 @@ __all__ = [
     "Knowledge",
     "Series",
     "attack",
+    "by_default",
     "find",
     "registered",
     "run_attack",

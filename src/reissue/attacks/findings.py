@@ -15,6 +15,7 @@ from reissue.errors import InputError, RiskError, Why, nearest
 from reissue.words import number, plural
 
 __all__ = [
+    "ALONE",
     "FIRST",
     "HINT",
     "AttackedRelease",
@@ -27,6 +28,7 @@ __all__ = [
     "bound",
     "gravity",
     "not_run",
+    "not_tried",
     "outcome",
     "people",
     "tried",
@@ -51,6 +53,10 @@ FIRST = "joint"
 """The attack that is the verdict; the papers' attacks follow it as what their adversaries see."""
 
 
+ALONE = "disclosure"
+"""The attack that judges each release by itself, whatever else is known."""
+
+
 class Verdict(StrEnum):
     """What all findings say together."""
 
@@ -59,7 +65,7 @@ class Verdict(StrEnum):
     WITHSTOOD = "withstood"
     """Every attack that applies ran, and none exposes anybody."""
     INCOMPLETE = "incomplete"
-    """None exposes anybody, but one that applies could not be run, or none ran at all."""
+    """None exposes anybody, but one that applies could not be run, or nothing compared the releases."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,6 +100,8 @@ class Finding:
     """What is particular to the attack; see docs/reference/attacks.md."""
     decides: bool = True
     """Whether the verdict counts it: a paper's measure does not where everyone at once was solved for beside it."""
+    compares: bool = True
+    """Whether it looked at releases together; else at each one by itself."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "status", Status(self.status))
@@ -195,8 +203,15 @@ class Findings:
         if self.exposing:
             return Verdict.EXPOSED
         lacking = [one for one in self.of(Status.NOT_RUN) if one.why != Why.DOES_NOT_APPLY]
-        idle = bool(self.findings) and not self.of(Status.WITHSTOOD)
+        idle = not (self.of(Status.WITHSTOOD) and self.tested)
         return Verdict.INCOMPLETE if lacking or idle else Verdict.WITHSTOOD
+
+    @property
+    def tested(self) -> bool:
+        """Whether an attack that compares the releases ran; where none was asked for, or there is one release, any."""
+        ran = [one for one in self.findings if one.status != Status.NOT_RUN]
+        several = len(self.releases) > 1 and any(one.compares for one in self.findings)
+        return any(one.compares for one in ran) if several else bool(ran)
 
     def raise_for_risk(self, *, allow_not_run: bool | Sequence[str] = False) -> None:
         """Raise RiskError if an attack exposes somebody, or was not run and is not allowed to be (True allows all)."""
@@ -232,9 +247,10 @@ class Findings:
 
     def __repr__(self) -> str:
         """The verdict, and how many attacks found somebody."""
-        exposed = [finding.attack for finding in self.exposing]
+        exposed, lacking = [finding.attack for finding in self.exposing], self.of(Status.NOT_RUN)
         said = f"exposed by {', '.join(exposed)}" if exposed else "nobody was found exposed"
-        return f"Findings of {plural(len(self.findings), 'attack')}, {self.verdict}: {said}."
+        skipped = f"; {len(lacking)} more not run" if lacking else ""
+        return f"Findings of {plural(len(self.findings) - len(lacking), 'attack')}, {self.verdict}: {said}{skipped}."
 
     def _repr_html_(self) -> str:
         """For a notebook."""
@@ -263,7 +279,17 @@ def tried(findings: Findings) -> str:
         "register": " (with a register of people)",
         "files": " (from the files alone)",
     }
-    names = [f"{one.attack}{knows.get(one.details.get('knowledge', ''), '')}" for one in ran]
+    return _named([f"{one.attack}{knows.get(one.details.get('knowledge', ''), '')}" for one in ran])
+
+
+def not_tried(findings: Findings) -> str:
+    """A sentence on what was not run, which has shown nothing; empty where all was."""
+    names = sorted(one.attack for one in findings.of(Status.NOT_RUN))
+    has = "has" if len(names) == 1 else "have"
+    return f" Not run: {_named(names)}, which {has} shown nothing." if names else ""
+
+
+def _named(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
 
 
@@ -307,7 +333,7 @@ def people(finding: Finding) -> str:
 def outcome(finding: Finding) -> str:
     """How an attack ended, in a few words."""
     if not finding.decides:
-        return "by the paper only"
+        return "not counted"
     if finding.why is None:
         return str(finding.status)
     if finding.why == Why.NEEDS_INPUT and finding.needs:
@@ -329,30 +355,32 @@ def verdict(findings: Findings, refused: int | None) -> VerdictText:
             "bad", "Refused", f"Release {refused} was refused: nothing was published, nothing was recorded."
         )
     ran = len(findings) - len(findings.of(Status.NOT_RUN))
-    held = _held(findings)
     if findings.verdict == Verdict.EXPOSED:
-        worst = min(findings.exposing, key=gravity)
-        if not worst.people:
-            return VerdictText(
-                "bad", "Exposed", f"{held[0].upper()}{held[1:]} {_verb(findings, 'give')} away too much."
-            )
-        many = f"{worst.people:,} of {worst.population:,} people."
-        verb = "may expose up to" if worst.bounded else _verb(findings, "expose")
-        hint = f" {HINT}" if worst.bounded else ""
-        return VerdictText("bad", "Exposed", f"{held[0].upper()}{held[1:]} {verb} {many}{hint}")
+        return _exposed(findings)
+    held = _held(findings, any(one.compares for one in findings if one.status != Status.NOT_RUN))
+    begin = f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody"
     if findings.verdict == Verdict.WITHSTOOD:
-        nobody = f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody."
-        return VerdictText("good", "Withstood", f"{nobody} Tried: {tried(findings)}.")
+        return VerdictText("good", "Withstood", f"{begin}. Tried: {tried(findings)}.{not_tried(findings)}")
     if not ran:
-        nothing = f"No attack could be run on {held.removesuffix(',')}, so nothing was shown."
+        nothing = f"No attack could be run on {_held(findings, together=None)}, so nothing was shown."
         return VerdictText("unsure", "Nothing shown", nothing)
     lacking = sum(one.why != Why.DOES_NOT_APPLY for one in findings.of(Status.NOT_RUN))
-    return VerdictText(
-        "unsure",
-        "Incomplete",
-        f"{held[0].upper()}{held[1:]} {_verb(findings, 'expose')} nobody as far as was tried: {tried(findings)}; "
-        f"{plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing.",
-    )
+    others = f"; {plural(lacking, 'other attack')} could not be run and {_has(lacking)} shown nothing"
+    alone = "" if findings.tested else " Nothing compared the releases: what they give away together is not known."
+    said = f"{begin} as far as was tried: {tried(findings)}{others if lacking else ''}.{alone}"
+    return VerdictText("unsure", "Incomplete", said)
+
+
+def _exposed(findings: Findings) -> VerdictText:
+    """That people are exposed, by the attack that comes first."""
+    worst = min(findings.exposing, key=gravity)
+    one, many = not worst.compares and _many(findings) > 1, f"{worst.people:,} of {worst.population:,} people."
+    held = f"One of these {_many(findings):,} releases by itself" if one else _held(findings)
+    verb = "expose" if worst.people else "give"
+    verb = f"{verb}s" if one else _verb(findings, verb)
+    said = f"{verb} {many if worst.people else 'away too much.'}"
+    said = f"may expose up to {many} {HINT}" if worst.people and worst.bounded else said
+    return VerdictText("bad", "Exposed", f"{held[0].upper()}{held[1:]} {said}")
 
 
 HINT = "Files alone do not say who is in them; a register or lists of members would say who it is."
@@ -364,9 +392,11 @@ def _many(findings: Findings) -> int:
     return len(findings.releases) or max((len(one.releases) for one in findings), default=0)
 
 
-def _held(findings: Findings) -> str:
+def _held(findings: Findings, together: bool | None = True) -> str:
+    """What was attacked, and whether releases were compared; None: nothing was."""
     many = _many(findings)
-    return "this release" if many == 1 else f"these {many:,} releases, put together," if many else "these releases"
+    how = {True: ", put together,", False: ", each by itself,", None: ""}[together]
+    return "this release" if many == 1 else f"these {many:,} releases{how}" if many else "these releases"
 
 
 def _verb(findings: Findings, verb: str) -> str:

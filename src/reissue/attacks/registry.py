@@ -12,6 +12,7 @@ __all__ = [
     "Attack",
     "Heading",
     "attack",
+    "by_default",
     "find",
     "registered",
 ]
@@ -62,6 +63,8 @@ class Attack:
     """Whether it takes so long that a timeline looks at a few places of a series only."""
     any_columns: bool = False
     """Whether releases may show different quasi-identifiers."""
+    any_values: bool = False
+    """Whether releases may show different sensitive columns, or none."""
     several_rows: bool = False
     """Whether it is right where a person may have several rows; else it is not run there."""
     follows: bool = False
@@ -72,6 +75,8 @@ class Attack:
     """Whether it decides on these and on who has which of them, so that an engine may count them and say that."""
     files_alone: bool = False
     """Whether it is for those who have nothing but the files: a gate, which knows more, asks for it only by name."""
+    on_request: bool = False
+    """Whether it is run only where it is asked for by name, here or in a policy: it takes longer than all others."""
     asked_if: str = ""
     """The question of `reissue init` whose answer yes puts it into the policy; none for an attack of other reasons."""
     heading: Heading = Heading.INFERENCE
@@ -90,6 +95,7 @@ BUILT_IN = {
     "composition": "reissue.attacks.composition.attack",
     "correspondence": "reissue.attacks.correspondence.attack",
     "definetti": "reissue.attacks.definetti.attack",
+    "disclosure": "reissue.attacks.disclosure.attack",
     "equivalence": "reissue.attacks.equivalence.attack",
     "joint": "reissue.attacks.joint.attack",
     "mechanism": "reissue.attacks.mechanism.attack",
@@ -119,11 +125,13 @@ def attack(
     command: str = "",
     heavy: bool = False,
     any_columns: bool = False,
+    any_values: bool = False,
     several_rows: bool = False,
     follows: bool = False,
     by_cells: bool = False,
     by_people: bool = False,
     files_alone: bool = False,
+    on_request: bool = False,
     asked_if: str = "",
     heading: Heading = Heading.INFERENCE,
     no_probability: str = "",
@@ -151,11 +159,13 @@ def attack(
             command=command,
             heavy=heavy,
             any_columns=any_columns,
+            any_values=any_values,
             several_rows=several_rows,
             follows=follows,
             by_cells=by_cells,
             by_people=by_people,
             files_alone=files_alone,
+            on_request=on_request,
             asked_if=asked_if,
             heading=heading,
             no_probability=no_probability,
@@ -174,6 +184,11 @@ def _register(attack: Attack) -> None:
 def registered() -> dict[str, Attack]:
     """All attacks by name, in the order of their names."""
     return all_registered(GROUP, BUILT_IN, _REGISTRY)
+
+
+def by_default() -> list[str]:
+    """The names of the attacks that are run where nobody names any."""
+    return [name for name, one in registered().items() if not one.on_request]
 
 
 def find(name: str) -> Attack:

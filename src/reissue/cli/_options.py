@@ -19,15 +19,21 @@ __all__ = [
     "TABLES",
     "EngineOption",
     "ForceOption",
+    "GivenSchemaOption",
+    "IdentifierOption",
     "JsonOption",
     "NewcomersOption",
     "OutOption",
+    "QuasiOption",
     "ReadOption",
     "SchemaOption",
+    "SensitiveOption",
     "WriteOption",
     "dialect_of",
+    "names_of",
     "options_of",
     "released_dialect",
+    "say_assumed",
     "say_reading",
     "source_of",
     "target_beside",
@@ -43,6 +49,24 @@ def source_of(text: str) -> Any:
 
 SchemaOption = Annotated[
     Path, typer.Option("--schema", "-s", metavar="FILE.toml", help="The schema file; `reissue init` proposes one.")
+]
+GivenSchemaOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema",
+        "-s",
+        metavar="FILE.toml",
+        help="The schema file. Without one it is guessed from the tables, and what was assumed is shown.",
+    ),
+]
+SensitiveOption = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Without a schema: the column that nobody should learn.")
+]
+QuasiOption = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Without a schema: the columns that others may know.")
+]
+IdentifierOption = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Without a schema: who it is, in private copies.")
 ]
 ReadOption = Annotated[
     list[str] | None,
@@ -163,3 +187,16 @@ def _value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
         return text
+
+
+def names_of(text: str | None) -> tuple[str, ...]:
+    """The names of an option A,B."""
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def say_assumed(hints: Sequence[str]) -> None:
+    """What was taken for granted, on standard error."""
+    from reissue.cli import _render
+
+    if hints:
+        _render.say("Nobody said it, so this is assumed:", *(f"- {hint}" for hint in hints), "", error=True)

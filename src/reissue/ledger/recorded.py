@@ -119,6 +119,14 @@ class Recorded:
         return Findings(tuple(Finding(**{**one, "releases": tuple(one["releases"])}) for one in said))
 
     @property
+    def outcome(self) -> str:
+        """The verdict in a few words, with how many attacks were not run: these have shown nothing."""
+        if self.withdrawn is not None:
+            return "withdrawn"
+        lacking = len(self.findings.of(Status.NOT_RUN)) if self.record.verdict else 0
+        return f"{self.record.verdict or '-'}{f', {lacking} not run' if lacking else ''}"
+
+    @property
     def colluding(self) -> Finding | None:
         """What was found about providers who collude; None where nobody looked."""
         return next((one for one in self.findings if one.attack == "coalition" and one.worst is not None), None)

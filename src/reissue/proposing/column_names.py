@@ -1,10 +1,8 @@
 """What the names of columns tell about them, for those who guess a schema."""
 
-import re
-import unicodedata
 from collections.abc import Mapping
 
-__all__ = ["CALLED", "CODES", "DIRECT", "NOTES", "PERSON", "PROVIDER", "QUASI", "SENSITIVE", "WHOSE", "words_of"]
+__all__ = ["CALLED", "CODES", "DIRECT", "NOTES", "PERSON", "PROVIDER", "QUASI", "SENSITIVE", "WHOSE"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -70,10 +68,3 @@ PROVIDER = _words(
     "hospital clinic provider practice site center centre institution institute branch bank school krankenhaus klinik "
     "praxis filiale zweigstelle einrichtung standort schule"
 )
-
-
-def words_of(name: str) -> frozenset[str]:
-    """The words of a name: `dateOfBirth`, `zip_code` and `Código Postal` are two or three each."""
-    name = name.replace("ß", "ss")
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    return frozenset(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain).lower()))

@@ -20,7 +20,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.files.tables import nested
 from reissue.proposing.column_names import DIRECT, PERSON, PROVIDER, QUASI, SENSITIVE
 from reissue.proposing.published_columns import PublishedColumn
-from reissue.published import Tables, read_tables
+from reissue.published import Tables, read_tables, refuse_counts
 from reissue.release.release import Release
 from reissue.schema import Role, Schema
 from reissue.words import visible
@@ -97,6 +97,8 @@ def guess(
     tables = [_Tables.read(release, f"release {number}", dialect) for number, release in enumerate(releases, start=1)]
     if not tables:
         raise InputError("Give at least one published table.")
+    for table in tables:
+        refuse_counts(table.tables, None, table.name, tuple(roles))
     elsewhere = _identifier(given, tables, roles)
     columns = _columns(tables, {name: role for name, role in roles.items() if name != elsewhere})
     choices = _comparable(_choose(columns, roles), [*given, *crowd])
@@ -105,7 +107,7 @@ def guess(
         if role not in kept.values():
             raise SchemaError(f"No column of these files looks {_LOOKS[role]}. Name it with {what}. Or: {_WRITE}")
     hierarchies = {one.column.name: one.column.hierarchy for one in choices if one.role == Role.QUASI}
-    assumed = _sentences(choices)
+    assumed = [*_sentences(choices), *_differences(tables)]
     if tables[0].tables.numbered:
         assumed.insert(1, "The column 'group' is taken to number the groups, inside which values are in no order.")
     if all(one.tables.slotted for one in tables):
@@ -151,19 +153,18 @@ def _filled(frame: pl.DataFrame, name: str) -> None:
 
 
 def _columns(tables: Sequence[_Tables], given_roles: Mapping[str, Role]) -> list[PublishedColumn]:
-    """The columns that all tables have; those that are named must be among them, and all if any are to be guessed."""
+    """The columns that any table has; those that are named must be among them."""
     found = [table.columns for table in tables]
+    every = dict.fromkeys(name for columns in found for name in columns)
     for name in given_roles:
-        for table, columns in zip(tables, found, strict=True):
-            if name not in columns:
-                raise SchemaError(f"{table.name} has no column '{name}'." + nearest_column(name, list(columns)))
-    if not {Role.SENSITIVE, Role.QUASI} <= set(given_roles.values()):
-        _refuse_differences(tables, found)
-    common = [name for name in found[0] if all(name in columns for columns in found)]
+        if name not in every:
+            nobody = f"{tables[0].name} has no" if len(tables) == 1 else "None of these files has a"
+            raise SchemaError(f"{nobody} column '{name}'." + nearest_column(name, list(every)))
     first = tables[0].tables
     numbered, apart = first.numbered, set(first.values.columns) if first.apart else set()
     return [
-        PublishedColumn(name, tuple(columns[name] for columns in found), numbered, name in apart) for name in common
+        PublishedColumn(name, tuple(columns[name] for columns in found if name in columns), numbered, name in apart)
+        for name in every
     ]
 
 
@@ -182,16 +183,20 @@ def _identifier(people: Sequence[_Tables], tables: Sequence[_Tables], given_role
     return next((column.name for column in [*spoken, *unique]), None)
 
 
-def _refuse_differences(tables: Sequence[_Tables], found: Sequence[Mapping[str, pl.Series]]) -> None:
-    for table, columns in zip(tables[1:], found[1:], strict=True):
-        lacking = [name for name in found[0] if name not in columns]
-        extra = [name for name in columns if name not in found[0]]
-        parts = [f"lacks {', '.join(lacking)}"] * bool(lacking) + [f"also has {', '.join(extra)}"] * bool(extra)
-        if parts:
-            raise DataError(
-                f"The files have different columns: {table.name} {' and '.join(parts)}, compared with {tables[0].name}."
-                " Name those that count with --quasi A,B and --sensitive COLUMN, or give a schema."
-            )
+def _differences(tables: Sequence[_Tables]) -> list[str]:
+    """What the files do not share, and how they are compared then."""
+    every = dict.fromkeys(name for table in tables for name in table.columns)
+    lacking = {table.name: [name for name in every if name not in table.columns] for table in tables}
+    said = [f"{name} lacks {', '.join(map(repr, columns))}" for name, columns in lacking.items() if columns]
+    if not said:
+        return []
+    text = "; ".join(said)
+    return [
+        (
+            f"The files have different columns: {text}. They are compared by what they share, and each is judged by "
+            "itself with all that it shows."
+        )
+    ]
 
 
 # --- the roles -------------------------------------------------------------------------------------------------------

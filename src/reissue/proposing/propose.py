@@ -28,10 +28,10 @@ from reissue.proposing.column_names import (
     QUASI,
     SENSITIVE,
     WHOSE,
-    words_of,
 )
 from reissue.schema import Role
 from reissue.taxonomy.codings import Hierarchy, automatic_widths
+from reissue.words import words_of
 
 __all__ = ["Guess", "as_toml", "describe", "propose", "read_proposed"]
 

@@ -5,10 +5,11 @@ from functools import cached_property
 
 import polars as pl
 
-from reissue.proposing.column_names import CODES, words_of
+from reissue.proposing.column_names import CODES
 from reissue.taxonomy.codings import Hierarchy
 from reissue.taxonomy.notation import words_beside_ranges
 from reissue.taxonomy.ranges import Span, is_dated, is_range, span_of
+from reissue.words import words_of
 
 __all__ = ["PublishedColumn"]
 

@@ -1,6 +1,7 @@
 """Published tables, ours or anyone's, read into one type that says what form they have."""
 
 from reissue.counting.texts import TextCounts, joined_texts
+from reissue.published.counts_table import refuse_counts
 from reissue.published.input_files import order_hint, releases_among
 from reissue.published.release import Looks, PublishedRelease, read_published
 from reissue.published.tables import Tables, read_tables
@@ -16,5 +17,6 @@ __all__ = [
     "order_hint",
     "read_published",
     "read_tables",
+    "refuse_counts",
     "releases_among",
 ]

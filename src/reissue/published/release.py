@@ -22,6 +22,7 @@ from reissue.counting.texts import TextCounts, count_texts, joined_texts
 from reissue.data.identifiers import identifier_texts
 from reissue.errors import CannotRunError, DataError, SchemaError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
+from reissue.published.counts_table import refuse_counts
 from reissue.published.tables import Tables, read_tables, whole_numbers
 from reissue.release.release import COUNT, COUNTERFEITS, GROUP, SLOT, Form, Release
 from reissue.release.roster import Roster, roster_of
@@ -91,6 +92,11 @@ class PublishedRelease:
         return self.main
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns of the published tables."""
+        return tuple(dict.fromkeys([*self.main.columns, *self.values.columns]))
+
+    @property
     def lacking(self) -> tuple[str, ...]:
         """Quasi-identifiers of the schema that this release does not show."""
         return tuple(name for name in self.schema.quasi if name not in self.main.columns)
@@ -100,11 +106,15 @@ class PublishedRelease:
         lacking = self.lacking
         if not lacking or len(lacking) == len(self.schema.quasi):
             return self
-        return replace(self, schema=self.schema.with_roles(dict.fromkeys(lacking, Role.DROP)))
+        return self.with_schema(self.schema.with_roles(dict.fromkeys(lacking, Role.DROP)))
+
+    def with_schema(self, schema: Schema) -> "PublishedRelease":
+        """The same tables as another schema has them."""
+        return replace(self, schema=schema)
 
     def require(self, *columns: str) -> None:
         """Stop if the published tables lack columns that the schema names."""
-        known = list(dict.fromkeys([*self.main.columns, *self.values.columns]))
+        known = list(self.shown)
         absent = [name for name in columns if name not in known]
         if absent:
             hint = nearest_column(absent[0], known)
@@ -239,6 +249,12 @@ class PublishedRelease:
             raise DataError("The table of counterfeits does not belong to the release: its numbers do not fit.")
         return total
 
+    @property
+    def has_counterfeits(self) -> bool:
+        """Whether some of its records are known to be nobody's."""
+        own = 0 if self.source is None else self.source.counterfeits
+        return bool(own) or self.tables.counterfeits is not None
+
     def _looking(self, counted: pl.DataFrame) -> Ints:
         """The groups of a table that shows their quasi-identifiers instead of numbers."""
         columns = [name for name in self.schema.quasi if name in counted.columns]
@@ -276,6 +292,7 @@ def read_published(data: Any, schema: Schema, *, dialect: Dialect = FOUND, as_te
     if isinstance(data, PublishedRelease):
         return data
     tables = read_tables(data, schema, dialect=dialect, as_text=as_text)
+    refuse_counts(tables, schema, "the table" if tables.path is None else f"'{tables.path}'")
     return PublishedRelease(tables, schema, _form(tables, schema))
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reissue.attacks import find, registered
-from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status
+from reissue.attacks import by_default, find, registered
+from reissue.attacks.findings import ALONE, FIRST, Finding, Findings, Point, Status
 from reissue.attacks.run import run
 from reissue.engines.registry import MEMORY
 from reissue.errors import SchemaError
@@ -18,7 +18,7 @@ from reissue.publishing.registers import check_registers
 from reissue.publishing.timeline import attacked, places_of, timeline_of
 from reissue.schema import Schema
 
-__all__ = ["attack", "tested"]
+__all__ = ["asked_for", "attack"]
 
 
 def attack(
@@ -38,18 +38,17 @@ def attack(
 
     `releases` are paths, dataframes or Release objects, in the order they were published; anyone's files will do.
     Without a schema one is guessed from them, and `assumptions` of the findings tells what was taken for granted.
-    `only` names the attacks to run (all by default), `exact` asks for the slower exact way of those that have one,
+    `only` names the attacks to run; by default all that are quick, and what the schema's policy names. `exact` asks for
+    the slower exact way of those that have one,
     `limits` sets an attack's limit, by its name, where the schema's policy does not. With `timeline` it is
     judged for the first releases too, to show how the risk grew. `progress` is called with the share of the work
     that is done.
 
     `engine` says who reads: "memory", or "stream" and "spark" for releases larger than that, of which the different
-    rows are counted. Attacks that decide on counts run so (`correspondence`, `coalition`, `minimality`), and those that
-    follow people in the holder's copies (`joint`, `updates`, `trajectory`), all releases given to the same engine;
-    others are not run. A table of people is counted by it too.
+    rows are counted. Attacks that decide on counts run so (`correspondence`, `coalition`, `disclosure`, `minimality`),
+    and those that follow people in the holder's copies (`joint`, `updates`, `trajectory`), all given to the same
+    engine; others are not run. A table of people is counted by it too.
     """
-    names = [only] if isinstance(only, str) else list(only) if only is not None else list(registered())
-    chosen = [find(name) for name in names]
     for name in limits or {}:
         find(name)
     known = knowledge or Knowledge()
@@ -61,6 +60,8 @@ def attack(
             "An attack needs a quasi-identifier: a column that others may know, and the schema names none."
         )
     read: dict[str, Any] = {"exact": exact, "limits": limits, "dialect": dialect, "engine": engine}
+    names = [only] if isinstance(only, str) else asked_for(guessed.schema) if only is None else list(only)
+    chosen = [find(name) for name in names]
     series = Series.read(guessed.tables or releases, guessed.schema, **read)
     known = check_registers(known, series, engine)
     found: dict[str, Finding] = {}
@@ -81,8 +82,18 @@ def attack(
     return Findings(tuple(_deciding(findings, series)), attacked(series), grown, guessed.assumed)
 
 
+def asked_for(schema: Schema) -> list[str]:
+    """The attacks that are run where nobody names any: the quick ones, and what the policy names beside them."""
+    named = schema.policy.get("attacks")
+    named = [name for name in named if isinstance(name, str)] if isinstance(named, list | tuple) else []
+    return sorted({*by_default(), *named})
+
+
 def _deciding(findings: Sequence[Finding], series: Series) -> list[Finding]:
-    """Where everyone at once was solved for, a paper's measure that is no probability decides nothing, unless asked."""
+    """Where everyone at once was solved for, a paper's measure that is no probability decides nothing, unless asked.
+
+    Nor do shares of values in the groups of one release, where it was not known who is in which group.
+    """
     truth = next((one for one in findings if one.attack == FIRST and one.reason is None), None)
     if truth is None or not truth.details.get("converged", True):
         return list(findings)
@@ -92,21 +103,23 @@ def _deciding(findings: Sequence[Finding], series: Series) -> list[Finding]:
         if one.status == Status.EXPOSED
         and one.attack not in named
         and series.limit(one.attack) is None
-        and known[one.attack].no_probability
+        and (known[one.attack].no_probability or _solved_better(one, truth, series))
         and set(one.releases) <= set(truth.releases)
         else one
         for one in findings
     ]
 
 
+def _solved_better(one: Finding, truth: Finding, series: Series) -> bool:
+    """Whether an attack on the groups of one release links the very people of whom the truth says less.
+
+    It does where people fit several groups, or groups hold counterfeits. Who is in which group, all of them people,
+    cannot be linked less surely on average than by the group's shares.
+    """
+    if one.attack != ALONE or one.details.get("small") or truth.details["strangers"] or truth.details["contradicted"]:
+        return False
+    return bool(truth.details["fits"] > 1) or any(release.has_counterfeits for release in series.releases)
+
+
 def _guess(releases: Sequence[Any], known: Knowledge, dialect: Dialect) -> Guessed:
     return guess(releases, members=known.members, population=known.population, dialect=dialect)
-
-
-def tested(findings: Findings) -> bool:
-    """Whether an attack that compares the releases ran; where none was asked for, or there is one release, any."""
-    known = registered()
-    ran = [one.attack for one in findings if one.reason is None]
-    comparing = [one.attack for one in findings if one.attack not in known or known[one.attack].compares]
-    several = len(findings.releases) > 1 and bool(comparing)
-    return any(name in comparing for name in ran) if several else bool(ran)

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.attacks import Attack, Fold, find, registered
+from reissue.attacks import Attack, Fold, by_default, find
 from reissue.attacks.coalition.records import read_records
-from reissue.attacks.findings import FIRST, Finding, Findings, Status
+from reissue.attacks.findings import ALONE, FIRST, Finding, Findings, Status
 from reissue.attacks.joint.state import JointState, companions
 from reissue.attacks.run import cannot_run, run_attack
 from reissue.attacks.updates.attack import UpdateState
@@ -131,6 +131,9 @@ def run_gate(
         if find(name).compares and found.status != Status.NOT_RUN:
             compared.add(_numbers(some))
         share(1.0)
+    if not any(one.attack == GATE and one.status != Status.NOT_RUN for one in findings) and ALONE not in names:
+        names = [*names, ALONE]  # nobody solved for everyone: at least the release by itself is judged
+        findings.append(candidate.finding(find(ALONE), (), progress))
     order = {name: place for place, name in enumerate(names)}
     missing = tuple(numbers for numbers in map(_numbers, groups) if numbers and numbers not in compared)
     missing = missing if release.schema.sensitive or release.schema.kept else ()  # else there is nothing to compare
@@ -140,9 +143,11 @@ def run_gate(
 def gate_attacks(policy: Policy, schema: Schema, form: Form = Form.GENERALIZED) -> list[str]:
     """The attacks that a release must withstand.
 
-    Those of the policy, the joint one wherever people have names, and for a panel the one that follows its slots.
+    Those of the policy, the joint one wherever people have names, and for a panel the one that follows its slots. Where
+    the joint one does not run, the release by itself is judged beside them; it says of a release's groups what that
+    one would.
     """
-    every = (name for name, one in registered().items() if not one.files_alone)
+    every = (name for name in by_default() if not find(name).files_alone and name != ALONE)
     names = list(policy.attacks if policy.attacks is not None else every)
     if form == Form.PANEL and SLOTS not in names:
         names = [*names, SLOTS]

@@ -227,8 +227,10 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
         methods = {name: its.remedies[one.attack] for name, its in known.items() if one.attack in its.remedies}
         if policy.method in methods:
             advice.append(f"Against '{one.attack}' a stricter option of the method '{policy.method}'.")
-        else:
+        elif methods:
             advice += [f"Against '{one.attack}' another method: {line}." for line in _remedies(methods)]
+        else:
+            advice += find(one.attack).prevention
         advice += _by_the_truth(one, findings)
         if one.details.get("leaving") == "learnt":
             advice.append(_LEAVING)

@@ -1,5 +1,6 @@
 """How the risk of a series grew: the same attacks by someone who stopped collecting earlier."""
 
+from reissue.attacks.disclosure.counting import disclosed
 from reissue.attacks.findings import AttackedRelease, Finding, Point, Status
 from reissue.attacks.run import Ran
 from reissue.people.knowledge import Knowledge
@@ -71,16 +72,12 @@ def attacked(series: Series) -> tuple[AttackedRelease, ...]:
                 seen.groups,
                 int(sizes.min(initial=int(sizes.sum()))),
                 int((sizes == 1).sum()),
-                _largest_share(seen),
+                _largest_share(release, series),
             )
         )
     return tuple(shown)
 
 
-def _largest_share(release: PublishedRelease) -> float | None:
+def _largest_share(release: PublishedRelease, series: Series) -> float | None:
     """The largest share of one value in a group; None where the release shows no sensitive value."""
-    shown = {*release.main.columns, *release.values.columns}
-    if not release.schema.sensitive or not shown.issuperset(release.schema.sensitive):
-        return None
-    counts = release.histogram
-    return float((counts.count / counts.sizes[counts.group]).max(initial=0.0))
+    return max((one.largest for one in disclosed(release, series, Knowledge()).columns), default=None)

@@ -67,7 +67,7 @@ def risk_over_time(findings: Findings) -> Timeline | None:
     up = fit(0, max(most, 4), HEIGHT - _BOTTOM, _TOP, whole=True)
     known = registered()
     alone = {name for name in shown if name in known and known[name].per_release}
-    called = {name: f"{name} (by the paper only)" if name in aside else name for name in shown}
+    called = {name: f"{name} (not counted)" if name in aside else name for name in shown}
     lines = tuple(
         _line(called[name], place, points, releases, across, up, joined=name not in alone)
         for place, (name, points) in enumerate(shown.items())
@@ -101,7 +101,9 @@ def _sentence(shown: dict[str, tuple[Point, ...]], releases: tuple[int, ...], al
     first = {name: _first(points) for name, points in shown.items()}
     found = {name: since for name, since in first.items() if since}
     if not found:
-        return f"No attack exposes anybody at any time, from release {releases[0]} to release {releases[-1]}."
+        return (
+            f"None of the attacks that are shown exposes anybody, from release {releases[0]} to release {releases[-1]}."
+        )
     said = [_of_one(name, shown[name]) if name in alone else _of_all(name, shown[name]) for name in found]
     return "; ".join(said) + "."
 

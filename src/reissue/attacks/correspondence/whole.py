@@ -105,7 +105,7 @@ def _as_boxes(series: Series, views: SeriesCounts, limit: int, obstacle: str) ->
 
     found = exposures(views, limit)
     if not found:
-        raise CannotRunError(f"{obstacle} Compared as boxes, two at a time, the releases expose nobody for certain.")
+        raise CannotRunError(f"{obstacle} Compared as boxes, two at a time, no record can be ruled out for certain.")
     worst = min(found, key=lambda one: one.left)
     size = min(
         int(views.releases[at].sizes[g]) for at, g in zip((worst.earlier, worst.later), worst.groups, strict=True)

@@ -11,8 +11,10 @@ The paper's three examples need no run of the algorithm: what it preferred must 
 monotone requirements that gives the same posterior as running it, thousands of times faster. Mondrian's refusals
 mostly touch one group each, so its releases can be attacked at any size (`by_components`), and by default they are.
 
-Each run of the algorithm counts against a budget; a sample that keeps fewer than 30 worlds says nothing, and one that
-keeps none of its first 256 is given up: the attack was then not run. O(worlds x one run of the algorithm).
+Each run of the algorithm counts against a budget; a sample that keeps fewer than 30 worlds says nothing. None is drawn
+where the worlds that differ least from the release (two people of a group have each other's value) lead elsewhere, and
+one that keeps none of its first 256 is given up: the attack was then not run. It takes longer than all other attacks
+together, so it is run only where it is asked for by name. O(worlds x one run of the algorithm).
 """
 
 from collections.abc import Callable, Mapping
@@ -71,6 +73,7 @@ Anonymizer = Callable[[pl.DataFrame], pl.DataFrame | Mapping[str, pl.DataFrame]]
     NAME,
     "Runs the algorithm on every possible table and keeps those that give the same release.",
     per_release=True,
+    on_request=True,
     needs=(
         "the algorithm, its requirement and the original table (`--knows algorithm=NAME`, `--knows requirement=...`, "
         "`--knows population=FILE`); of our own releases all are known"
@@ -260,7 +263,7 @@ class _Outcome:
         """Why it was not run."""
         return (
             f"of {self.parts.tried:,} worlds only {self.parts.kept:,} gave the same release, too few to say anything "
-            f"about {int((~self.known).sum()):,} people. Nobody else is exposed. Try a part of the table."
+            f"about {int((~self.known).sum()):,} people. Try a part of the table."
         )
 
     def sentence(self) -> str:

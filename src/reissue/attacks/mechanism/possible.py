@@ -22,6 +22,9 @@ __all__ = ["Belief", "Possible", "enough", "interval", "weigh"]
 _BATCH = 4096
 _TASTE = 256
 """A sample of which this many worlds were tried and none was kept goes no further."""
+_NEAREST = 32
+"""So many worlds that differ least from the published one are tried before: if none is kept, fewer than one in ten is
+(95% confidence), and of worlds that differ in every group too few to say anything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +85,22 @@ class Possible:
         for members in self._members:
             drawn[:, members] = rng.permuted(drawn[:, members], axis=1)
         return drawn
+
+    def nearest(self, number: int, rng: np.random.Generator) -> Codes:
+        """Worlds that differ least from the published one: two people of a group have each other's value.
+
+        There are none where no group has two values, or where any value is possible.
+        """
+        mixed = [members for members in self._members if len(np.unique(self.values[members])) > 1]
+        if self.free or not mixed:
+            return np.empty((0, len(self.values)), self.values.dtype)
+        worlds = np.tile(self.values, (number, 1))
+        for world in worlds:
+            members = mixed[rng.integers(len(mixed))]
+            one = rng.choice(members)
+            other = rng.choice(members[self.values[members] != self.values[one]])
+            world[[one, other]] = world[[other, one]]
+        return worlds
 
     def _batch(self, worlds: list[Codes]) -> tuple[Codes, Floats]:
         stacked = np.stack(worlds)
@@ -162,11 +181,18 @@ def weigh(
     rng: np.random.Generator | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Belief:
-    """Enumerate the worlds if they are within the budget, else sample as many as it allows."""
+    """Enumerate the worlds if they are within the budget, else sample as many as it allows.
+
+    Where none of the worlds that differ least from the published one is kept, no sample is drawn.
+    """
     sampled = possible.number > budget if sample is None else sample
     hits = np.zeros((len(possible.groups), possible.domain.size))
     weight, kept, tried = 0.0, 0, 0
-    source = _sample(possible, budget, rng or np.random.default_rng(0)) if sampled else possible.every()
+    rng = rng or np.random.default_rng(0)
+    nearest = possible.nearest(_NEAREST, rng) if sampled else np.empty((0, 0), np.int32)
+    if len(nearest) and not keep(nearest).any():
+        return Belief(hits, 0, len(nearest), possible.number, sampled)
+    source = _sample(possible, budget, rng) if sampled else possible.every()
     for worlds, weights in source:
         fits = keep(worlds)
         for person in range(worlds.shape[1]):

@@ -47,6 +47,7 @@ MEASURE = "class: how many people share what all releases show of a person, the 
     NAME,
     "Follows people by a pseudonym, or by what never changes: how many share the pattern of a person in all releases.",
     any_columns=True,
+    any_values=True,
     files_alone=True,
     several_rows=True,
     by_people=True,

@@ -11,10 +11,16 @@ from reissue.cli._app import NOT_MET, UNTESTED, app
 from reissue.cli._options import (
     EngineOption,
     ForceOption,
+    GivenSchemaOption,
+    IdentifierOption,
     JsonOption,
+    QuasiOption,
     ReadOption,
+    SensitiveOption,
     dialect_of,
+    names_of,
     options_of,
+    say_assumed,
     say_reading,
     source_of,
 )
@@ -42,29 +48,20 @@ def attack(
             "for each provider.",
         ),
     ],
-    schema: Annotated[
-        Path | None,
-        typer.Option(
-            "--schema",
-            "-s",
-            metavar="FILE.toml",
-            help="The schema file. Without one it is guessed from the tables, and what was assumed is shown.",
-        ),
-    ] = None,
-    sensitive: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Without a schema: the column that nobody should learn.")
-    ] = None,
-    quasi: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Without a schema: the columns that others may know.")
-    ] = None,
-    identifier: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Without a schema: who it is, in private copies.")
-    ] = None,
+    schema: GivenSchemaOption = None,
+    sensitive: SensitiveOption = None,
+    quasi: QuasiOption = None,
+    identifier: IdentifierOption = None,
     save_schema: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="Write down the schema that was guessed, to correct it.")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="ATTACK", help="Run this attack only; may be repeated. Default: all.")
+        list[str] | None,
+        typer.Option(
+            metavar="ATTACK",
+            help="Run this attack only; may be repeated. Default: all but the slow `mechanism`, and what the policy "
+            "names.",
+        ),
     ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", metavar="", help="Take the slower, exact way of attacks that have one.")
@@ -127,10 +124,10 @@ def attack(
     """Say what published tables give away together, attacking them the way someone who holds them would."""
     from dataclasses import replace
 
-    from reissue.attacks import registered
     from reissue.cli._knows import insiders, knowledge_of
     from reissue.proposing.guess import ColumnHints, given_or_guessed
     from reissue.published import order_hint, releases_among
+    from reissue.publishing.attack import asked_for
     from reissue.publishing.attack import attack as run
 
     limits = {name: _number(value) for name, value in options_of(limit or []).items()}
@@ -138,7 +135,7 @@ def attack(
     say_reading(tables, dialect, quiet=as_json)
     knowledge = insiders(knowledge_of(knows or [], people, members), m, coalition)
     _plan_outputs(report, save_schema, record, [*published, originals], schema, knowledge, force=force)
-    columns = ColumnHints(sensitive, _names(quasi), identifier, None if schema is not None else providers)
+    columns = ColumnHints(sensitive, names_of(quasi), identifier, None if schema is not None else providers)
     known = {"members": knowledge.members, "population": knowledge.population}
     guessed = given_or_guessed(schema, columns, tables, **known, dialect=dialect)
     plan = guessed.schema if providers is None else guessed.schema.with_roles({providers: "provider"})
@@ -146,9 +143,9 @@ def attack(
         raise InputError("--save-schema writes down a schema that was guessed, and --schema gives one.")
     hints = [*guessed.assumed, *filter(None, [order_hint(tables)])]
     if not as_json:
-        _show_hints(hints)
+        say_assumed(hints)
     costs = {} if originals is None else _costs(originals, tables, plan, dialect)
-    with _render.watching("Attacking", only or list(registered())) as progress:
+    with _render.watching("Attacking", only or asked_for(plan)) as progress:
         findings = run(
             guessed.tables or tables,
             plan,
@@ -206,7 +203,6 @@ def _end(findings: "Findings", report: Path | None, *, strict: bool, as_json: bo
     """Show what was found, and end with the code that says it."""
     from reissue.attacks.findings import Verdict
     from reissue.cli._findings import show_findings
-    from reissue.publishing.attack import tested
 
     if as_json:
         _render.show_json(findings.as_dict())
@@ -216,14 +212,10 @@ def _end(findings: "Findings", report: Path | None, *, strict: bool, as_json: bo
             _render.say(f"Written: {report}")
     if findings.verdict == Verdict.EXPOSED:
         raise typer.Exit(NOT_MET)
-    if not tested(findings):
+    if not findings.tested:
         raise typer.Exit(UNTESTED)
     if strict and findings.verdict == Verdict.INCOMPLETE:
         raise typer.Exit(NOT_MET)
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def _plan_outputs(
@@ -247,12 +239,6 @@ def _plan_outputs(
     named = schema_inputs(schema, None if schema is None else Schema.load(schema))
     read = (*table_inputs("a published table", tables), *table_inputs("a table of people", people), *named)
     Outputs(tuple(files), read, force=force)
-
-
-def _show_hints(hints: list[str]) -> None:
-    """What was taken for granted, on standard error."""
-    if hints:
-        _render.say("Nobody said it, so this is assumed:", *(f"- {hint}" for hint in hints), "", error=True)
 
 
 def _costs(originals: Path, published: list[Any], schema: "Schema", dialect: "Dialect") -> "Costs":

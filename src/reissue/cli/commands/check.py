@@ -10,10 +10,15 @@ from reissue.cli._app import NOT_MET, app
 from reissue.cli._options import (
     EngineOption,
     ForceOption,
+    GivenSchemaOption,
+    IdentifierOption,
     JsonOption,
+    QuasiOption,
     ReadOption,
-    SchemaOption,
+    SensitiveOption,
     dialect_of,
+    names_of,
+    say_assumed,
     say_reading,
     source_of,
 )
@@ -22,6 +27,7 @@ from reissue.errors import InputError
 
 if TYPE_CHECKING:
     from reissue.files.dialect import Dialect
+    from reissue.proposing.guess import ColumnHints, Guessed
     from reissue.report.evidence import Record
     from reissue.schema import Schema
 
@@ -36,7 +42,10 @@ def check(
             help="A published table, or the two tables of a release with groups and counts.",
         ),
     ],
-    schema: SchemaOption,
+    schema: GivenSchemaOption = None,
+    sensitive: SensitiveOption = None,
+    quasi: QuasiOption = None,
+    identifier: IdentifierOption = None,
     require: Annotated[
         str | None,
         typer.Option("--require", "-r", metavar="REQUIREMENT", help="What it should meet, for example 'k=5 & l=3'."),
@@ -87,21 +96,24 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Say what a published table satisfies: k, l of every kind, t, risk of re-identification. Anyone's file will do."""
+    from reissue.proposing.guess import ColumnHints
     from reissue.published import read_published
     from reissue.release.release import EXACT
-    from reissue.schema import Schema
     from reissue.verify.check import check as judge
     from reissue.verify.counted import read_for_check
 
     risk: dict[str, Any] = {"preset": preset, "population": population, "sampling": sampling, "weights": weights}
     risk |= {"household": household, "threshold": threshold, "known": known}
+    if series and any(value is not None for value in (*risk.values(), record)):
+        raise InputError("Risk is measured one release at a time: leave out --series.")
+    dialect = dialect_of(reading)
+    say_reading(published, dialect, quiet=as_json or series)
+    hints = ColumnHints(sensitive, names_of(quasi), identifier)
+    guessed = _guessed(published, schema, hints, dialect, engine, series=series, quiet=as_json)
     if series:
-        if any(value is not None for value in (*risk.values(), record)):
-            raise InputError("Risk is measured one release at a time: leave out --series.")
-        _check_series(published, Schema.load(schema), require, dialect_of(reading), as_json=as_json)
+        _check_series(published, guessed, require, dialect, as_json=as_json)
         return
-    plan, dialect = Schema.load(schema), dialect_of(reading)
-    say_reading(published, dialect, quiet=as_json)
+    plan = guessed.schema
     _plan_outputs(record, [*published, original, population], schema, plan, force=force)
     release = read_for_check(published, plan, dialect=dialect, engine=engine)
     if record is not None and release.tables.times is not None:
@@ -113,9 +125,10 @@ def check(
         asked = {"requirement": require, **risk}
         from reissue.report.evidence import check_record
 
-        _write_record(record, check_record(published, plan, outcome, original, asked, dialect), force, quiet=as_json)
+        made = check_record(published, plan, outcome, original, asked, dialect, guessed.assumed)
+        _write_record(record, made, force, quiet=as_json)
     if as_json:
-        _render.show_json({**outcome.as_dict(), "warnings": warnings})
+        _render.show_json({**outcome.as_dict(), "warnings": warnings, **_assumed(guessed)})
     else:
         _render.show_check(outcome, everything=everything)
         _render.warn(*warnings)
@@ -123,7 +136,34 @@ def check(
         raise typer.Exit(NOT_MET)
 
 
-def _plan_outputs(record: Path | None, tables: list[Any], schema: Path, plan: "Schema", *, force: bool) -> None:
+def _guessed(
+    published: list[Any],
+    schema: Path | None,
+    hints: "ColumnHints",
+    dialect: "Dialect",
+    engine: str,
+    *,
+    series: bool,
+    quiet: bool,
+) -> "Guessed":
+    """The schema given, or the one that the tables show; what was assumed is said."""
+    from reissue.engines.registry import AUTO, MEMORY
+    from reissue.proposing.guess import given_or_guessed
+
+    if schema is None and engine not in {AUTO, MEMORY}:
+        raise InputError("A schema is guessed from tables in memory: a release that an engine counts needs --schema.")
+    releases = published if series or len(published) == 1 else [published]
+    guessed = given_or_guessed(schema, hints, releases, dialect=dialect)
+    if not quiet:
+        say_assumed(guessed.assumed)
+    return guessed
+
+
+def _assumed(guessed: "Guessed") -> dict[str, list[str]]:
+    return {"assumed": list(guessed.assumed)} if guessed.assumed else {}
+
+
+def _plan_outputs(record: Path | None, tables: list[Any], schema: Path | None, plan: "Schema", *, force: bool) -> None:
     """Refuse, before anything is counted, what could not be written at the end."""
     from reissue.data.outputs import Outputs, schema_inputs, table_inputs
 
@@ -146,14 +186,14 @@ def _write_record(path: Path, record: "Record", force: bool, *, quiet: bool) -> 
 
 
 def _check_series(
-    published: list[Any], schema: "Schema", require: str | None, dialect: "Dialect", *, as_json: bool
+    published: list[Any], guessed: "Guessed", require: str | None, dialect: "Dialect", *, as_json: bool
 ) -> None:
     from reissue.verify.series import check_series
 
     if require is not None:
         raise InputError("Check the releases of a series one by one against a requirement: --require without --series.")
-    outcome = check_series(published, schema, dialect=dialect)
+    outcome = check_series(published, guessed.schema, dialect=dialect)
     if as_json:
-        _render.show_json(outcome.as_dict())
+        _render.show_json({**outcome.as_dict(), **_assumed(guessed)})
     else:
         _render.say(*outcome.sentences)

@@ -56,7 +56,7 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
             "-" if one.record.loss is None else f"{one.record.loss:.1%}",
             "adopted" if one.record.adopted else one.record.method,
             ", ".join(one.recipients) or "everyone",
-            "withdrawn" if one.withdrawn is not None else one.record.verdict or "-",
+            one.outcome,
         ]
         for one in releases
     ]

@@ -266,10 +266,15 @@ def _is_page(path: Path | None) -> TypeGuard[Path]:
     return path is not None and path.suffix.lower() in {".html", ".htm"}
 
 
-def _with_earlier(made: "Publication") -> str:
-    """Whether releases were compared: not where the policy says that they never meet."""
+def _withstood(made: "Publication") -> str:
+    """What was run and withstood, with which releases, and what was not run."""
+    from reissue.attacks.findings import Status, not_tried, tried
+
+    if not made.findings.of(Status.WITHSTOOD):
+        return f" No attack was run on it.{not_tried(made.findings)}"
     several = any(len(one.releases) > 1 and one.reason is None for one in made.findings)
-    return " together with earlier releases" if several else ""
+    with_earlier = ", together with earlier releases" if several else ""
+    return f" It withstands {tried(made.findings)}{with_earlier}.{not_tried(made.findings)}"
 
 
 def _show(
@@ -310,7 +315,7 @@ def _show(
     _render.say(
         f"Release {made.number}: {plural(published, 'row')} in {plural(release.groups, 'group')}, "
         f"{plural(release.suppressed, 'row')} left out, {plural(release.counterfeits, 'counterfeit')}.",
-        f"It meets {release.requirement}, and withstands the policy's attacks{_with_earlier(made)}.",
+        f"It meets {release.requirement}.{_withstood(made)}",
     )
     _render.warn(*made.warnings)
     if made.again:

@@ -25,14 +25,25 @@ def check_record(
     original: Path | None,
     asked: Mapping[str, Any],
     dialect: Dialect,
+    assumed: Sequence[str] = (),
 ) -> Record:
-    """The record of one release that was checked."""
+    """The record of one release that was checked; of a schema that was guessed, what was assumed."""
+    guessed = Findings(assumptions=tuple(assumed))
     before = {} if original is None else {original.name: check(original, schema, dialect=dialect)}
     criteria = {name: str(value) for name, value in asked.items() if value is not None}
     if asked.get("preset") is not None:
         criteria["where the preset comes from"] = find_preset(asked["preset"]).source
     name = ", ".join(path.name for path in published)
-    return record_of("check", {name: published}, schema, [outcome], before=before, criteria=criteria, dialect=dialect)
+    return record_of(
+        "check",
+        {name: published},
+        schema,
+        [outcome],
+        before=before,
+        findings=guessed,
+        criteria=criteria,
+        dialect=dialect,
+    )
 
 
 def attack_record(

@@ -69,7 +69,7 @@ def _series(place: str) -> dict[str, Any]:
 
 def policy_words(policy: Policy) -> dict[str, str]:
     """A policy as a list of what is asked and what it says."""
-    attacks = "all there are" if policy.attacks is None else ", ".join(policy.attacks) or "joint alone"
+    attacks = "all that are quick" if policy.attacks is None else ", ".join(policy.attacks) or "joint alone"
     return {
         "every release must meet": str(policy.require),
         "method": policy.method,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reissue import algorithms
-from reissue.attacks import registered
+from reissue.attacks import by_default, registered
 from reissue.attacks.findings import HINT, Finding, Findings, gravity, outcome, people, verdict
 from reissue.errors import Why
 from reissue.files.dialect import Dialect
@@ -32,7 +32,7 @@ def audit(given: Mapping[str, Any], folder: Path, tell: Tell) -> Mapping[str, An
     tables = releases_among([Path(one) for one in given["published"]])
     known, dialect = _knowledge(given), Dialect(given["delimiter"])
     guessed = _schema(given, tables, known)
-    names = given["only"] or list(registered())
+    names = given["only"] or by_default()
     findings = attack(
         guessed.tables or tables,
         guessed.schema,

@@ -1,0 +1,1 @@
+"""The disclosure attack: what each release gives away by itself."""

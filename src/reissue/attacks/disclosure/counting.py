@@ -1,0 +1,204 @@
+"""What one release shows by itself: the shares of sensitive values in its groups, and how small the groups are.
+
+O(rows) for each sensitive column and for all of them together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from reissue._arrays import Bools, Floats, Ints
+from reissue.attacks.findings import ALONE, FIRST
+from reissue.counting.histogram import Histogram, counted
+from reissue.counting.texts import MISSING, joined_texts, ranked_texts
+from reissue.errors import DataError
+from reissue.people.knowledge import Knowledge
+from reissue.protection import Protection, ValueView
+from reissue.published import PublishedRelease
+from reissue.published.series import Series
+from reissue.requirements import parse
+
+__all__ = ["ColumnShares", "ReleaseDisclosure", "disclosed", "protection_of"]
+
+UNIQUE = 2
+"""The group size that is asked of a release without sensitive columns where no requirement says one."""
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnShares:
+    """The values of one sensitive column in the groups of a release, or of all sensitive columns together."""
+
+    view: ValueView
+    counts: Histogram
+    """How many people of each group have each label of the view."""
+    sizes: Ints
+    """People of each group, those whose value is missing included."""
+
+    @cached_property
+    def share(self) -> Floats:
+        """Entry to its value's share of the group: the posterior of whoever is in it."""
+        return np.asarray(self.counts.count / np.maximum(self.sizes[self.counts.group], 1))
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Label to its share of the whole release."""
+        return np.bincount(self.counts.value, self.counts.count, self.counts.values) / max(int(self.sizes.sum()), 1)
+
+    @cached_property
+    def limit(self) -> Floats:
+        """Entry to the largest posterior that its value may have; infinite where it needs no protection."""
+        return self.view.limits(self.prior)[self.counts.value]
+
+    @cached_property
+    def above(self) -> Bools:
+        """Entry to whether its share is above the limit."""
+        return np.asarray(self.share > self.limit + _SLACK)
+
+    @cached_property
+    def exposed(self) -> Bools:
+        """Group to whether some value has a larger share than it may."""
+        return self._groups(self.above)
+
+    @cached_property
+    def homogeneous(self) -> Bools:
+        """Exposed groups in which everyone has the same value."""
+        return self._groups(self.above & (self.share > 1 - _SLACK))
+
+    @property
+    def largest(self) -> float:
+        """The largest share of a protected value."""
+        return float(self.share[np.isfinite(self.limit)].max(initial=0.0))
+
+    @cached_property
+    def worst(self) -> int | None:
+        """The entry that is furthest above its limit, or nearest to it; of several that in the largest group."""
+        if not np.isfinite(self.limit).any():
+            return None
+        score = np.round(self.share / self.limit, 9)
+        return int(np.lexsort((self.sizes[self.counts.group], score))[-1])
+
+    @property
+    def score(self) -> float:
+        """The share of that entry over its limit: above 1 where somebody is exposed."""
+        return 0.0 if self.worst is None else float(self.share[self.worst] / self.limit[self.worst])
+
+    def _groups(self, entries: Bools) -> Bools:
+        return np.bincount(self.counts.group[entries], minlength=len(self.sizes)) > 0
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseDisclosure:
+    """What one release gives away by itself."""
+
+    number: int
+    published: PublishedRelease
+    sizes: Ints
+    """People of each group."""
+    columns: tuple[ColumnShares, ...]
+    lacking: tuple[str, ...]
+    """Sensitive columns of the schema that the release does not show."""
+    k: int | None
+    """How many people a group must have; None where nothing asks for it."""
+    by_people: bool
+    """Whether people were counted; else records, of which a person may have several."""
+
+    @property
+    def population(self) -> int:
+        """The people of the release."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def linked(self) -> Bools:
+        """Group to whether a value is likelier in it than allowed."""
+        return np.asarray(np.any([np.zeros(len(self.sizes), np.bool_), *(one.exposed for one in self.columns)], axis=0))
+
+    @cached_property
+    def small(self) -> Bools:
+        """Group to whether it has fewer people than it must."""
+        return (self.sizes > 0) & (self.sizes < (self.k or 0))
+
+    @property
+    def people(self) -> int:
+        """How many people are exposed, each counted once."""
+        return self.people_in(self.linked | self.small)
+
+    @property
+    def worst(self) -> ColumnShares | None:
+        """The column whose worst value is worst of all; the first of several."""
+        some = [one for one in self.columns if one.worst is not None]
+        return max(some, key=lambda one: round(one.score, 9), default=None)
+
+    def people_in(self, groups: Bools) -> int:
+        """How many people are in these groups."""
+        return int(self.sizes[groups].sum())
+
+
+def disclosed(release: PublishedRelease, series: Series, knowledge: Knowledge) -> ReleaseDisclosure:
+    """Count what a release shows; a column by itself, and where there are several all of them together."""
+    release = release.of_its_columns()
+    number = series.numbers[next(place for place, one in enumerate(series.releases) if one.tables is release.tables)]
+    shown = [name for name in release.schema.sensitive if name in release.shown]
+    if not release.consistent:
+        raise DataError("The two tables do not belong together: the sizes of their groups differ.")
+    people = _people(release)
+    sizes = release.sizes if people is None else _distinct(release.group, people, release.groups)
+    columns = _columns(release, shown, protection_of(series), sizes, people) if shown else ()
+    lacking = tuple(name for name in release.schema.sensitive if name not in shown)
+    # A coalition's records were taken out: what must be left then is the question of the attack `coalition`.
+    k = None if knowledge.coalition else _k(series, release) or (None if shown else UNIQUE)
+    by_people = people is not None or not release.schema.several_rows
+    return ReleaseDisclosure(number, release, sizes, columns, lacking, k, by_people)
+
+
+def _k(series: Series, release: PublishedRelease) -> int | None:
+    """How many records a group must have: what the policy says, else what our own release promises."""
+    require = series.schema.policy.get("require")
+    if require:
+        return parse(str(require)).group_size
+    own = release.source or release.roster
+    return None if own is None else own.requirement.group_size
+
+
+def protection_of(series: Series) -> Protection:
+    """Which values are protected, and how: the caller's limit of this attack, else that of the joint one."""
+    own = series.limit(ALONE)
+    limit = series.limit(FIRST) if own is None else own
+    return Protection.of(series.schema.policy, series.schema.sensitive, limit)
+
+
+def _columns(
+    release: PublishedRelease, shown: Sequence[str], protection: Protection, sizes: Ints, people: Ints | None
+) -> tuple[ColumnShares, ...]:
+    """The columns that a release shows, each by itself, and where there are several all of them together."""
+    names, value = ranked_texts(joined_texts(release.values, shown))
+    texts = [None if len(shown) == 1 and name == MISSING else name for name in names.to_list()]
+    made = []
+    for view in replace(protection, columns=tuple(shown)).views(texts):
+        label, group, weights = view.label[value], release.value_group, release.weights
+        if people is not None:
+            first = pl.DataFrame({"person": people, "group": group, "label": label}).to_struct().is_first_distinct()
+            weights = first.to_numpy().astype(np.int64)
+        some = weights > 0
+        counts = counted(group[some], label[some], release.groups, len(view.names), weights[some])
+        made.append(ColumnShares(view, counts, sizes))
+    return tuple(made)
+
+
+def _people(release: PublishedRelease) -> Ints | None:
+    """Row to the number of its person, where people have several rows and the release says whose they are."""
+    counted = release.tables.times is not None or release.tables.apart
+    if not release.schema.several_rows or counted or not release.keeps_identifier:
+        return None
+    marks = release.main[str(release.schema.identifier)].cast(pl.String)
+    alone = pl.Series(np.arange(len(marks))).cast(pl.String)
+    known = pl.select(pl.when(marks.is_null()).then("\0" + alone).otherwise("\1" + marks)).to_series()
+    return known.rank("dense").cast(pl.Int64).to_numpy()
+
+
+def _distinct(group: Ints, people: Ints, groups: int) -> Ints:
+    """How many different people each group has."""
+    return np.bincount(np.unique(np.stack([group, people]), axis=1)[0], minlength=groups)
