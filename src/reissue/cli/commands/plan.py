@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reissue.cli import _render
-from reissue.cli._app import NOT_MET, app
+from reissue.cli._app import NOT_MET, UNTESTED, app
 from reissue.cli._options import (
     ForceOption,
     JsonOption,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SHARE = {"min": 0.0, "max": 1.0}
+_REASONS = 5
+"""So many different reasons are shown why settings made no release."""
 
 
 @app.command()
@@ -123,7 +125,7 @@ def plan(
         show_plan(made)
         _render.say(*(f"Written: {path}" for path in written))
     if made.recommended is None:
-        raise typer.Exit(NOT_MET)
+        raise typer.Exit(NOT_MET if made.tested else UNTESTED)
 
 
 def _write(made: "Plan", policy: Path | None, schema: Path | None, report: Path | None, *, force: bool) -> list[Path]:
@@ -198,8 +200,11 @@ def show_plan(made: "Plan") -> None:
     _render.say(
         "> recommended; * on the frontier: of those that withstood every wave no other is better in every respect."
     )
-    why = [f"{one.setting.name}: {one.reason}" for one in made.outcomes if one.verdict == "impossible"]
-    _render.say(*why[:5])
+    without = [one for one in made.outcomes if one.verdict in {"impossible", "could not be tried"}]
+    for reason in list(dict.fromkeys(one.reason for one in without))[:_REASONS]:
+        same = [one for one in without if one.reason == reason]
+        more = f" and {len(same) - 1} more" if len(same) > 1 else ""
+        _render.say(f"{same[0].setting.name}{more}, {same[0].verdict}: {reason}")
     _render.say(*made.sentences)
 
 

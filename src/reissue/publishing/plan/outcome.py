@@ -1,5 +1,6 @@
 """What a plan found: each setting with its cost and its risk, the frontier, and the cheapest that withstands."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -12,6 +13,10 @@ from reissue.words import plural
 __all__ = ["Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
 
 
+_REASONS = 3
+"""So many reasons are told in a sentence; the table has all."""
+
+
 class RehearsalEnd(StrEnum):
     """How a rehearsal ended."""
 
@@ -20,7 +25,9 @@ class RehearsalEnd(StrEnum):
     TOO_COSTLY = "too costly"
     """More counterfeits than allowed."""
     IMPOSSIBLE = "impossible"
-    """The method cannot publish such tables, or the attack cannot follow them."""
+    """The method cannot publish such tables."""
+    NOT_TRIED = "could not be tried"
+    """An error came before a verdict, or the attack could not follow the releases: nothing is known of the setting."""
     UNFINISHED = "unfinished"
 
 
@@ -185,6 +192,26 @@ class Plan:
         some = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
         return tuple(one for one in some if not any(other.beats(one) for other in some))
 
+    @property
+    def not_tried(self) -> tuple[Outcome, ...]:
+        """Settings on which there is no verdict because of an error."""
+        return tuple(one for one in self.outcomes if one.verdict == RehearsalEnd.NOT_TRIED)
+
+    @property
+    def tested(self) -> bool:
+        """Whether there is a verdict on any setting."""
+        none = {RehearsalEnd.NOT_TRIED, RehearsalEnd.UNFINISHED}
+        return any(one.verdict not in none for one in self.outcomes)
+
+    @property
+    def verdict(self) -> str:
+        """What came out of it, in a few words."""
+        if self.recommended is not None:
+            return "recommended"
+        if not self.tested:
+            return str(RehearsalEnd.NOT_TRIED)
+        return "no room to go on" if self.frontier else "nothing suffices"
+
     def at(self, limit: float) -> "Plan":
         """The same plan by another limit, as far as what was tried tells: nothing is tried again, or mended anew."""
         outcomes = tuple(one.at(limit, self.limits.limit) for one in self.outcomes)
@@ -231,20 +258,28 @@ class Plan:
             "situation": list(self.situation),
             "outcomes": [{**one.as_dict(), "frontier": one.setting.name in frontier} for one in self.outcomes],
             "untried": [setting.name for setting in self.untried],
+            "verdict": self.verdict,
             "stopped": self.stopped,
             "recommended": None if best is None else best.setting.name,
             "sentences": list(self.sentences),
         }
 
     def __repr__(self) -> str:
-        """What is recommended, in a sentence."""
-        return f"Plan: {self.sentences[-1]}"
+        """What is recommended, or why nothing is, in a sentence."""
+        return f"Plan: {self.sentences[1 if self.guess else 0]}"
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The recommendation in plain words."""
         said = [*self._guessed(), *(self._found() if self.recommended is not None else self._nothing())]
-        return tuple(said + self._margin() + [self.stopped] * bool(self.stopped))
+        return tuple(said + self._margin() + self._errors() + [self.stopped] * bool(self.stopped))
+
+    def _errors(self) -> list[str]:
+        """Which settings could not be tried; by how many reasons, with the first."""
+        failed = self.not_tried if self.tested else ()
+        if not failed:
+            return []
+        return [f"{plural(len(failed), 'setting')} could not be tried, so nothing is known of them. {_why(failed)}"]
 
     def _margin(self) -> list[str]:
         """Why some settings count as exposed although nobody is above the limit."""
@@ -313,6 +348,8 @@ class Plan:
 
     def _nothing(self) -> list[str]:
         fine = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
+        if not self.tested:
+            return self._untested()
         said = ["Nothing that was tried stays below the limit within what may be spent."]
         if fine:
             longest = max(fine, key=lambda one: one.room or 0)
@@ -321,6 +358,20 @@ class Plan:
             said = [f"Some settings withstand these {self.waves} waves, but {more}; {room}."]
         ways = ["allow more people left out or more counterfeits", "generalize or drop a quasi-identifier"]
         return [*said, f"What may help: {', '.join(ways)}, or publish less often."]
+
+    def _untested(self) -> list[str]:
+        """That there is no verdict on anything, and why."""
+        if not self.not_tried:
+            return ["No setting was tried to the end, so it is not known whether one would do."]
+        none = "No setting could be tried, so it is not known whether one would do: this is no verdict on your tables."
+        return [none, _why(self.not_tried)]
+
+
+def _why(failed: Sequence[Outcome]) -> str:
+    """The reasons of settings that could not be tried, the most frequent first."""
+    reasons = Counter(f"{one.reason.rstrip('.')}." for one in failed).most_common()
+    more = [f"There are {len(reasons) - _REASONS} further reasons."] if reasons[_REASONS:] else []
+    return " ".join(["Why:", *(reason for reason, _ in reasons[:_REASONS]), *more])
 
 
 def _readers(one: Outcome) -> str:

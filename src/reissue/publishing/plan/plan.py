@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from reissue.data.table import Table
-from reissue.errors import InputError
+from reissue.errors import InputError, NotMetError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.publishing.plan.continuation import SIMULATED, Dynamics, continued
 from reissue.publishing.plan.learning import learnt_from
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
-from reissue.publishing.plan.rehearsal import Rehearsal, first_loss, rehearse
+from reissue.publishing.plan.rehearsal import Rehearsal, ended_by, first_loss, rehearse
 from reissue.publishing.plan.settings import Limits, Setting, sensible
 from reissue.publishing.plan.waves import Waves, read_waves
 from reissue.schema import Schema
@@ -159,8 +159,8 @@ class _Search:
         for setting in list(self.waiting):
             self._watch(setting)
             found = first_loss(setting, self.waves, self.limits)
-            if isinstance(found, str):
-                self.outcomes[setting.name] = Outcome(setting, (), RehearsalEnd.IMPOSSIBLE, found)
+            if isinstance(found, InputError | NotMetError):
+                self.outcomes[setting.name] = Outcome(setting, (), ended_by(found), str(found))
                 self.waiting.remove(setting)
             else:
                 self.losses[setting.name] = found
