@@ -1,4 +1,4 @@
-"""How values change by the groups of one release and the true values of the next: against loops, counts and the truth."""
+"""How values change, by the groups of one release and the true values of the next: against loops and the truth."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,7 @@
 """What a ledger keeps of how values change, where no schema says it: sums over people, and nobody's value."""
 
 from dataclasses import fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_nobody_s_value_is_kept(tmp_path: Path) -> None:
     )
     assert kept.slot_count.tolist() == roster.histogram.count.tolist()
     assert kept.moments.before.shape == kept.moments.after.shape == (8, 8)
-    both = sum(len(set(one["who"]) & set(other["who"])) for one, other in zip(waves, waves[1:], strict=False))
+    both = sum(len(set(one["who"]) & set(other["who"])) for one, other in pairwise(waves))
     assert kept.moments.people == pytest.approx(both)
 
 

@@ -28,9 +28,11 @@ class HolderSteps:
 
     moments: Moments
     person: Ints
-    """The places of the people of the newest release, and their groups; nobody where the groups' values are not true."""
+    """The places of the people of the newest release; nobody where its groups do not show true values."""
     group: Ints
+    """Their groups."""
     slot_group: Ints
+    """The histogram of the groups."""
     slot_value: Ints
     slot_count: Ints
 

@@ -142,7 +142,7 @@ def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroug
 
 
 def remembering(state: JointState, before: JointState) -> JointState:
-    """A state that was made again from releases, with what holders' tables said by the one before, which they do not."""
+    """A state that was made again from releases, with what the holder's tables had shown: releases do not say it."""
     number = {name: place for place, name in enumerate(state.names)}
     place = np.array([number.get(name, -1) for name in before.names], np.int64)
     moments = before.holder.moments.grown(len(before.names)).renumbered(place, len(state.names))
@@ -150,7 +150,7 @@ def remembering(state: JointState, before: JointState) -> JointState:
 
 
 def _true_groups(series: Series) -> Roster | None:
-    """Who is in which group of the newest release; None where that is not known, or its values are not the true ones."""
+    """Who is in which group of the newest release; None if that is not known, or its values are not the true ones."""
     method = method_of(series.schema.policy.get("method"))
     return None if method is not None and method.changes_values else series.releases[-1].roster
 
