@@ -162,9 +162,9 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def refusal(
-    number: int, problems: Sequence[str], findings: Findings, policy: Policy, release: Release | None
+    number: int, problems: Sequence[str], findings: Findings, policy: Policy, release: Release | None, price: str = ""
 ) -> RefusedError:
-    """What says no, with advice that fits."""
+    """What says no, with advice that fits; `price` says why it was not repaired, if that was too costly."""
     others = [problem for problem in problems if not problem.startswith(_UNCOMPARED.partition("{")[0])]
     advice = []
     if len(others) < len(problems):
@@ -175,6 +175,11 @@ def refusal(
         others = [problem for problem in others if not problem.startswith(_COUNTERFEITS)]
     if others:
         advice += _advice(findings, policy, release, {problem.partition(":")[0] for problem in others})
+    if price:
+        problems = [*problems, f"repair: {price} ({policy.repair:g} more)."]
+        advice.append(
+            f"A larger `repair` than {policy.repair:g} in the policy, or a larger `suppress`: {policy.suppress:g} now."
+        )
     return RefusedError(Report(number, tuple(problems), tuple(advice), findings))
 
 

@@ -38,8 +38,6 @@ _WINDOW = 4
 """Of waves that are guesses anyway this many stay whole."""
 _FEWER = 0.6
 """Of the counterfeits that are allowed, for a method that does not watch them: later releases may need more."""
-_WIDEST = 0.4
-"""Where mending would widen more rows than this share, larger groups for everyone cost less."""
 _TURNS, _LEAVING_OUT = 9, 5
 """How often a release is attacked at most, and of methods whose groups are not joined, which can only leave people out:
 what needs more mending than that has no room to go on."""
@@ -174,7 +172,7 @@ class Rehearsal:
         try:
             turns = _TURNS if find(self.setting.method).joinable else _LEAVING_OUT
             mended = turns if self.mended else 1
-            wave, release, found = make_and_mend(wave, _Wave.attack, widest=_WIDEST, turns=mended)
+            wave, release, found = make_and_mend(wave, _Wave.attack, turns=mended)
         except _TooManyError as problem:
             return self.stopped(RehearsalEnd.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:
@@ -184,7 +182,8 @@ class Rehearsal:
         if found.finding.status == Status.NOT_RUN:
             return made.stopped(RehearsalEnd.NOT_TRIED, found.finding.sentence, started)
         if step.exposed:
-            why = found.finding.sentence + ("" if self.mended else _UNMENDED)
+            price = f" {wave.repairs.price}." if wave.repairs.price else ""
+            why = found.finding.sentence + (price if self.mended else _UNMENDED)
             return made.stopped(RehearsalEnd.EXPOSED, why, started)
         earlier = (*self.earlier, release)[-1 if find(self.policy.method).stateful else 0 :]
         seconds = self.seconds + time.process_time() - started
