@@ -62,7 +62,10 @@ def plan(
         ),
     ] = "leaving",
     budget: Annotated[
-        str, typer.Option(metavar="TIME", help="How long it may take, such as 60s or 5m; 0 for as long as it takes.")
+        str,
+        typer.Option(
+            metavar="TIME", help="How much CPU time it may take, such as 60s or 5m; 0 for as much as it takes."
+        ),
     ] = "5m",
     setting: Annotated[
         list[str] | None,
@@ -186,7 +189,19 @@ def watching() -> "Iterator[Callable[[Progress], None]]":
         yield show
 
 
-_HEADINGS = ("", "setting", "outcome", "releases", "exposed", "surest", "loss", "queries", "margins", "counterfeits")
+_HEADINGS = (
+    "",
+    "setting",
+    "outcome",
+    "releases",
+    "exposed",
+    "surest",
+    "groups known",
+    "loss",
+    "queries",
+    "margins",
+    "counterfeits",
+)
 
 
 def show_plan(made: "Plan") -> None:
@@ -198,20 +213,23 @@ def show_plan(made: "Plan") -> None:
     title = "A guess: the waves after the first were simulated" if made.guess else ""
     _render.show_table([*_HEADINGS, "left out", "CPU s"], rows, title)
     _render.say(
-        "> recommended; * on the frontier: of those that withstood every wave no other is better in every respect."
+        "> recommended; * on the frontier: of those that withstood every wave no other is better in every respect.",
+        "surest: how surely anybody is linked to a value by someone with a register; groups known: by someone who "
+        "knows everyone's group, and how many people are above the limit then.",
     )
     without = [one for one in made.outcomes if one.verdict in {"impossible", "could not be tried"}]
     for reason in list(dict.fromkeys(one.reason for one in without))[:_REASONS]:
         same = [one for one in without if one.reason == reason]
         more = f" and {len(same) - 1} more" if len(same) > 1 else ""
         _render.say(f"{same[0].setting.name}{more}, {same[0].verdict}: {reason}")
-    _render.say(*made.sentences)
+    _render.say(*made.sentences, *filter(None, [made.warning]))
 
 
 def _row(one: "Outcome", best: bool, frontier: bool) -> list[str]:
     mark = ">" if best else "*" if frontier else ""
     if not one.steps:
-        return [mark, one.setting.name, str(one.verdict), "0", *["–"] * 7, f"{one.seconds:.1f}"]
+        return [mark, one.setting.name, str(one.verdict), "0", *["–"] * 8, f"{one.seconds:.1f}"]
+    known = one.known_groups
     shares = (one.loss, one.query_error, one.margin_error)
     return [
         mark,
@@ -220,6 +238,7 @@ def _row(one: "Outcome", best: bool, frontier: bool) -> list[str]:
         str(one.published),
         number(one.exposed),
         f"{one.risk or 0:.2f}",
+        "–" if known is None else f"{known.risk:.2f} ({number(known.people)})",
         *(f"{share or 0:.1%}" for share in shares),
         number(one.counterfeits),
         number(one.left_out),

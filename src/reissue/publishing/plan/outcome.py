@@ -10,7 +10,7 @@ from reissue.publishing.plan.settings import Limits, Setting
 from reissue.schema import Section
 from reissue.words import plural
 
-__all__ = ["Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
+__all__ = ["KnownGroups", "Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
 
 
 _REASONS = 3
@@ -54,6 +54,16 @@ class RehearsedRelease:
 
 
 @dataclass(frozen=True)
+class KnownGroups:
+    """What a series gives away to someone who knows everyone's group, whatever the form of a release shows."""
+
+    risk: float
+    """How surely anybody is linked to a value."""
+    people: int
+    """How many people are linked more surely than the limit."""
+
+
+@dataclass(frozen=True)
 class Outcome:
     """One setting: how many releases it made, what it cost, and whom it exposed."""
 
@@ -64,6 +74,8 @@ class Outcome:
     room: int | None = None
     """How many releases of a simulated continuation could be published, too; None: not looked at."""
     seconds: float = 0.0
+    known_groups: "KnownGroups | None" = None
+    """What someone gets who knows everyone's group; None: not looked at."""
 
     @property
     def published(self) -> int:
@@ -138,6 +150,11 @@ class Outcome:
             "options": dict(self.setting.options),
         }
         found = {name: getattr(self, name) for name in names}
+        known = self.known_groups
+        found |= {
+            "risk_groups_known": None if known is None else known.risk,
+            "exposed_groups_known": None if known is None else known.people,
+        }
         ended = {"verdict": str(self.verdict), "reason": self.reason, "room": self.room, "cpu_seconds": self.seconds}
         return {**setting, **ended, **found, "releases": [asdict(step) for step in self.steps]}
 
@@ -146,7 +163,10 @@ class Outcome:
         """From what `as_dict` gave."""
         setting = Setting(said["method"], said["require"], dict(said["options"]))
         steps = tuple(RehearsedRelease(**step) for step in said["releases"])
-        return cls(setting, steps, RehearsalEnd(said["verdict"]), said["reason"], said["room"], said["cpu_seconds"])
+        risk, people = said["risk_groups_known"], said["exposed_groups_known"]
+        known = None if risk is None else KnownGroups(risk, people)
+        ended = RehearsalEnd(said["verdict"])
+        return cls(setting, steps, ended, said["reason"], said["room"], said["cpu_seconds"], known)
 
     def at(self, limit: float, before: float) -> "Outcome":
         """As it ends by another limit than `before`: what went too far is given up there; the rest is not known."""
@@ -204,6 +224,39 @@ class Plan:
         return any(one.verdict not in none for one in self.outcomes)
 
     @property
+    def nearest(self) -> Outcome | None:
+        """Where nothing is recommended: the setting that came nearest to it, if any made a release.
+
+        The one that withstood most releases, also simulated ones; of several the one that exposes fewest people.
+        """
+        some = [one for one in self.outcomes if one.steps]
+        return min(some, key=lambda one: (-one.published, -(one.room or 0), one.exposed, one.cost), default=None)
+
+    @property
+    def warning(self) -> str:
+        """Why the policy that is written does not suffice; nothing where it does, or where there is none."""
+        nearest = self.nearest
+        if self.recommended is not None or nearest is None:
+            return ""
+        return (
+            f"WARNING: this policy does not suffice. {self._short(nearest)} `reissue publish` refuses such a release."
+        )
+
+    def _short(self, nearest: Outcome) -> str:
+        """Where the setting that came nearest ends."""
+        came = f"{nearest.setting.name} came nearest: {nearest.published} of {self.waves} waves could be published"
+        if nearest.verdict == RehearsalEnd.EXPOSED:
+            people = _people(nearest.exposed)
+            end = f"release {len(nearest.steps)} would have exposed {people}" if nearest.exposed else nearest.reason
+            return f"{came}; {end.rstrip('.')}."
+        if nearest.verdict == RehearsalEnd.WITHSTOOD:
+            room = "and room to go on was not tried"
+            if nearest.room is not None:
+                room = f"and {nearest.room} of {self.further} further releases of a simulated continuation"
+            return f"{came}, {room}."
+        return f"{came}. {nearest.reason}".rstrip(". ") + "."
+
+    @property
     def verdict(self) -> str:
         """What came out of it, in a few words."""
         if self.recommended is not None:
@@ -259,6 +312,7 @@ class Plan:
             "outcomes": [{**one.as_dict(), "frontier": one.setting.name in frontier} for one in self.outcomes],
             "untried": [setting.name for setting in self.untried],
             "verdict": self.verdict,
+            "warning": self.warning,
             "stopped": self.stopped,
             "recommended": None if best is None else best.setting.name,
             "sentences": list(self.sentences),
@@ -304,12 +358,26 @@ class Plan:
         safe = f"nobody could be linked to a value {surely} (at worst {best.risk or 0:.2f}; {_readers(best)})"
         return [
             f"Recommended: {best.setting.name}. All {self.waves} {waves} could be published, and {safe}.",
-            *filter(None, [self.learnt]),
+            *filter(None, [self._groups(best), self.learnt]),
             f"It costs: {_cost(best)}",
             *([] if self.guess and not self.further else [self._room(best)]),
             *self._cheaper(best),
             *self._apart(best),
         ]
+
+    def _groups(self, best: Outcome) -> str:
+        """How far someone gets who knows more than a register."""
+        known, who = best.known_groups, "Someone who also knows everyone's group"
+        if best.steps and best.steps[-1].knowledge == "groups":
+            return ""
+        if known is None:
+            return f"What {who[0].lower()}{who[1:]} gets was not tried."
+        if not known.people:
+            return f"{who} links nobody more surely than that either (at worst {known.risk:.2f})."
+        return (
+            f"{who} links {_people(known.people)} more surely than that (at worst {known.risk:.2f}): the limit does "
+            "not cover that. Where somebody may know, plan with `--knowledge groups`."
+        )
 
     def _room(self, best: Outcome) -> str:
         if best.room is None:

@@ -20,7 +20,7 @@ from reissue.data.table import Table
 from reissue.errors import InputError, NotMetError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.publishing.plan.continuation import SIMULATED, Dynamics, continued
-from reissue.publishing.plan.learning import learnt_from
+from reissue.publishing.plan.learning import learnt_from, with_known_groups
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
 from reissue.publishing.plan.refining import kinds_of_groups, smallest
 from reissue.publishing.plan.rehearsal import Rehearsal, ended_by, first_loss, rehearse
@@ -128,6 +128,30 @@ class _Search:
             return learnt_from(self.withstood[best.setting.name])
         except KeyboardInterrupt:
             return _UNLEARNT
+
+    def know_groups(self) -> None:
+        """Say of what withstood what someone gets who knows everyone's group: always of what is recommended.
+
+        Of all others as far as the budget goes, the cheapest first.
+        """
+        best = self.recommended or self.second
+        names = sorted(self.withstood, key=lambda name: self.outcomes[name].cost)
+        if best is not None:
+            names = [best.setting.name, *(name for name in names if name != best.setting.name)]
+        try:
+            for name in names:
+                if self._spent() and not (best is not None and name == best.setting.name):
+                    return
+                found = with_known_groups(self.withstood[name], self.outcomes[name], self.limits.limit)
+                self.outcomes[name] = found
+                self.recommended = found if self._is(self.recommended, name) else self.recommended
+                self.second = found if self._is(self.second, name) else self.second
+        except KeyboardInterrupt:
+            return
+
+    @staticmethod
+    def _is(one: Outcome | None, name: str) -> bool:
+        return one is not None and one.setting.name == name
 
     def _late(self) -> bool:
         """Whether what is left of the time is needed to look for room."""
@@ -315,6 +339,7 @@ def plan(
     times = 2 if sum(table.rows for table in known.tables) < _SMALL else 1
     search.further = tuple(continued(known, room, rng).tables[len(known.tables) :] for _ in range(times))
     stopped = search.run(sensible(known, limits) if settings is None else settings)
+    search.know_groups()
     return Plan(
         limits,
         known.sentences,

@@ -21,12 +21,12 @@ _VALUES = re.compile(r"\b(simple-l|l)=(\d+)")
 
 
 def kinds_of_groups(tried: Iterable[Setting], waves: Waves) -> Iterator[Setting]:
-    """Settings whose groups may have any size, with as many values as there can be in a group, from 2 on."""
-    kinds = {re.sub(r"\b(k|simple-l|l)=\d+", r"\1", one.require): one for one in tried if _sized(one)}
+    """Settings with the smallest groups of each kind: of 2 values, 3, and so on, as many as a group can hold."""
+    kinds = {_VALUES.sub(r"\1", one.sized(_SMALLEST).require): one for one in tried if _sized(one)}
     for setting in kinds.values():
         found = _VALUES.search(setting.require)
         if found is None:
-            yield setting.moved(_SMALLEST, 0)
+            yield setting.sized(_SMALLEST)
             continue
         most = int(1 / waves.largest_share + 1e-9) if found[1] == "simple-l" else waves.values
         for values in range(2, most + 1):

@@ -132,6 +132,8 @@ class Rehearsal:
     effort: Thoroughness = _FULL
     mended: bool = True
     """Whether releases that expose few people are mended."""
+    released: tuple[Release, ...] = field(default=(), repr=False)
+    """All releases so far."""
 
     @classmethod
     def of(cls, setting: Setting, waves: Waves, limits: Limits, *, mended: bool = True) -> "Rehearsal":
@@ -187,12 +189,13 @@ class Rehearsal:
             return made.stopped(RehearsalEnd.EXPOSED, why, started)
         earlier = (*self.earlier, release)[-1 if find(self.policy.method).stateful else 0 :]
         seconds = self.seconds + time.process_time() - started
-        return replace(made, earlier=earlier, state=found.state, seconds=seconds)
+        released = (*self.released, release)
+        return replace(made, earlier=earlier, state=found.state, seconds=seconds, released=released)
 
     def stopped(self, verdict: RehearsalEnd, reason: str, started: float) -> "Rehearsal":
         """It cannot go on."""
         seconds = self.seconds + time.process_time() - started
-        return replace(self, verdict=verdict, reason=reason, seconds=seconds, earlier=(), state=None)
+        return replace(self, verdict=verdict, reason=reason, seconds=seconds, earlier=(), state=None, released=())
 
     def outcome(self, waves: Waves, room: int | None = None) -> Outcome:
         """What is known of it so far."""
