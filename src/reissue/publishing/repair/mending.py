@@ -1,12 +1,12 @@
 """Repair: a release that exposes few people is mended where it hurts, and attacked again.
 
-First the exposed people are left out, as far as the policy's `suppress` goes: only a group that does not meet the
-requirement without them is joined with a neighbour. Where they may not be left out, or gain nothing by it, their groups
-are joined with neighbours, where the method's groups may be joined; those who give away somebody who has left are left
-out after that; where it helps nobody, groups are joined with more others. So nobody else pays with larger groups. What
-joining may cost is bounded by the policy's `repair`: beyond it the release stays as it was, and is refused. Where a
-random method still exposes somebody, all of it is tried again with other random numbers. What `publish` sends out and
-what `plan` rehearses are mended by the same code; a rehearsal has one draw only, so that there is room to go on.
+First the exposed people are left out, and those who give away somebody who has left, as far as the policy's `suppress`
+goes: only a group that does not meet the requirement without them is joined with a neighbour. Where they may not be
+left out, or that helps nobody, their groups are joined with neighbours, where the method's groups may be joined, and
+each time with more of them. So nobody else pays with larger groups. What joining may cost is bounded by the policy's
+`repair`: beyond it the release stays as it was, and is refused. Where a random method still exposes somebody, all of it
+is tried again with other random numbers. What `publish` sends out and what `plan` rehearses are mended by the same
+code; a rehearsal has one draw only, so that there is room to go on.
 
 A few people near the limit are mended too, once, if that brings them away from it: when they have left, what becomes
 known of others may expose them, and then nothing helps any more.
@@ -37,8 +37,6 @@ __all__ = ["FEW", "Attacked", "Attempt", "Repairs", "make_and_mend"]
 
 _TURNS = 9
 """How often a release is attacked at most."""
-_JOINS = 2
-"""How often groups are joined before those are left out who give away somebody who has left."""
 _MOST = 3
 """How often the number of groups that one is joined with doubles where that did not suffice."""
 _RESERVE = 0.5
@@ -260,7 +258,7 @@ def _mended_in_turns(
     release, before, leaving = _made(attempt, lambda done: progress(done / 3)), None, True
     for turn in range(turns):
         found = attack(attempt, release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
-        if before is not None and _in_vain(before[0], before[2], attempt, found):
+        if before is not None and _in_vain(before[2], found):
             (attempt, release, found), leaving = before, False
         hopeless = turn + 1 == turns or not _few(attempt, found)
         mended = None if hopeless else _mended(attempt, release, found, found.exposed, leaving=leaving)
@@ -275,10 +273,10 @@ def _mended_in_turns(
     return attempt, release, found
 
 
-def _in_vain(before: Attempt, exposed: Attacked, after: Attempt, found: Attacked) -> bool:
-    """Whether it helps nobody that people were left out: they are exposed all the same, or more people are."""
-    gone = np.setdiff1d(_people(before), _people(after))
-    return bool(np.isin(gone, found.exposed).any()) or len(found.exposed) > len(exposed.exposed)
+def _in_vain(before: Attacked, found: Attacked) -> bool:
+    """Whether it helps nobody that people were left out: the same people are exposed, or more people are."""
+    same = np.isin(before.exposed, found.exposed).all()
+    return bool(same) or len(found.exposed) > len(before.exposed)
 
 
 def _with_loss(attempt: Attempt, release: Release, mended: A) -> A:
@@ -321,7 +319,7 @@ def _mended(attempt: A, release: Release, found: Attacked, exposed: Ints, *, lea
     if joinable(release):
         around = _around(attempt, release, found, gone)
         first = _suppressed(attempt, release, broken, around, rng) if leaving else None
-        return first or _joined(attempt, release, broken, around, rng, leaving=leaving) or _left_out(attempt, broken)
+        return first or _joined(attempt, release, broken, around, rng) or _left_out(attempt, broken)
     return _left_out(attempt, broken)
 
 
@@ -355,28 +353,34 @@ def _affordable(attempt: Attempt, release: Release, sets: Sequence[Ints]) -> Boo
 
 
 def _suppressed(
-    attempt: A, release: Release, broken: Bools, around: Bools, rng: np.random.Generator
+    attempt: A, release: Release, broken: Bools, around: Sequence[Bools], rng: np.random.Generator
 ) -> tuple[A, Release] | None:
-    """Without the exposed people, if the policy lets them all be left out; their groups stay, if they can."""
-    if not 0 < broken.sum() <= attempt.spare - release.suppressed:
+    """Without the exposed people, if the policy lets them all be left out; their groups stay, if they can.
+
+    For those who have left, without those who give them away, the fewest first, as far as that is allowed; the groups
+    of the others are joined.
+    """
+    spare = attempt.spare - release.suppressed
+    if broken.sum() > spare:
         return None
-    joined = join_groups(release, around & ~broken, rng, keep=~broken)
-    return None if joined is None else (_after_joining(_without(attempt, broken), joined), joined.release)
+    out, joined_too = broken, np.zeros_like(broken)
+    for rows in sorted(around, key=lambda one: int(one.sum())):
+        fits = (out | rows).sum() <= spare
+        out, joined_too = (out | rows, joined_too) if fits else (out, joined_too | rows)
+    if not out.any():
+        return None
+    joined = join_groups(release, joined_too & ~out, rng, keep=~out)
+    return None if joined is None else (_after_joining(_without(attempt, out), joined), joined.release)
 
 
 def _joined(
-    attempt: A, release: Release, broken: Bools, around: Bools, rng: np.random.Generator, *, leaving: bool
+    attempt: A, release: Release, broken: Bools, around: Sequence[Bools], rng: np.random.Generator
 ) -> tuple[A, Release] | None:
-    """Groups joined; where everyone who is exposed has left already, at last without those who give them away."""
+    """Groups joined, with more others where that was done before."""
     repairs = attempt.repairs
-    if leaving and not broken.any() and repairs.joins >= _JOINS:
-        gone = _suppressed(attempt, release, around, around, rng)
-        if gone is not None:
-            return gone
-    others = 2 ** min(max(repairs.joins + 1 - _JOINS, 0), _MOST)
-    joined = join_groups(release, broken | around, rng, others=others)
+    joined = join_groups(release, np.any([broken, *around], axis=0), rng, others=2 ** min(repairs.joins, _MOST))
     attempt = replace(attempt, repairs=replace(repairs, joins=repairs.joins + 1))
-    return None if joined is None else (_after_joining(attempt, joined), joined.release)
+    return None if joined is None or not joined.groups else (_after_joining(attempt, joined), joined.release)
 
 
 def _people(attempt: Attempt) -> Ints:
@@ -384,18 +388,18 @@ def _people(attempt: Attempt) -> Ints:
     return np.full(attempt.table.rows, -1, np.int64) if ids is None else ids.to_numpy()
 
 
-def _around(attempt: Attempt, release: Release, found: Attacked, gone: Ints) -> Bools:
-    """For people who are not in the table any more: the rows whose groups show what those beside them had.
+def _around(attempt: Attempt, release: Release, found: Attacked, gone: Ints) -> list[Bools]:
+    """For each who is not in the table any more: the rows whose groups show what those beside this person had.
 
     Who has left is exposed by what becomes known of the others of an earlier group. So of today's groups that hold
     them the two with the most of them count as broken.
     """
-    rows, groups = np.zeros(attempt.table.rows, np.bool_), release.draft.groups
+    made, groups = [], release.draft.groups
     for others in found.companions(gone):
         beside = attempt.mentioned(others) & (groups >= 0)
         most = np.argsort(-np.bincount(groups[beside], minlength=release.groups), kind="stable")[:2]
-        rows |= beside & np.isin(groups, most)
-    return rows
+        made.append(beside & np.isin(groups, most))
+    return [rows for rows in made if rows.any()]
 
 
 def _left_out(attempt: A, broken: Bools) -> tuple[A, Release] | None:
