@@ -17,8 +17,8 @@ __all__ = ["Policy"]
 DEFAULT_METHOD = "pool"
 MOST_COUNTERFEITS = 0.1
 """How many counterfeits a release may hold unless the policy says otherwise, as a share of its people."""
-MOST_REPAIR = 0.05
-"""How much information loss repair may add unless the policy says otherwise: as much as leaving out 5% of the rows."""
+MOST_REPAIR = 0.1
+"""How much information loss repair may add unless the policy says otherwise: as much as leaving out 10% of the rows."""
 _PROPOSED = "`reissue plan` finds one for waves that you have, and `reissue init` proposes one for a table"
 _KEYS = (
     "require",

@@ -141,7 +141,7 @@ def test_where_nobody_may_be_left_out_groups_are_joined_at_the_price_that_is_all
     with pytest.raises(RefusedError, match=r"loss 1\.000 instead of 0\.000") as refused:
         publish_both(tmp_path / "dear", policy)
     assert any(problem.startswith("repair: ") for problem in refused.value.report.problems)
-    assert any("`repair` than 0.05" in advice for advice in refused.value.report.advice)
+    assert any("`repair` than 0.1" in advice for advice in refused.value.report.advice)
     release, warnings = publish_both(tmp_path, {**policy, "repair": 1})
     assert (release.tables["release"].height, release.groups) == (86, 1)
     told = [one for one in warnings if "joined" in one]
