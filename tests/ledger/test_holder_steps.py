@@ -17,7 +17,7 @@ from reissue.release.states import unpack_state
 from reissue.schema import Schema
 from tests.attacks.test_joint_updates import COLUMNS, panel
 
-POLICY: dict[str, Any] = {"require": "k=5 & l=3", "attacks": ["joint"], "limit": 0.99}
+POLICY: dict[str, Any] = {"require": "k=5 & l=3", "attacks": ["joint"], "limit": {"default": 1, "nobody": 0.5}}
 SCHEMA = replace(COLUMNS, policy=POLICY)
 
 
