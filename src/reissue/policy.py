@@ -17,6 +17,8 @@ __all__ = ["Policy"]
 DEFAULT_METHOD = "pool"
 MOST_COUNTERFEITS = 0.1
 """How many counterfeits a release may hold unless the policy says otherwise, as a share of its people."""
+MOST_REPAIR = 0.1
+"""How much information loss repair may add unless the policy says otherwise: as much as leaving out 10% of the rows."""
 _PROPOSED = "`reissue plan` finds one for waves that you have, and `reissue init` proposes one for a table"
 _KEYS = (
     "require",
@@ -25,6 +27,7 @@ _KEYS = (
     "boxes",
     "suppress",
     "counterfeits",
+    "repair",
     "attacks",
     "limits",
     "knowledge",
@@ -52,6 +55,8 @@ class Policy:
     """The share of rows that may be left out."""
     counterfeits: float = MOST_COUNTERFEITS
     """The most counterfeits, as a share of the people published."""
+    repair: float = MOST_REPAIR
+    """The most information loss that joining groups may add, where people would be exposed else."""
     attacks: tuple[str, ...] | None = None
     """The attacks that a release must withstand; None for all there are."""
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -117,6 +122,7 @@ class Policy:
             boxes=_boxes(section),
             suppress=_share(section, "suppress", 0.0, below=True),
             counterfeits=_share(section, "counterfeits", MOST_COUNTERFEITS),
+            repair=_share(section, "repair", MOST_REPAIR, what="an information loss"),
             attacks=attacks,
             limits=_limits(section),
             limit=protection.limit if "limit" in section else None,
@@ -159,13 +165,15 @@ def _boxes(section: Section) -> str:
     return str(value)
 
 
-def _share(section: Section, key: str, default: float, *, below: bool = False) -> float:
+def _share(
+    section: Section, key: str, default: float, *, below: bool = False, what: str = "a share of the rows"
+) -> float:
     if key not in section:
         return default
     value = section[key]
     fine = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1 - 1e-12 * below
     if not fine:
-        raise SchemaError(f"[policy] `{key}` must be a share of the rows, from 0 to {'below ' * below}1.")
+        raise SchemaError(f"[policy] `{key}` must be {what}, from 0 to {'below ' * below}1.")
     return float(value)
 
 

@@ -12,6 +12,7 @@ from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.findings import Status
 from reissue.attacks.joint.base_rates import base_rates, expecting
 from reissue.attacks.joint.claims import Claims
+from reissue.attacks.joint.holder import HolderSteps
 from reissue.attacks.joint.lenses import plain_lens
 from reissue.attacks.joint.sight import see
 from reissue.attacks.joint.solving.believe import believe
@@ -97,8 +98,10 @@ def test_values_are_taken_to_stay_just_where_they_do(changes: float, source: str
     assert update_model(COLUMNS, unaware(crowd)).source == source
 
 
-def test_a_ledger_s_attack_refines_what_it_learned() -> None:
+def test_a_ledger_s_attack_refines_what_it_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody knows the true values of any release, as of adopted ones."""
     releases = published(panel(0.15))
+    monkeypatch.setattr(HolderSteps, "with_truth", lambda self, _, __: self)
     state, whole = None, run_attack(find("joint"), Series.read(releases, COLUMNS), Knowledge(groups=True))
     for number, release in enumerate(releases, 1):
         strong = replace(COLUMNS, policy={"knowledge": "groups"})

@@ -27,7 +27,7 @@ def test_a_plan_writes_policy_page_and_schema(
     waves: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schema, policy, page = (tmp_path / name for name in ("s.toml", "p.toml", "p.html"))
-    asked = ["plan", *waves, "--schema", str(schema), "--leave-out", "0.05"]
+    asked = ["plan", *waves, "--schema", str(schema), "--leave-out", "0.05", "--setting", "pool k=40 & simple-l=4"]
     code = run([*asked, "--policy", str(policy), "--report", str(page), "--write"])
     shown = capsys.readouterr().out
     assert code == FINE, shown
@@ -42,20 +42,43 @@ def test_a_plan_writes_policy_page_and_schema(
     assert schema.read_text() == written
 
 
-def test_nothing_that_suffices_ends_with_1_and_json(
+def test_where_nothing_suffices_what_came_nearest_is_written_with_a_warning(
     waves: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["plan", *waves, "--schema", str(tmp_path / "s.toml"), "--limit", "0.01", "--json"]
-    assert run([*asked, "--policy", str(tmp_path / "p.toml")]) == NOT_MET
+    policy, page = tmp_path / "p.toml", tmp_path / "p.html"
+    asked = ["plan", *waves, "--schema", str(tmp_path / "s.toml"), "--setting", "pool k=5 & l=3", "--limit", "0.01"]
+    assert run([*asked, "--policy", str(policy), "--json"]) == NOT_MET
     told = json.loads(capsys.readouterr().out)
-    assert told["recommended"] is None
-    assert told["policy"] is None
-    assert told["written"] == []
-    assert not (tmp_path / "p.toml").exists()
+    assert (told["recommended"], told["verdict"]) == (None, "nothing suffices")
+    assert told["warning"].startswith("WARNING: this policy does not suffice. pool k=5 & l=3 came nearest")
+    assert told["policy"] == policy.read_text()
+    assert told["policy"].startswith("# WARNING: this policy does not suffice.")
+    assert Policy.of(Schema.loads((tmp_path / "s.toml").read_text() + told["policy"])).limit == 0.01
+    assert run([*asked, "--policy", str(policy), "--report", str(page), "--force"]) == NOT_MET
+    shown = " ".join(capsys.readouterr().out.split())
+    assert told["warning"] in shown
+    assert "which does not suffice" in page.read_text()
+
+
+def test_someone_who_knows_groups_is_told_beside_someone_with_a_register(
+    waves: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "p.html"
+    asked = ["plan", *waves, "--schema", str(tmp_path / "s.toml"), "--setting", "pool k=30 & simple-l=3"]
+    assert run([*asked, "--limit", "0.9", "--report", str(page)]) == FINE
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "groups known" in shown
+    assert "Someone who also knows everyone's group links" in shown
+    assert run([*asked, "--limit", "0.9", "--json"]) == FINE
+    best = json.loads(capsys.readouterr().out)["outcomes"][0]
+    assert best["risk_groups_known"] >= best["risk"] - 1e-9
+    known = f"{best['risk_groups_known']:.2f} ({best['exposed_groups_known']})"
+    assert known in shown
+    assert known in page.read_text()
 
 
 def test_one_wave_is_a_guess(waves: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["plan", waves[0], "--schema", str(tmp_path / "s.toml"), "--come", "0.1", "--go", "0", "--budget", "20s"]
+    asked = ["plan", waves[0], "--schema", str(tmp_path / "s.toml"), "--come", "0.1", "--go", "0", "--budget", "5s"]
     run([*asked, "--json"])
     assert json.loads(capsys.readouterr().out)["guess"] is True
     assert run(["plan", *waves, "--schema", str(tmp_path / "s.toml"), "--come", "0.1"]) == BAD_INPUT

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue.counting.cells import Counts
 from reissue.ledger import Ledger
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.publish import publish_next
@@ -125,13 +126,41 @@ def publish_both(place: Path, policy: Mapping[str, object]) -> tuple[Release, tu
     return made.release, made.warnings
 
 
-def test_publish_joins_groups_before_it_leaves_anyone_out(tmp_path: Path) -> None:
+def test_publish_leaves_the_few_out_before_it_joins_groups(tmp_path: Path) -> None:
+    """Two people cost 86 rows their ages if groups are joined."""
     release, warnings = publish_both(tmp_path, {"require": "k=5 & l=2", "method": "mondrian", "suppress": 0.1})
-    assert release.tables["release"].height == 86
-    assert release.groups == 1
+    assert release.tables["release"].height == 84
+    assert release.groups == 2
+    assert any(one.startswith("2 people were left out") for one in warnings)
+    assert not any("joined" in one for one in warnings)
+
+
+def test_where_nobody_may_be_left_out_groups_are_joined_at_the_price_that_is_allowed(tmp_path: Path) -> None:
+    policy = {"require": "k=5 & l=2", "method": "mondrian"}
+    (tmp_path / "dear").mkdir()
+    with pytest.raises(RefusedError, match=r"loss 1\.000 instead of 0\.000") as refused:
+        publish_both(tmp_path / "dear", policy)
+    assert any(problem.startswith("repair: ") for problem in refused.value.report.problems)
+    assert any("`repair` than 0.1" in advice for advice in refused.value.report.advice)
+    release, warnings = publish_both(tmp_path, {**policy, "repair": 1})
+    assert (release.tables["release"].height, release.groups) == (86, 1)
     told = [one for one in warnings if "joined" in one]
     assert told[0].startswith("2 groups were joined with neighbours (86 rows generalized further)")
-    assert not any("left out" in one for one in warnings)
+
+
+def test_without_some_rows_only_groups_that_fail_are_joined() -> None:
+    release = released(100)
+    sizes = np.bincount(release.draft.groups)
+    assert sizes.max() > sizes.min() == 4
+    for group in (int(np.argmax(sizes)), int(np.argmin(sizes))):
+        out = release.draft.groups == group
+        out[np.flatnonzero(out)[1:]] = False
+        joined = join_groups(release, np.zeros_like(out), np.random.default_rng(0), keep=~out)
+        assert joined is not None
+        left = Counts(release.draft.groups[~out], release.table.sensitive[~out], release.table.domain)
+        fails = not release.requirement.holds(left)[group]
+        assert joined.groups == (2 if fails else 0)
+        assert joined.widened.any() == fails
 
 
 def test_where_groups_cannot_be_joined_people_are_left_out_as_far_as_the_policy_goes(tmp_path: Path) -> None:

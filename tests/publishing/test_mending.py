@@ -15,6 +15,7 @@ from reissue.errors import NotMetError
 from reissue.policy import Policy
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.release import Release
+from reissue.utility import measure
 from tests.algorithms.test_cohorts import SCHEMA, stream
 
 
@@ -126,7 +127,7 @@ def test_where_joining_does_not_help_who_gives_a_leaver_away_is_left_out() -> No
 
 
 def test_where_leaving_out_helps_nobody_more_groups_are_joined() -> None:
-    plain = Policy.of(replace(SCHEMA, policy={"require": "k=3", "method": "pool", "suppress": 0.2}))
+    plain = Policy.of(replace(SCHEMA, policy={"require": "k=3", "method": "pool", "suppress": 0.2, "repair": 1}))
     attempt = Once(table=Table.read(stream(7, size=60)[0], SCHEMA), schema=SCHEMA, policy=plain)
     ids = attempt.table.ids
     assert ids is not None
@@ -141,6 +142,49 @@ def test_where_leaving_out_helps_nobody_more_groups_are_joined() -> None:
     assert not len(found.exposed)
     assert max(without) == 1, "it was tried"
     assert mended.repairs.left_out == 0
+
+
+def test_what_repair_would_cost_is_bounded_and_said() -> None:
+    asked = {"require": "k=3", "method": "pool", "repair": 0.02}
+    attempt = Once(
+        table=Table.read(stream(7, size=60)[0], SCHEMA), schema=SCHEMA, policy=Policy.of(replace(SCHEMA, policy=asked))
+    )
+    ids = attempt.table.ids
+    assert ids is not None
+    made: list[Release] = []
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        made.append(release)
+        return Found(ids[:1].to_numpy())
+
+    mended, release, found = make_and_mend(attempt, attack)
+    assert len(found.exposed) == 1
+    first, last = measure(made[0]).loss, measure(release).loss
+    assert first <= last <= first + 0.02
+    assert mended.repairs.lost == first
+    assert mended.repairs.asked is not None
+    assert mended.repairs.asked > first + 0.02
+    assert f"{mended.repairs.asked:.3f} instead of {first:.3f}" in mended.repairs.price
+    free = replace(attempt, policy=replace(attempt.policy, repair=1.0))
+    assert not make_and_mend(free, attack)[0].repairs.price
+
+
+def test_the_few_who_are_exposed_are_left_out_one_turn_after_the_other() -> None:
+    """Each turn exposes somebody else: as long as the policy allows it nobody's group is joined for that."""
+    plain = Policy.of(replace(SCHEMA, policy={"require": "k=3", "method": "pool", "suppress": 0.2}))
+    attempt = Once(table=Table.read(stream(7, size=60)[0], SCHEMA), schema=SCHEMA, policy=plain)
+    ids = attempt.table.ids
+    assert ids is not None
+
+    def attack(one: Once, release: Release, _: Callable[[float], None]) -> Found:
+        here = ids.filter(ids.is_in(one.table.ids.implode()))  # type: ignore[union-attr]
+        return Found(here[:1].to_numpy() if one.repairs.left_out < 4 else np.zeros(0, np.int64))
+
+    mended, release, found = make_and_mend(attempt, attack)
+    assert not len(found.exposed)
+    assert mended.repairs.left_out == 4
+    assert mended.repairs.joins == 0
+    assert release.table.rows == len(ids) - 4
 
 
 @pytest.mark.parametrize("method", ["pool", "cohorts"])

@@ -189,8 +189,11 @@ def test_cohorts_of_one_provider_each_are_tried_where_there_are_several() -> Non
 
 
 def test_what_keeps_providers_apart_is_named_beside_what_is_recommended() -> None:
-    tight, apart = Setting("pool", "k=12 & l=4"), Setting("cohorts", "k=3 & l=2", {"apart": True, "counterfeits": 0.3})
-    made = plan(months(150, 2), synth.schema(), settings=[tight, apart], limits=Limits(0.99, 0.4, 0.2), further=0)
+    tight, apart = (
+        Setting("pool", "k=10 & simple-l=2"),
+        Setting("cohorts", "k=3 & l=2", {"apart": True, "counterfeits": 0.3}),
+    )
+    made = plan(months(150, 2), synth.schema(), settings=[tight, apart], limits=Limits(0.99, 0.4, 0.2), further=1)
     assert made.recommended is not None
     assert made.recommended.setting == tight
     assert f"each other's people: {apart.name}, at" in " ".join(made.sentences)

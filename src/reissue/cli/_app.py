@@ -46,7 +46,7 @@ EXIT_CODES = {
     FINE: "fine",
     NOT_MET: "the work was done and the answer is no: a requirement is not met, or somebody is exposed",
     BAD_INPUT: "bad input: a message says what was wrong and what to try; nothing was written",
-    UNTESTED: "nothing could be tested: no attack that compares the releases could be run",
+    UNTESTED: "nothing could be tested: no attack that compares releases could be run, or a plan could try no setting",
     NOT_WRITTEN: "a release was recorded, but its files could not be written: `reissue ledger export` gives them",
     BUG: "a bug in Reissue",
 }

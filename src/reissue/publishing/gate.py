@@ -17,7 +17,7 @@ from reissue._arrays import Ints
 from reissue.attacks import Attack, Fold, by_default, find
 from reissue.attacks.coalition.records import read_records
 from reissue.attacks.findings import ALONE, FIRST, Finding, Findings, Status
-from reissue.attacks.joint.state import JointState, companions
+from reissue.attacks.joint.state import JointState, companions, remembering
 from reissue.attacks.run import cannot_run, run_attack
 from reissue.attacks.updates.attack import UpdateState
 from reissue.attacks.updates.histories import Histories, largest_of_histories
@@ -51,7 +51,7 @@ _TWICE = 50
 """This many people's posteriors are looked at twice, in series of"""
 _SHORT = 5
 """this many earlier releases at most: all of them are read for it."""
-_FORMAT = 9
+_FORMAT = 10
 """Goes up when attacks keep something else: states that were written before are made again."""
 
 
@@ -299,7 +299,19 @@ class _Candidate:
         for turn, one in enumerate(self.earlier):
             state = self._added(fold, state, self._series([self._read(one, name)], [one.number]))
             progress((turn + 1) / (len(self.earlier) + 1))
-        return state
+        before = self._left(name, fold.state)
+        both = isinstance(state, JointState) and isinstance(before, JointState)
+        return remembering(state, before) if both else state
+
+    def _left(self, name: str, kind: type | None) -> Any:
+        """The state that the last release left, by whichever schema and policy it was made."""
+        what, files = f"state.{name}", self.earlier[-1].files
+        try:
+            return (
+                None if kind is None or what not in files else unpack_state(kind, self.ledger.store.read(files[what]))
+            )
+        except MissingFileError:
+            return None
 
     @staticmethod
     def _added(fold: Fold[Any, Any], state: Any, newest: Series) -> Any:

@@ -15,6 +15,8 @@ from reissue.release.release import Release
 
 __all__ = ["Change", "RefusedError", "Report", "changes_of", "problems_of", "refusal", "warnings_of"]
 
+_CHANCE = 3.0
+"""Standard deviations by which fewer guesses must be right than claimed, so that it is no chance."""
 _MORE_LEFT_OUT, _MOST_LEFT_OUT = 0.03, 0.2
 """Shares of the rows: how many more a change proposes, and where it ends."""
 
@@ -162,9 +164,9 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def refusal(
-    number: int, problems: Sequence[str], findings: Findings, policy: Policy, release: Release | None
+    number: int, problems: Sequence[str], findings: Findings, policy: Policy, release: Release | None, price: str = ""
 ) -> RefusedError:
-    """What says no, with advice that fits."""
+    """What says no, with advice that fits; `price` says why it was not repaired, if that was too costly."""
     others = [problem for problem in problems if not problem.startswith(_UNCOMPARED.partition("{")[0])]
     advice = []
     if len(others) < len(problems):
@@ -175,6 +177,11 @@ def refusal(
         others = [problem for problem in others if not problem.startswith(_COUNTERFEITS)]
     if others:
         advice += _advice(findings, policy, release, {problem.partition(":")[0] for problem in others})
+    if price:
+        problems = [*problems, f"repair: {price} ({policy.repair:g} more)."]
+        advice.append(
+            f"A larger `repair` than {policy.repair:g} in the policy, or a larger `suppress`: {policy.suppress:g} now."
+        )
     return RefusedError(Report(number, tuple(problems), tuple(advice), findings))
 
 
@@ -213,6 +220,27 @@ _LEAVING = (
 )
 
 
+_CHANGES = {
+    "none": "Values were taken never to change.",
+    "releases": "How values change was learned from the releases.",
+    "tables": "How values change was estimated from your tables.",
+}
+_SAY_HOW = "If you know better, say it in `[updates]` of the schema: `reissue plan` on your waves writes it."
+
+
+def _changing(exposing: Finding) -> list[str]:
+    """Where nobody has said how values change: to say it; and whether the true values contradict the guesses."""
+    how = _CHANGES.get(str(exposing.details.get("updates")))
+    if how is None:
+        return []
+    today = exposing.details.get("today") or {}
+    number, claim = int(today.get("guesses", 0)), float(today.get("claim", 0.0))
+    short = claim - float(today.get("share_right", 0.0))
+    if short <= _CHANCE * math.sqrt(claim * (1 - claim) / max(number, 1)):
+        return [f"{how} {_SAY_HOW}"]
+    return [f"{how} Your true values contradict that: fewer guesses are right than claim to be. {_SAY_HOW}"]
+
+
 def _named(policy: Policy) -> str:
     """That a policy can say which attacks it asks for; for its method those with which a series may begin."""
     suggestion = algorithms.find(policy.method).suggestion
@@ -232,6 +260,7 @@ def _advice(findings: Findings, policy: Policy, release: Release | None, blockin
         else:
             advice += find(one.attack).prevention
         advice += _by_the_truth(one, findings)
+        advice += _changing(one)
         if one.details.get("leaving") == "learnt":
             advice.append(_LEAVING)
     if any(one.attack in blocking for one in findings.of(Status.NOT_RUN)):

@@ -62,7 +62,8 @@ def publish_candidate(
     findings = together.findings
     problems = problems_of(release, findings, candidate.policy, together.uncompared)
     if problems:
-        raise refusal(candidate.number, problems, findings, candidate.policy, release)
+        price = candidate.repairs.price
+        raise refusal(candidate.number, problems, findings, candidate.policy, release, price)
     recorded = writer is not None
     published = Publication(
         release, candidate.number, findings, recorded=recorded, warnings=candidate.warnings(release)

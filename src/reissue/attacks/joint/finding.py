@@ -153,6 +153,14 @@ class Judged:
         sure = self._worth_of(chance, weight) > limit + _SLACK
         return int(sure.sum()), int(right[sure].sum())
 
+    @property
+    def today(self) -> tuple[int, float, float] | None:
+        """Of the surest guesses about values whose truth is known: how many, the mean claim, and the share right."""
+        if self.tested is None or not len(self.tested[0]):
+            return None
+        chance, _, right = self.tested
+        return len(chance), float(chance.mean()), float(right.mean())
+
     @cached_property
     def _own_worth(self) -> Floats:
         worth = self._worth_of(self.claims.chance, self.claims.weight)
@@ -293,7 +301,9 @@ def _details(judged: Judged, exposed: Bools, limit: float, worst: Worst) -> dict
     }
     known = judged.confirmed(limit)
     if right is None and known is not None:
-        made["today"] = {"people": known[0], "right": known[1]}
+        guesses = (0, 0.0, 0.0) if judged.today is None else judged.today
+        tested = dict(zip(("guesses", "claim", "share_right"), guesses, strict=True))
+        made["today"] = {"people": known[0], "right": known[1], **tested}
     by_lot = judged.hits_by_lot
     if by_lot is not None:
         some = (claims.release >= 0) & (claims.value >= 0)
@@ -362,6 +372,17 @@ def _by_column(judged: Judged, limit: float) -> dict[str, dict[str, object]]:
     }
 
 
+def _compared(judged: Judged) -> str:
+    """How far guesses of which some are tested can be relied on."""
+    if judged.today is None:
+        return "Whether the guesses are right is not known here."
+    number, claim, right = judged.today
+    return (
+        "Whether these are right is not known here: they are about values in earlier releases. Of the surest guesses "
+        f"about {number:,} people's values today, which claim {claim:.0%} on average, {right:.0%} are right."
+    )
+
+
 def _sentence(judged: Judged, exposed: Bools, protection: Protection, worst: Worst) -> str:
     limit, number, everyone = protection.strictest, int(exposed.sum()), int((judged.surest.release >= 0).sum())
     bound = f"more surely than {protection.limit:.3g}" if protection.uniform else "more surely than its limit allows"
@@ -381,7 +402,7 @@ def _sentence(judged: Judged, exposed: Bools, protection: Protection, worst: Wor
     if judged.hits is None and known is not None and known[0]:
         return f"{linked} Of {known[0]:,} guesses about today's values that are as sure {known[1]:,} are right."
     if judged.hits is None:
-        return f"{linked} Whether the guesses are right is not known here."
+        return f"{linked} {_compared(judged)}"
     hits = int(judged.hits[exposed].sum())
     return f"{linked} Of these {number:,} guesses {hits:,} are right."
 

@@ -4,8 +4,8 @@ Of the last `WINDOW` releases, or fewer where people fit very many groups, it is
 the groups show; pseudonyms only. Of older ones each person keeps a message: what they say about the person's last value
 there, which is where the chain begins again. Older multipliers are so no longer scaled; how little that changes is
 tested. Where how values change is learned from the releases, each one goes on from what the ones before taught. Claims
-about values of older releases stay as they were when the release left the window. True values calibrate, and are
-never kept.
+about values of older releases stay as they were when the release left the window. True values calibrate, and what they
+say of how values change is kept as sums over people (`holder`); they themselves are never kept.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,11 @@ from typing import ClassVar
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
+from reissue.algorithms.registry import known as method_of
 from reissue.attacks.findings import Finding
 from reissue.attacks.joint.claims import Claims
 from reissue.attacks.joint.finding import Judged, Reader, exposed_of, finding_of, protection_of
+from reissue.attacks.joint.holder import HolderSteps
 from reissue.attacks.joint.learning import features_of, learning
 from reissue.attacks.joint.lenses import lenses_of
 from reissue.attacks.joint.sight import knows_totals, see
@@ -43,8 +45,9 @@ from reissue.people.knowledge import Knowledge, learns, sees_leaving
 from reissue.people.slot_histories import by_history
 from reissue.people.traits import Traits
 from reissue.published.series import Series
+from reissue.release.roster import Roster
 
-__all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "companions", "judge"]
+__all__ = ["WINDOW", "JointState", "Recent", "Thoroughness", "add", "companions", "judge", "remembering"]
 
 WINDOW = 12
 _NEAR, _NEAR_BY_LEAVING = 0.98, 0.95
@@ -79,7 +82,7 @@ class Recent:
 class JointState:
     """What is kept of all releases so far."""
 
-    VERSION: ClassVar[int] = 4
+    VERSION: ClassVar[int] = 5
 
     numbers: tuple[int, ...]
     """What they are called."""
@@ -97,6 +100,8 @@ class JointState:
     """Pseudonyms of those whom earlier ones had exposed."""
     traits: Traits
     """What is roughly known of everyone, where the policy's readers learn from it; else of nobody."""
+    holder: HolderSteps
+    """How values change, as the holder's own tables show."""
 
 
 def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroughness()) -> JointState:  # noqa: B008
@@ -118,7 +123,8 @@ def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroug
         rows = at[newest.of_row[0] if newest.sightings[0].occupant is None else newest.inside[0]]
         there = of_people(here.seen).people
         traits = traits.after(time, len(index.people), there, newest.sightings[0].table, rows)
-    solved = _solve(window, past, traits, names, numbers, series, true, before, effort)
+    holder = (HolderSteps.none() if state is None else state.holder).with_truth(true, len(names))
+    solved = _solve(window, past, traits, names, numbers, series, true, before, effort, holder)
     recent = zip(window[-solved.kept :], solved.multipliers[-solved.kept :], strict=True)
     return JointState(
         numbers,
@@ -131,7 +137,22 @@ def add(state: JointState | None, series: Series, effort: Thoroughness = Thoroug
         index.people[solved.near],
         index.people[before],
         traits,
+        holder.of_release(_true_groups(series), index, names),
     )
+
+
+def remembering(state: JointState, before: JointState) -> JointState:
+    """A state that was made again from releases, with what the holder's tables had shown: releases do not say it."""
+    number = {name: place for place, name in enumerate(state.names)}
+    place = np.array([number.get(name, -1) for name in before.names], np.int64)
+    moments = before.holder.moments.grown(len(before.names)).renumbered(place, len(state.names))
+    return replace(state, holder=replace(state.holder, moments=moments))
+
+
+def _true_groups(series: Series) -> Roster | None:
+    """Who is in which group of the newest release; None if that is not known, or its values are not the true ones."""
+    method = method_of(series.schema.policy.get("method"))
+    return None if method is not None and method.changes_values else series.releases[-1].roster
 
 
 def judge(state: JointState, _: Series) -> Finding:
@@ -176,6 +197,7 @@ def _solve(
     truth: Ints | None,
     before: Bools,
     effort: Thoroughness,
+    holder: HolderSteps,
 ) -> _Solved:
     """Everyone at once over the window, begun from what older releases left."""
     people = people_in([one.seen for one in window])
@@ -183,7 +205,7 @@ def _solve(
     times = [one.time for one in window]
     unknown: list[Ints | None] = [None] * (len(window) - 1)
     steps = past.steps if past.steps.size else None
-    known_now = Learnable.of(seen, names, [*unknown, truth], times, steps)
+    known_now = replace(Learnable.of(seen, names, [*unknown, truth], times, steps), holder=holder.moments)
     seen = [*known_now.series]
     believed = partial(_believed, window, past, people, known_now, series, effort)
     chosen = update_model(series.schema, known_now)

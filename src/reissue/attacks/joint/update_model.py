@@ -1,6 +1,7 @@
 """How values change: as the schema says, else as the holder's tables show, else as the releases let one learn.
 
-Without the schema's word and without the true tables values are taken to stay as long as the releases allow it. They
+At a gate, which keeps nobody's true values, the holder's tables show it by sums over people (`holder_steps`). Without
+the schema's word and without any of the true tables values are taken to stay as long as the releases allow it. They
 do not where people's groups contradict each other, or where no way to give everyone one value shows the published
 counts. Then it is learned from them.
 """
@@ -20,6 +21,7 @@ from reissue.counting.segments import different
 from reissue.errors import CannotRunError
 from reissue.kernels.everyone.elimination import narrow
 from reissue.kernels.everyone.iterative_scaling import Chains, Scaling, misfit, scale
+from reissue.kernels.everyone.learning.holder_steps import Moments
 from reissue.kernels.everyone.learning.learned_steps import Learning, learn_steps, smoothed, staying
 from reissue.kernels.everyone.observations import Observation, layer_of, people_in
 from reissue.kernels.everyone.transitions import Model
@@ -79,6 +81,8 @@ class Learnable:
     times: Sequence[int] | None = None
     steps: Floats | None = None
     """What was learned from the releases before."""
+    holder: Moments | None = None
+    """What the holder's tables say of it, where the truth of older releases is not kept."""
 
     @classmethod
     def of(
@@ -117,6 +121,8 @@ def update_model(schema: Schema, seen: Learnable, progress: Callable[[float], No
     if counts is not None:
         still = counts.sum() == np.trace(counts)
         return Chosen(Model(size) if still else Model(size, smoothed(counts)), "tables")
+    if seen.holder is not None and seen.holder.people and size <= _WIDEST and not stays_by_method(schema):
+        return Chosen(Model(size, seen.holder.steps()), "tables")
     if not learnable(schema, seen) or (seen.steps is None and _stay(seen, size)):
         return Chosen(Model(size), "none", said=stays_by_method(schema))
     return learned(seen, progress)

@@ -53,7 +53,7 @@ def init(
             "answered counts as the harder case.",
         ),
     ] = None,
-    budget: Annotated[str, typer.Option(metavar="TIME", help="How long a plan may take, such as 60s or 5m.")] = "2m",
+    budget: Annotated[str, typer.Option(metavar="TIME", help="CPU time of a plan, at most, such as 60s or 5m.")] = "2m",
     force: ForceOption = False,
     reading: ReadOption = None,
     as_json: JsonOption = False,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reissue.cli import _render
-from reissue.cli._app import NOT_MET, app
+from reissue.cli._app import NOT_MET, UNTESTED, app
 from reissue.cli._options import (
     ForceOption,
     JsonOption,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SHARE = {"min": 0.0, "max": 1.0}
+_REASONS = 5
+"""So many different reasons are shown why settings made no release."""
 
 
 @app.command()
@@ -60,7 +62,10 @@ def plan(
         ),
     ] = "leaving",
     budget: Annotated[
-        str, typer.Option(metavar="TIME", help="How long it may take, such as 60s or 5m; 0 for as long as it takes.")
+        str,
+        typer.Option(
+            metavar="TIME", help="How much CPU time it may take, such as 60s or 5m; 0 for as much as it takes."
+        ),
     ] = "5m",
     setting: Annotated[
         list[str] | None,
@@ -123,7 +128,7 @@ def plan(
         show_plan(made)
         _render.say(*(f"Written: {path}" for path in written))
     if made.recommended is None:
-        raise typer.Exit(NOT_MET)
+        raise typer.Exit(NOT_MET if made.tested else UNTESTED)
 
 
 def _write(made: "Plan", policy: Path | None, schema: Path | None, report: Path | None, *, force: bool) -> list[Path]:
@@ -184,7 +189,19 @@ def watching() -> "Iterator[Callable[[Progress], None]]":
         yield show
 
 
-_HEADINGS = ("", "setting", "outcome", "releases", "exposed", "surest", "loss", "queries", "margins", "counterfeits")
+_HEADINGS = (
+    "",
+    "setting",
+    "outcome",
+    "releases",
+    "exposed",
+    "surest",
+    "groups known",
+    "loss",
+    "queries",
+    "margins",
+    "counterfeits",
+)
 
 
 def show_plan(made: "Plan") -> None:
@@ -196,17 +213,23 @@ def show_plan(made: "Plan") -> None:
     title = "A guess: the waves after the first were simulated" if made.guess else ""
     _render.show_table([*_HEADINGS, "left out", "CPU s"], rows, title)
     _render.say(
-        "> recommended; * on the frontier: of those that withstood every wave no other is better in every respect."
+        "> recommended; * on the frontier: of those that withstood every wave no other is better in every respect.",
+        "surest: how surely anybody is linked to a value by someone with a register; groups known: by someone who "
+        "knows everyone's group, and how many people are above the limit then.",
     )
-    why = [f"{one.setting.name}: {one.reason}" for one in made.outcomes if one.verdict == "impossible"]
-    _render.say(*why[:5])
-    _render.say(*made.sentences)
+    without = [one for one in made.outcomes if one.verdict in {"impossible", "could not be tried"}]
+    for reason in list(dict.fromkeys(one.reason for one in without))[:_REASONS]:
+        same = [one for one in without if one.reason == reason]
+        more = f" and {len(same) - 1} more" if len(same) > 1 else ""
+        _render.say(f"{same[0].setting.name}{more}, {same[0].verdict}: {reason}")
+    _render.say(*made.sentences, *filter(None, [made.warning]))
 
 
 def _row(one: "Outcome", best: bool, frontier: bool) -> list[str]:
     mark = ">" if best else "*" if frontier else ""
     if not one.steps:
-        return [mark, one.setting.name, str(one.verdict), "0", *["–"] * 7, f"{one.seconds:.1f}"]
+        return [mark, one.setting.name, str(one.verdict), "0", *["–"] * 8, f"{one.seconds:.1f}"]
+    known = one.known_groups
     shares = (one.loss, one.query_error, one.margin_error)
     return [
         mark,
@@ -215,6 +238,7 @@ def _row(one: "Outcome", best: bool, frontier: bool) -> list[str]:
         str(one.published),
         number(one.exposed),
         f"{one.risk or 0:.2f}",
+        "–" if known is None else f"{known.risk:.2f} ({number(known.people)})",
         *(f"{share or 0:.1%}" for share in shares),
         number(one.counterfeits),
         number(one.left_out),

@@ -52,6 +52,10 @@ _COMMON = (
     "are only two. The policy at the end hides who is who, and hardly that value."
 )
 
+_NOTHING_MADE = (
+    "WARNING: no setting made a release of these waves. This policy is for the harder case, and was not tried on them."
+)
+
 
 @dataclass(frozen=True)
 class Beginning:
@@ -117,10 +121,14 @@ def _with_plan(begun: Beginning, try_all: Callable[[Limits], Plan]) -> Beginning
     if common and made.recommended is None and not made.stopped:
         told.append(_HIGHER.format(limit=made.limits.limit, higher=GUESSABLE))
         made = try_all(replace(made.limits, limit=GUESSABLE))
-    policy = policy_toml(made) or ""
+    policy = (policy_toml(made) or "") if made.recommended or not common else ""
     if common and not policy:
         told.append(_COMMON.format(limit=made.limits.limit))
         policy = policy_for(begun.guesses, {})
+    if not policy:
+        told.append(_NOTHING_MADE)
+        policy = f"# {_NOTHING_MADE}\n{policy_for(begun.guesses, {})}"
+    told += filter(None, [made.warning])
     guess = [_ONE_WAVE] if made.guess and policy else []
     return replace(begun, policy=policy, plan=made, advice=(*made.sentences, *told, *guess))
 

@@ -1,5 +1,6 @@
 """What a plan found: each setting with its cost and its risk, the frontier, and the cheapest that withstands."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -9,7 +10,11 @@ from reissue.publishing.plan.settings import Limits, Setting
 from reissue.schema import Section
 from reissue.words import plural
 
-__all__ = ["Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
+__all__ = ["KnownGroups", "Outcome", "Plan", "RehearsalEnd", "RehearsedRelease", "ordered"]
+
+
+_REASONS = 3
+"""So many reasons are told in a sentence; the table has all."""
 
 
 class RehearsalEnd(StrEnum):
@@ -20,7 +25,9 @@ class RehearsalEnd(StrEnum):
     TOO_COSTLY = "too costly"
     """More counterfeits than allowed."""
     IMPOSSIBLE = "impossible"
-    """The method cannot publish such tables, or the attack cannot follow them."""
+    """The method cannot publish such tables."""
+    NOT_TRIED = "could not be tried"
+    """An error came before a verdict, or the attack could not follow the releases: nothing is known of the setting."""
     UNFINISHED = "unfinished"
 
 
@@ -47,6 +54,16 @@ class RehearsedRelease:
 
 
 @dataclass(frozen=True)
+class KnownGroups:
+    """What a series gives away to someone who knows everyone's group, whatever the form of a release shows."""
+
+    risk: float
+    """How surely anybody is linked to a value."""
+    people: int
+    """How many people are linked more surely than the limit."""
+
+
+@dataclass(frozen=True)
 class Outcome:
     """One setting: how many releases it made, what it cost, and whom it exposed."""
 
@@ -57,6 +74,8 @@ class Outcome:
     room: int | None = None
     """How many releases of a simulated continuation could be published, too; None: not looked at."""
     seconds: float = 0.0
+    known_groups: "KnownGroups | None" = None
+    """What someone gets who knows everyone's group; None: not looked at."""
 
     @property
     def published(self) -> int:
@@ -131,6 +150,11 @@ class Outcome:
             "options": dict(self.setting.options),
         }
         found = {name: getattr(self, name) for name in names}
+        known = self.known_groups
+        found |= {
+            "risk_groups_known": None if known is None else known.risk,
+            "exposed_groups_known": None if known is None else known.people,
+        }
         ended = {"verdict": str(self.verdict), "reason": self.reason, "room": self.room, "cpu_seconds": self.seconds}
         return {**setting, **ended, **found, "releases": [asdict(step) for step in self.steps]}
 
@@ -139,7 +163,10 @@ class Outcome:
         """From what `as_dict` gave."""
         setting = Setting(said["method"], said["require"], dict(said["options"]))
         steps = tuple(RehearsedRelease(**step) for step in said["releases"])
-        return cls(setting, steps, RehearsalEnd(said["verdict"]), said["reason"], said["room"], said["cpu_seconds"])
+        risk, people = said["risk_groups_known"], said["exposed_groups_known"]
+        known = None if risk is None else KnownGroups(risk, people)
+        ended = RehearsalEnd(said["verdict"])
+        return cls(setting, steps, ended, said["reason"], said["room"], said["cpu_seconds"], known)
 
     def at(self, limit: float, before: float) -> "Outcome":
         """As it ends by another limit than `before`: what went too far is given up there; the rest is not known."""
@@ -184,6 +211,59 @@ class Plan:
         """
         some = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
         return tuple(one for one in some if not any(other.beats(one) for other in some))
+
+    @property
+    def not_tried(self) -> tuple[Outcome, ...]:
+        """Settings on which there is no verdict because of an error."""
+        return tuple(one for one in self.outcomes if one.verdict == RehearsalEnd.NOT_TRIED)
+
+    @property
+    def tested(self) -> bool:
+        """Whether there is a verdict on any setting."""
+        none = {RehearsalEnd.NOT_TRIED, RehearsalEnd.UNFINISHED}
+        return any(one.verdict not in none for one in self.outcomes)
+
+    @property
+    def nearest(self) -> Outcome | None:
+        """Where nothing is recommended: the setting that came nearest to it, if any made a release.
+
+        The one that withstood most releases, also simulated ones; of several the one that exposes fewest people.
+        """
+        some = [one for one in self.outcomes if one.steps]
+        return min(some, key=lambda one: (-one.published, -(one.room or 0), one.exposed, one.cost), default=None)
+
+    @property
+    def warning(self) -> str:
+        """Why the policy that is written does not suffice; nothing where it does, or where there is none."""
+        nearest = self.nearest
+        if self.recommended is not None or nearest is None:
+            return ""
+        return (
+            f"WARNING: this policy does not suffice. {self._short(nearest)} `reissue publish` refuses such a release."
+        )
+
+    def _short(self, nearest: Outcome) -> str:
+        """Where the setting that came nearest ends."""
+        came = f"{nearest.setting.name} came nearest: {nearest.published} of {self.waves} waves could be published"
+        if nearest.verdict == RehearsalEnd.EXPOSED:
+            people = _people(nearest.exposed)
+            end = f"release {len(nearest.steps)} would have exposed {people}" if nearest.exposed else nearest.reason
+            return f"{came}; {end.rstrip('.')}."
+        if nearest.verdict == RehearsalEnd.WITHSTOOD:
+            room = "and room to go on was not tried"
+            if nearest.room is not None:
+                room = f"and {nearest.room} of {self.further} further releases of a simulated continuation"
+            return f"{came}, {room}."
+        return f"{came}. {nearest.reason}".rstrip(". ") + "."
+
+    @property
+    def verdict(self) -> str:
+        """What came out of it, in a few words."""
+        if self.recommended is not None:
+            return "recommended"
+        if not self.tested:
+            return str(RehearsalEnd.NOT_TRIED)
+        return "no room to go on" if self.frontier else "nothing suffices"
 
     def at(self, limit: float) -> "Plan":
         """The same plan by another limit, as far as what was tried tells: nothing is tried again, or mended anew."""
@@ -231,20 +311,29 @@ class Plan:
             "situation": list(self.situation),
             "outcomes": [{**one.as_dict(), "frontier": one.setting.name in frontier} for one in self.outcomes],
             "untried": [setting.name for setting in self.untried],
+            "verdict": self.verdict,
+            "warning": self.warning,
             "stopped": self.stopped,
             "recommended": None if best is None else best.setting.name,
             "sentences": list(self.sentences),
         }
 
     def __repr__(self) -> str:
-        """What is recommended, in a sentence."""
-        return f"Plan: {self.sentences[-1]}"
+        """What is recommended, or why nothing is, in a sentence."""
+        return f"Plan: {self.sentences[1 if self.guess else 0]}"
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The recommendation in plain words."""
         said = [*self._guessed(), *(self._found() if self.recommended is not None else self._nothing())]
-        return tuple(said + self._margin() + [self.stopped] * bool(self.stopped))
+        return tuple(said + self._margin() + self._errors() + [self.stopped] * bool(self.stopped))
+
+    def _errors(self) -> list[str]:
+        """Which settings could not be tried; by how many reasons, with the first."""
+        failed = self.not_tried if self.tested else ()
+        if not failed:
+            return []
+        return [f"{plural(len(failed), 'setting')} could not be tried, so nothing is known of them. {_why(failed)}"]
 
     def _margin(self) -> list[str]:
         """Why some settings count as exposed although nobody is above the limit."""
@@ -269,12 +358,26 @@ class Plan:
         safe = f"nobody could be linked to a value {surely} (at worst {best.risk or 0:.2f}; {_readers(best)})"
         return [
             f"Recommended: {best.setting.name}. All {self.waves} {waves} could be published, and {safe}.",
-            *filter(None, [self.learnt]),
+            *filter(None, [self._groups(best), self.learnt]),
             f"It costs: {_cost(best)}",
             *([] if self.guess and not self.further else [self._room(best)]),
             *self._cheaper(best),
             *self._apart(best),
         ]
+
+    def _groups(self, best: Outcome) -> str:
+        """How far someone gets who knows more than a register."""
+        known, who = best.known_groups, "Someone who also knows everyone's group"
+        if best.steps and best.steps[-1].knowledge == "groups":
+            return ""
+        if known is None:
+            return f"What {who[0].lower()}{who[1:]} gets was not tried."
+        if not known.people:
+            return f"{who} links nobody more surely than that either (at worst {known.risk:.2f})."
+        return (
+            f"{who} links {_people(known.people)} more surely than that (at worst {known.risk:.2f}): the limit does "
+            "not cover that. Where somebody may know, plan with `--knowledge groups`."
+        )
 
     def _room(self, best: Outcome) -> str:
         if best.room is None:
@@ -313,6 +416,8 @@ class Plan:
 
     def _nothing(self) -> list[str]:
         fine = [one for one in self.outcomes if one.verdict == RehearsalEnd.WITHSTOOD]
+        if not self.tested:
+            return self._untested()
         said = ["Nothing that was tried stays below the limit within what may be spent."]
         if fine:
             longest = max(fine, key=lambda one: one.room or 0)
@@ -321,6 +426,20 @@ class Plan:
             said = [f"Some settings withstand these {self.waves} waves, but {more}; {room}."]
         ways = ["allow more people left out or more counterfeits", "generalize or drop a quasi-identifier"]
         return [*said, f"What may help: {', '.join(ways)}, or publish less often."]
+
+    def _untested(self) -> list[str]:
+        """That there is no verdict on anything, and why."""
+        if not self.not_tried:
+            return ["No setting was tried to the end, so it is not known whether one would do."]
+        none = "No setting could be tried, so it is not known whether one would do: this is no verdict on your tables."
+        return [none, _why(self.not_tried)]
+
+
+def _why(failed: Sequence[Outcome]) -> str:
+    """The reasons of settings that could not be tried, the most frequent first."""
+    reasons = Counter(f"{one.reason.rstrip('.')}." for one in failed).most_common()
+    more = [f"There are {len(reasons) - _REASONS} further reasons."] if reasons[_REASONS:] else []
+    return " ".join(["Why:", *(reason for reason, _ in reasons[:_REASONS]), *more])
 
 
 def _readers(one: Outcome) -> str:

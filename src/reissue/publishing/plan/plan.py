@@ -4,10 +4,11 @@ The first setting is tried at once, so that there is something to see; the other
 would lose. A setting is given up at the first release that could not go out. Where few people are exposed, the release
 is mended, unless something that withstands costs less than this loses already. Those that withstand all waves are then
 tried on as many simulated waves again, the cheapest first: the first that publishes these, too, is recommended, unless
-something that was not mended costs less once it is. Where time is short, some of it is kept for that.
+something that was not mended costs less once it is. Then sizes of groups between those that were tried are looked at,
+wherever they may cost less. Where the budget is small, some of it is kept for that. A budget is CPU seconds: other work
+on the machine changes nothing.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from reissue.data.table import Table
-from reissue.errors import InputError
+from reissue.errors import InputError, NotMetError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.publishing.plan.continuation import SIMULATED, Dynamics, continued
-from reissue.publishing.plan.learning import learnt_from
+from reissue.publishing.plan.learning import learnt_from, with_known_groups
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsalEnd, ordered
-from reissue.publishing.plan.rehearsal import Rehearsal, first_loss, rehearse
+from reissue.publishing.plan.refining import kinds_of_groups, smallest
+from reissue.publishing.plan.rehearsal import Rehearsal, ended_by, first_loss, rehearse
 from reissue.publishing.plan.settings import Limits, Setting, sensible
+from reissue.publishing.plan.spent import cpu_seconds
 from reissue.publishing.plan.waves import Waves, read_waves
 from reissue.schema import Schema
 
@@ -32,8 +35,13 @@ _SMALL = 5_000
 """Waves of this many rows together are continued twice: of few people chance makes more."""
 _FIRST = 0.6
 """The share of the time after which no further setting is tried before there is a recommendation."""
-_TIME = "The time was up: not tried to the end: {untried}. More time (`budget`) may find more."
-_NO_ROOM = "It was stopped before all settings that withstood were tried on further waves. More time may find more."
+_TIME = "The budget of CPU time was spent: not tried to the end: {untried}. A larger `budget` may find more."
+_NO_ROOM = (
+    "It was stopped before all settings that withstood were tried on further waves. A larger budget may find more."
+)
+_COARSE = (
+    "The budget was spent before all sizes of groups between these were looked at. A larger one may find a cheaper one."
+)
 _UNLEARNT = "What someone gets who also learns which people tend to have which value was not tried."
 _CANCELLED = "Cancelled. Not tried to the end: {untried}."
 
@@ -48,9 +56,9 @@ class Progress:
     now: str
     """The setting under way."""
     seconds: float
-    """Since it began."""
+    """CPU seconds since it began."""
     left: float | None
-    """Seconds that the rest may take, by what settings took so far; None: not known yet."""
+    """CPU seconds that the rest may take, by what settings took so far; None: not known yet."""
     so_far: Plan
     """What was found until now; nothing is recommended yet."""
 
@@ -70,7 +78,7 @@ class _Search:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     waiting: list[Setting] = field(default_factory=list)
     recommended: Outcome | None = None
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=cpu_seconds)
     further: tuple[tuple[Table, ...], ...] = ()
     """Simulated continuations."""
     second: Outcome | None = None
@@ -81,6 +89,12 @@ class _Search:
     """By name: what may go on."""
     unmended: list[Setting] = field(default_factory=list)
     """What was exposed and not mended, because something that withstands costs less."""
+    refines: bool = True
+    """Whether settings between those that are given are tried, too."""
+    refining: bool = False
+    """Whether that is under way."""
+    same: dict[tuple[int, float], Setting] = field(default_factory=dict)
+    """By size of groups and loss of the first wave: the setting that stands for all that make such releases."""
 
     def run(self, settings: Sequence[Setting]) -> str:
         """Try settings; returns why it stopped early, or nothing."""
@@ -91,10 +105,12 @@ class _Search:
             while self.waiting and not self._late():
                 self._try_next()
             self._choose()
+            self._refine()
             while self.waiting:
                 self._try_next()
             self._choose()
             self._mend()
+            self._refine()
         except _OutOfTimeError:
             return self._unfinished(_TIME)
         except KeyboardInterrupt:
@@ -106,17 +122,44 @@ class _Search:
         best = self.recommended or self.second
         if best is None or self.limits.prior == "learned":
             return ""
-        if self.budget is not None and time.monotonic() - self.started > self.budget:
+        if self._spent():
             return _UNLEARNT
         try:
             return learnt_from(self.withstood[best.setting.name])
         except KeyboardInterrupt:
             return _UNLEARNT
 
+    def know_groups(self) -> None:
+        """Say of what withstood what someone gets who knows everyone's group: always of what is recommended.
+
+        Of all others as far as the budget goes, the cheapest first.
+        """
+        best = self.recommended or self.second
+        names = sorted(self.withstood, key=lambda name: self.outcomes[name].cost)
+        if best is not None:
+            names = [best.setting.name, *(name for name in names if name != best.setting.name)]
+        try:
+            for name in names:
+                if self._spent() and not (best is not None and name == best.setting.name):
+                    return
+                found = with_known_groups(self.withstood[name], self.outcomes[name], self.limits.limit)
+                self.outcomes[name] = found
+                self.recommended = found if self._is(self.recommended, name) else self.recommended
+                self.second = found if self._is(self.second, name) else self.second
+        except KeyboardInterrupt:
+            return
+
+    @staticmethod
+    def _is(one: Outcome | None, name: str) -> bool:
+        return one is not None and one.setting.name == name
+
     def _late(self) -> bool:
         """Whether what is left of the time is needed to look for room."""
-        spent = time.monotonic() - self.started
-        return self.budget is not None and bool(self.withstood) and spent > _FIRST * self.budget
+        return bool(self.withstood) and self._spent(_FIRST)
+
+    def _spent(self, share: float = 1.0) -> bool:
+        """Whether this share of the budget is spent."""
+        return self.budget is not None and cpu_seconds() - self.started > share * self.budget
 
     def _try_next(self) -> None:
         """The next setting; one that loses more than another costs in all is not worth mending."""
@@ -130,6 +173,49 @@ class _Search:
         for setting in [one for one in self.unmended if self._cheaper(one.name)]:
             self._try(setting, mended=True)
         self._choose()
+
+    def _refine(self) -> None:
+        """Look for groups of another size, or of more or fewer values, that cost less than what is recommended."""
+        if not self.refines or self.recommended is None:
+            return
+        self.refining = True
+        for first in kinds_of_groups([one.setting for one in self.outcomes.values()], self.waves):
+            smallest(first, self.waves, self._fits)
+        self.refining = False
+
+    def _fits(self, setting: Setting) -> bool | None:
+        """Whether a setting has room at less cost than what is recommended; None where it costs too much.
+
+        One that makes a first release of the same loss as another one of that size makes the same releases.
+        """
+        if self.recommended is not None and self.recommended.setting.name == setting.name:
+            return True
+        self._watch(setting)
+        loss = self._first_loss(setting)
+        if loss is None or not self._less(loss):
+            return None
+        same = self.same.setdefault((setting.size, loss), setting)
+        if same.name not in self.outcomes or same in self.unmended:
+            self._try(same, mended=True)
+        if same.name not in self.withstood or not self._cheaper(same.name):
+            return None if same.name in self.withstood else False
+        if self.outcomes[same.name].room is None:
+            self._room(same, self.withstood[same.name])
+        return self.recommended is not None and self.recommended.setting.name == same.name
+
+    def _first_loss(self, setting: Setting) -> float | None:
+        """What the first wave would lose; None where it cannot be published."""
+        if setting.name not in self.losses:
+            found = first_loss(setting, self.waves, self.limits)
+            if isinstance(found, InputError | NotMetError):
+                self.outcomes[setting.name] = Outcome(setting, (), ended_by(found), str(found))
+                return None
+            self.losses[setting.name] = found
+        return self.losses[setting.name]
+
+    def _less(self, loss: float) -> bool:
+        """Whether a loss is less than what is recommended costs, if anything is."""
+        return self.recommended is None or loss < self.recommended.cost
 
     def _cheaper(self, name: str) -> bool:
         """Whether a setting costs less than the one that is recommended so far, if any is."""
@@ -145,7 +231,7 @@ class _Search:
 
     def _unfinished(self, text: str) -> str:
         if not self.waiting:
-            text = _NO_ROOM
+            text = _COARSE if self.refining else _NO_ROOM
         return text.format(untried="; ".join(setting.name for setting in self.waiting))
 
     def _begin(self) -> None:
@@ -158,12 +244,8 @@ class _Search:
         """Sort by what the first wave loses; what cannot publish it is done with."""
         for setting in list(self.waiting):
             self._watch(setting)
-            found = first_loss(setting, self.waves, self.limits)
-            if isinstance(found, str):
-                self.outcomes[setting.name] = Outcome(setting, (), RehearsalEnd.IMPOSSIBLE, found)
+            if self._first_loss(setting) is None:
                 self.waiting.remove(setting)
-            else:
-                self.losses[setting.name] = found
         self.waiting.sort(key=lambda setting: self.losses[setting.name])
 
     def _try(self, setting: Setting, *, mended: bool) -> None:
@@ -198,8 +280,8 @@ class _Search:
 
     def _watch(self, setting: Setting) -> None:
         """Say how far it is; stop when the time is up."""
-        seconds = time.monotonic() - self.started
-        if self.budget is not None and seconds > self.budget:
+        seconds = cpu_seconds() - self.started
+        if self._spent():
             raise _OutOfTimeError
         done = len([one for one in self.outcomes.values() if one.verdict != RehearsalEnd.UNFINISHED])
         total = len({*self.outcomes, *(one.name for one in self.waiting)})
@@ -236,7 +318,7 @@ def plan(
     """Try every sensible method and setting on the waves of a series, and recommend the cheapest that withstands.
 
     `waves` are dataframes or files in order of time. Of a single one the others are simulated by `dynamics` (how many
-    come, go and change), and all that follows is marked as a guess. `budget` is how many seconds it may take: the
+    come, go and change), and all that follows is marked as a guess. `budget` is how many CPU seconds it may take: the
     cheapest settings come first, and what was not tried is named. It can be interrupted: what was found is returned.
     `further` is how many releases there must be room for; as many again as there are waves by default,
     none beyond those that are simulated anyway.
@@ -252,11 +334,12 @@ def plan(
     elif dynamics is not None:
         raise InputError("How many come, go and change is stated for a single wave only; several show it themselves.")
     known = given.with_updates()
-    search = _Search(known, limits, budget, progress)
+    search = _Search(known, limits, budget, progress, refines=settings is None)
     room = (0 if guess else len(known.tables)) if further is None else further
     times = 2 if sum(table.rows for table in known.tables) < _SMALL else 1
     search.further = tuple(continued(known, room, rng).tables[len(known.tables) :] for _ in range(times))
     stopped = search.run(sensible(known, limits) if settings is None else settings)
+    search.know_groups()
     return Plan(
         limits,
         known.sentences,

@@ -13,12 +13,16 @@ __all__ = ["policy_toml", "with_policy"]
 
 
 def policy_toml(plan: Plan) -> str | None:
-    """The `[policy]` section, and the `[updates]` that it counts on; None where nothing is recommended."""
-    best = plan.recommended
+    """The `[policy]` section, and the `[updates]` that it counts on; None where no setting made a release.
+
+    Where nothing is recommended it is the policy of the setting that came nearest, with a warning.
+    """
+    best = plan.recommended or plan.nearest
     if best is None:
         return None
     section = best.setting.policy(plan.limits)
-    lines = [*_comment("Proposed by `reissue plan`. " + " ".join(plan.sentences)), "[policy]"]
+    warning = _comment(plan.warning) if plan.warning else []
+    lines = [*warning, *_comment("Proposed by `reissue plan`. " + " ".join(plan.sentences)), "[policy]"]
     said = {
         "require": "what every release must meet",
         "limit": "nobody may be linked to a value more surely, all releases solved for everyone at once",

@@ -13,7 +13,7 @@ from reissue.attacks.findings import Finding, Status
 from reissue.attacks.joint.state import JointState, Thoroughness, add, companions, judge
 from reissue.attacks.run import cannot_run
 from reissue.data.table import Table
-from reissue.errors import CannotRunError, InputError, NotMetError
+from reissue.errors import CannotRunError, DataError, InputError, NotMetError, RequirementError
 from reissue.kernels.everyone.iterative_scaling import Scaling
 from reissue.policy import Policy
 from reissue.published import read_published
@@ -27,7 +27,7 @@ from reissue.release.release import Release
 from reissue.schema import Schema
 from reissue.utility import compare
 
-__all__ = ["Rehearsal", "first_loss", "rehearse"]
+__all__ = ["Rehearsal", "ended_by", "first_loss", "rehearse"]
 
 _FULL = Thoroughness(story=False)
 _HALF = Thoroughness(story=False, scaling=Scaling(sweeps=20))
@@ -38,8 +38,6 @@ _WINDOW = 4
 """Of waves that are guesses anyway this many stay whole."""
 _FEWER = 0.6
 """Of the counterfeits that are allowed, for a method that does not watch them: later releases may need more."""
-_WIDEST = 0.4
-"""Where mending would widen more rows than this share, larger groups for everyone cost less."""
 _TURNS, _LEAVING_OUT = 9, 5
 """How often a release is attacked at most, and of methods whose groups are not joined, which can only leave people out:
 what needs more mending than that has no room to go on."""
@@ -134,6 +132,8 @@ class Rehearsal:
     effort: Thoroughness = _FULL
     mended: bool = True
     """Whether releases that expose few people are mended."""
+    released: tuple[Release, ...] = field(default=(), repr=False)
+    """All releases so far."""
 
     @classmethod
     def of(cls, setting: Setting, waves: Waves, limits: Limits, *, mended: bool = True) -> "Rehearsal":
@@ -174,26 +174,28 @@ class Rehearsal:
         try:
             turns = _TURNS if find(self.setting.method).joinable else _LEAVING_OUT
             mended = turns if self.mended else 1
-            wave, release, found = make_and_mend(wave, _Wave.attack, widest=_WIDEST, turns=mended)
+            wave, release, found = make_and_mend(wave, _Wave.attack, turns=mended)
         except _TooManyError as problem:
             return self.stopped(RehearsalEnd.TOO_COSTLY, str(problem), started)
         except (InputError, NotMetError) as problem:
-            return self.stopped(RehearsalEnd.IMPOSSIBLE, str(problem), started)
+            return self.stopped(ended_by(problem), str(problem), started)
         step = _step(wave, release, found, table, time.process_time() - started)
         made = replace(self, steps=(*self.steps, step))
         if found.finding.status == Status.NOT_RUN:
-            return made.stopped(RehearsalEnd.IMPOSSIBLE, found.finding.sentence, started)
+            return made.stopped(RehearsalEnd.NOT_TRIED, found.finding.sentence, started)
         if step.exposed:
-            why = found.finding.sentence + ("" if self.mended else _UNMENDED)
+            price = f" {wave.repairs.price}." if wave.repairs.price else ""
+            why = found.finding.sentence + (price if self.mended else _UNMENDED)
             return made.stopped(RehearsalEnd.EXPOSED, why, started)
         earlier = (*self.earlier, release)[-1 if find(self.policy.method).stateful else 0 :]
         seconds = self.seconds + time.process_time() - started
-        return replace(made, earlier=earlier, state=found.state, seconds=seconds)
+        released = (*self.released, release)
+        return replace(made, earlier=earlier, state=found.state, seconds=seconds, released=released)
 
     def stopped(self, verdict: RehearsalEnd, reason: str, started: float) -> "Rehearsal":
         """It cannot go on."""
         seconds = self.seconds + time.process_time() - started
-        return replace(self, verdict=verdict, reason=reason, seconds=seconds, earlier=(), state=None)
+        return replace(self, verdict=verdict, reason=reason, seconds=seconds, earlier=(), state=None, released=())
 
     def outcome(self, waves: Waves, room: int | None = None) -> Outcome:
         """What is known of it so far."""
@@ -210,8 +212,14 @@ def rehearse(rehearsal: Rehearsal, tables: Sequence[Table], watch: Callable[[], 
     return replace(rehearsal, verdict=RehearsalEnd.WITHSTOOD)
 
 
-def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | str:
-    """What the first wave would lose by itself, about; or why the method cannot publish it.
+def ended_by(problem: InputError | NotMetError) -> RehearsalEnd:
+    """Whether a problem is a verdict on the setting: a method that cannot publish such tables. Else it is an error."""
+    verdict = isinstance(problem, NotMetError | RequirementError | DataError)
+    return RehearsalEnd.IMPOSSIBLE if verdict else RehearsalEnd.NOT_TRIED
+
+
+def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | InputError | NotMetError:
+    """What the first wave would lose by itself, about; or the problem by which there is no release.
 
     Settings are only sorted by it: where nobody has to be left out, whom to leave out is not searched for.
     """
@@ -227,11 +235,12 @@ def first_loss(setting: Setting, waves: Waves, limits: Limits) -> float | str:
         effort=_FULL,
     )
     everyone = replace(wave, policy=replace(rehearsal.policy, suppress=0.0))
+    why: InputError | NotMetError
     for attempt in (everyone, wave):
         try:
             release = attempt.anonymize(lambda _: None)
         except (InputError, NotMetError) as problem:
-            why = str(problem)
+            why = problem
         else:
             return compare(table, release, rehearsal.schema, queries=0).loss
     return why

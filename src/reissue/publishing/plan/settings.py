@@ -15,6 +15,7 @@ from reissue.schema import Options
 __all__ = ["Limits", "Setting", "counterfeits_in_rehearsal", "sensible"]
 
 _MARGIN = 0.95
+_SIZE = re.compile(r"\bk=(\d+)")
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,20 @@ class Setting:
             raise InputError("A setting is a method and what it must meet, for example: pool k=5 & l=3.")
         return cls(find(method).name, str(parse(require)))
 
+    @property
+    def size(self) -> int:
+        """Rows of a group, at least; 0 where that is not asked for."""
+        found = _SIZE.search(self.require)
+        return int(found[1]) if found else 0
+
+    def sized(self, k: int) -> "Setting":
+        """The same with groups of so many rows."""
+        return replace(self, require=str(parse(_SIZE.sub(f"k={k}", self.require))))
+
     def moved(self, k: int, values: int) -> "Setting":
         """The same method with other numbers: rows of a group, and how many values it holds, however that is asked."""
-        require = re.sub(r"\bk=\d+", f"k={k}", self.require)
-        require = re.sub(r"\b(simple-l|m-unique|l)=\d+", rf"\g<1>={values}", require)
-        return replace(self, require=str(parse(require)))
+        require = re.sub(r"\b(simple-l|m-unique|l)=\d+", rf"\g<1>={values}", self.require)
+        return replace(self, require=require).sized(k)
 
     def policy(self, limits: Limits) -> dict[str, Any]:
         """As the `[policy]` section of a schema."""
@@ -88,8 +98,8 @@ _CHANCE = 1.5
 _FILLED = {"ineligible": "counterfeits"}
 _MIXED = 0.4
 """The largest share of a value in such cohorts, where that is asked for: who leaves soon then has one of several."""
-_SIZES = ((5, 2), (5, 3), (8, 4), (12, 4), (20, 4), (35, 5), (60, 5), (100, 6))
-"""Rows and values of a group, growing."""
+_FIRST_SIZE, _LARGEST_SIZE = 5, 100
+"""Rows of a group: the first settings double them; what lies between is looked at where it matters (`refining`)."""
 _SHARES = ((5, 0.8), (5, 0.73), (10, 0.8), (10, 0.73))
 """Rows of a group, and the largest share of a value in it as a part of the limit."""
 
@@ -104,7 +114,7 @@ def sensible(waves: Waves, limits: Limits | None = None) -> list[Setting]:
     limits = limits or Limits()
     known, most = registered(), int(1 / waves.largest_share + 1e-9)
     settings = [Setting("pool", "k=5 & l=3")] if waves.values >= 3 else []
-    settings += [Setting("pool", _require(k, values, waves)) for k, values in _SIZES if k <= waves.fewest / 2]
+    settings += [Setting("pool", _require(k, values, waves)) for k, values in _doubling(waves)]
     settings += _skewed(waves, limits.limit)
     if waves.steady:
         # Few newcomers hardly ever have values that balance: counterfeits then do.
@@ -121,6 +131,12 @@ def sensible(waves: Waves, limits: Limits | None = None) -> list[Setting]:
     if "cohorts" in known:
         settings += _cohorts(waves, set(known["cohorts"].options), limits)
     return list({setting.name: setting for setting in settings}.values())
+
+
+def _doubling(waves: Waves) -> list[tuple[int, int]]:
+    """Rows and values of a group: twice the rows, and one value more."""
+    most = min(waves.fewest // 2, _LARGEST_SIZE)
+    return [(_FIRST_SIZE * 2**step, 2 + step) for step in range(most) if _FIRST_SIZE * 2**step <= most]
 
 
 def _skewed(waves: Waves, limit: float) -> list[Setting]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ _RARE = 0.005
 """Changes that are rarer than this are not listed: together they are what is left over."""
 _REST = 0.002
 """How often, at least, a value is taken to become one that it was never seen to become."""
+_DIGITS = 10_000
+"""Shares are written with four digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,22 +157,28 @@ class Waves:
 
     @cached_property
     def updates(self) -> dict[str, Any]:
-        """The `[updates]` section that says how values changed: rounded shares, and how much is left for any other."""
-        names = [None if name is None else str(name) for name in self.known_values.to_series().to_list()]
-        rows = self.steps / np.maximum(self.steps.sum(axis=1, keepdims=True), 1)
-        listed: dict[str, dict[str, float]] = {}
-        for before, row in zip(names, rows, strict=True):
-            often = {
-                after: round(float(share), 3)
-                for after, share in zip(names, row, strict=True)
-                if share >= _RARE and after != before and after is not None
+        """The `[updates]` section that says how values changed: rounded shares, and how much is left for any other.
+
+        Each value is counted as having stayed once more than was seen: one person who changed does not make a change
+        certain, and every value can stay. Shares are rounded down, and are of what `rest` leaves, so that those of a
+        value with `rest` stay below 1.
+        """
+        names: list[str | None] = self.known_values.to_series().cast(pl.String).to_list()
+        shares = self.steps / (self.steps.sum(axis=1, keepdims=True) + 1)
+        listed = (shares >= _RARE) & ~np.eye(self.values, dtype=np.bool_)
+        missing = np.array([name is None for name in names])
+        listed[missing] = listed[:, missing] = False
+        moved = float(self.steps.sum() - np.trace(self.steps))
+        apart = (moved - float(self.steps[listed].sum())) / (float(self.steps.sum()) + 1)
+        rest = max(_rounded_down(apart), _REST)
+        chances = {
+            str(names[before]): {
+                str(names[after]): _rounded_down((1 - rest) * float(shares[before, after]))
+                for after in np.flatnonzero(listed[before]).tolist()
             }
-            if often and before is not None:
-                listed[before] = often
-        apart = 1 - np.trace(self.steps) / max(self.steps.sum(), 1)
-        seen = sum(self.steps[names.index(one)].sum() * sum(some.values()) for one, some in listed.items())
-        rest = max(float(apart - seen / max(self.steps.sum(), 1)), _REST)
-        return {"chances": listed, "rest": round(rest, 4)}
+            for before in np.flatnonzero(listed.any(axis=1)).tolist()
+        }
+        return {"chances": chances, "rest": rest}
 
     def of_schema(self, schema: Schema) -> "Waves":
         """The same under another schema with the same roles."""
@@ -194,6 +203,11 @@ def read_waves(data: Sequence[Any], schema: Schema, *, dialect: Dialect = FOUND,
         for one, other in pairwise(waves.people):
             refuse_strangers(one, other)
     return waves
+
+
+def _rounded_down(share: float) -> float:
+    """As a file shows it; never more than it is, so that sums stay what they must be."""
+    return floor(share * _DIGITS) / _DIGITS
 
 
 def _refuse_kinds(tables: Sequence[Table]) -> None:

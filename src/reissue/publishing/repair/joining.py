@@ -43,6 +43,7 @@ def join_groups(
 ) -> Joined | None:
     """Join each group that holds broken rows with so many `others`; rows that are not to `keep` are left out first.
 
+    Groups that do not meet the requirement without these rows are joined too, and no other group is touched for them.
     None where there is no other group, or where a joined group would not meet the requirement.
     """
     table, draft, groups = release.table, release.draft, release.draft.groups
@@ -50,10 +51,11 @@ def join_groups(
     if keep is not None:
         rows = np.flatnonzero(keep)
         table, groups = table.some(rows), groups[rows]
+        targets = np.union1d(targets, _failing(table, groups, release))
     unit, lo, hi, sizes = _units(table, draft, groups, release.groups)
     wanted = np.unique(unit[targets])
     wanted = wanted[wanted >= 0]
-    if len(sizes) < 2:
+    if len(wanted) and len(sizes) < 2:
         return None
     nearest = _nearest(wanted, lo, hi, sizes, table.taxonomies, min(others, len(sizes) - 1))
     component = _components(wanted, nearest, len(sizes))
@@ -115,6 +117,13 @@ def _numbered(label: Ints, groups: Codes) -> Codes:
     made, inside = np.full(len(groups), -1, np.int32), groups >= 0
     made[inside] = np.unique(label[groups[inside]], return_inverse=True)[1]
     return made
+
+
+def _failing(table: Table, groups: Codes, release: Release) -> Ints:
+    """The groups that hold rows and do not meet the requirement."""
+    inside = groups >= 0
+    here, dense = np.unique(groups[inside], return_inverse=True)
+    return here[~release.requirement.holds(Counts(dense.reshape(-1), table.sensitive[inside], table.domain))]
 
 
 def _holds(table: Table, draft: Draft, release: Release) -> bool:

@@ -1,10 +1,12 @@
 """Repair: a release that exposes few people is mended where it hurts, and attacked again.
 
-First the exposed people's groups are joined with their neighbours, where the method's groups may be joined; then the
-people themselves are left out, as far as the policy's `suppress` goes; where that helps nobody, groups are joined with
-more others. So nobody else pays with larger groups. Where a random method still exposes somebody, all of it is tried
-again with other random numbers. What `publish` sends out and what `plan` rehearses are mended by the same code; a
-rehearsal has one draw only, so that there is room to go on.
+First the exposed people are left out, and those who give away somebody who has left, as far as the policy's `suppress`
+goes: only a group that does not meet the requirement without them is joined with a neighbour. Where they may not be
+left out, or that helps nobody, their groups are joined with neighbours, where the method's groups may be joined, and
+each time with more of them. So nobody else pays with larger groups. What joining may cost is bounded by the policy's
+`repair`: beyond it the release stays as it was, and is refused. Where a random method still exposes somebody, all of it
+is tried again with other random numbers. What `publish` sends out and what `plan` rehearses are mended by the same
+code; a rehearsal has one draw only, so that there is room to go on.
 
 A few people near the limit are mended too, once, if that brings them away from it: when they have left, what becomes
 known of others may expose them, and then nothing helps any more.
@@ -29,13 +31,12 @@ from reissue.publishing.repair.joining import Joined, join_groups, joinable
 from reissue.release.memory import Memory
 from reissue.release.release import Release
 from reissue.schema import Schema
+from reissue.utility import measure
 
 __all__ = ["FEW", "Attacked", "Attempt", "Repairs", "make_and_mend"]
 
 _TURNS = 9
 """How often a release is attacked at most."""
-_JOINS = 2
-"""How often groups are joined before people are left out."""
 _MOST = 3
 """How often the number of groups that one is joined with doubles where that did not suffice."""
 _RESERVE = 0.5
@@ -57,6 +58,22 @@ class Repairs:
     """Groups that were joined with a neighbour."""
     rows: int = 0
     """Rows of the groups that this made."""
+    joins: int = 0
+    """In how many turns groups were joined, and nobody was left out."""
+    lost: float | None = None
+    """The information loss of the release before any group was joined; None where none was to be."""
+    asked: float | None = None
+    """What it would have been with groups joined, where that was more than the policy allows."""
+
+    @property
+    def price(self) -> str:
+        """Why the release was not mended to the end, with both prices; nothing where cost was no reason."""
+        if self.asked is None or self.lost is None:
+            return ""
+        return (
+            f"Joining groups would have made its information loss {self.asked:.3f} instead of {self.lost:.3f}, more "
+            "than `repair` in the policy allows"
+        )
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -183,18 +200,15 @@ def make_and_mend(
     attempt: A,
     attack: Callable[[A, Release, Callable[[float], None]], R],
     progress: Callable[[float], None] = lambda _: None,
-    widest: float = 1.0,
     turns: int = _TURNS,
     draws: int = 1,
 ) -> tuple[A, Release, R]:
     """A release as far as it can be mended, the attempt that made it, and what attacks find in it.
 
-    Where groups that were joined hold more than the share `widest` of the rows, nothing more is mended; `turns` is how
-    often it is attacked at most, `draws` how often a random method may begin anew where that does not suffice.
+    `turns` is how often it is attacked at most, `draws` how often a random method may begin anew where that does not
+    suffice.
     """
-    made = _by_draws(
-        attempt, partial(_mended_in_turns, attack=attack, progress=progress, widest=widest, turns=turns), draws
-    )
+    made = _by_draws(attempt, partial(_mended_in_turns, attack=attack, progress=progress, turns=turns), draws)
     return made if turns == 1 else _away_from_the_limit(*made, attack)
 
 
@@ -222,7 +236,7 @@ def _away_from_the_limit(
         mended = _mended(attempt, release, found, found.near, leaving=True)
     except (NotMetError, RequirementError):
         return before  # the method cannot do without them
-    if mended is None:
+    if mended is None or _price(attempt, release, mended) is not None:
         return before
     again = attack(*mended, lambda _: None)
     better = again.withstood and len(again.near) < len(found.near)
@@ -238,24 +252,49 @@ def _mended_in_turns(
     attempt: A,
     attack: Callable[[A, Release, Callable[[float], None]], R],
     progress: Callable[[float], None],
-    widest: float,
     turns: int,
 ) -> tuple[A, Release, R]:
     """Mended in turns until nobody is exposed, or nothing more can be mended."""
     release, before, leaving = _made(attempt, lambda done: progress(done / 3)), None, True
     for turn in range(turns):
         found = attack(attempt, release, lambda done, turn=turn: progress((turn + (1 + done) / 2) / (turn + 1)))  # type: ignore[misc]
-        if before is not None and len(found.exposed) >= len(before[2].exposed):
-            (attempt, release, found), leaving = before, False  # nobody gains by those who were left out
-        ended = turn + 1 == turns or attempt.repairs.rows > widest * attempt.rows
-        hopeless = ended or not _few(attempt, found)
+        if before is not None and _in_vain(before[2], found):
+            (attempt, release, found), leaving = before, False
+        hopeless = turn + 1 == turns or not _few(attempt, found)
         mended = None if hopeless else _mended(attempt, release, found, found.exposed, leaving=leaving)
-        if mended is None:
+        price = None if mended is None else _price(attempt, release, mended)
+        if mended is None or price is not None:
+            attempt = attempt if price is None else replace(attempt, repairs=price)
             break
+        mended = (_with_loss(attempt, release, mended[0]), mended[1])
         fewer = joinable(release) and mended[0].repairs.left_out > attempt.repairs.left_out
         before = (attempt, release, found) if fewer else None
         attempt, release = mended
     return attempt, release, found
+
+
+def _in_vain(before: Attacked, found: Attacked) -> bool:
+    """Whether it helps nobody that people were left out: the same people are exposed, or more people are."""
+    same = np.isin(before.exposed, found.exposed).all()
+    return bool(same) or len(found.exposed) > len(before.exposed)
+
+
+def _with_loss(attempt: Attempt, release: Release, mended: A) -> A:
+    """With what the release lost before its groups were joined."""
+    joined = mended.repairs.groups > attempt.repairs.groups
+    lost = measure(release).loss if joined and attempt.repairs.lost is None else attempt.repairs.lost
+    return replace(mended, repairs=replace(mended.repairs, lost=lost))
+
+
+def _price(attempt: Attempt, release: Release, mended: tuple[Attempt, Release]) -> Repairs | None:
+    """Both prices where joining groups costs more than the policy allows; else None."""
+    if mended[0].repairs.groups <= attempt.repairs.groups:
+        return None
+    lost = measure(release).loss if attempt.repairs.lost is None else attempt.repairs.lost
+    asked = measure(mended[1]).loss
+    if asked <= lost + attempt.policy.repair:
+        return None
+    return replace(attempt.repairs, lost=lost, asked=asked)
 
 
 def _made(attempt: Attempt, progress: Callable[[float], None]) -> Release:
@@ -279,7 +318,8 @@ def _mended(attempt: A, release: Release, found: Attacked, exposed: Ints, *, lea
     gone = np.setdiff1d(exposed, _people(attempt)[broken])
     if joinable(release):
         around = _around(attempt, release, found, gone)
-        return _joined(attempt, release, broken, around, rng, leaving=leaving) or _left_out(attempt, broken)
+        first = _suppressed(attempt, release, broken, around, rng) if leaving else None
+        return first or _joined(attempt, release, broken, around, rng) or _left_out(attempt, broken)
     return _left_out(attempt, broken)
 
 
@@ -312,21 +352,35 @@ def _affordable(attempt: Attempt, release: Release, sets: Sequence[Ints]) -> Boo
     return rows
 
 
-def _joined(
-    attempt: A, release: Release, broken: Bools, around: Bools, rng: np.random.Generator, *, leaving: bool
+def _suppressed(
+    attempt: A, release: Release, broken: Bools, around: Sequence[Bools], rng: np.random.Generator
 ) -> tuple[A, Release] | None:
-    """Groups joined; from some turn on also without the exposed people, as far as the policy goes, if that helps.
+    """Without the exposed people, if the policy lets them all be left out; their groups stay, if they can.
 
-    Where all of these have left already, without those of today's table who give them away.
+    For those who have left, without those who give them away, the fewest first, as far as that is allowed; the groups
+    of the others are joined.
     """
-    out = broken if broken.any() else around
-    if leaving and attempt.repairs.turns > _JOINS and 0 < out.sum() <= attempt.spare - release.suppressed:
-        fewer = _without(attempt, out)
-        joined = join_groups(release, broken | around, rng, keep=~out)
-        return None if joined is None else (_after_joining(fewer, joined), joined.release)
-    others = 2 ** min(max(attempt.repairs.turns - _JOINS, 0), _MOST)
-    joined = join_groups(release, broken | around, rng, others=others)
-    return None if joined is None else (_after_joining(attempt, joined), joined.release)
+    spare = attempt.spare - release.suppressed
+    if broken.sum() > spare:
+        return None
+    out, joined_too = broken, np.zeros_like(broken)
+    for rows in sorted(around, key=lambda one: int(one.sum())):
+        fits = (out | rows).sum() <= spare
+        out, joined_too = (out | rows, joined_too) if fits else (out, joined_too | rows)
+    if not out.any():
+        return None
+    joined = join_groups(release, joined_too & ~out, rng, keep=~out)
+    return None if joined is None else (_after_joining(_without(attempt, out), joined), joined.release)
+
+
+def _joined(
+    attempt: A, release: Release, broken: Bools, around: Sequence[Bools], rng: np.random.Generator
+) -> tuple[A, Release] | None:
+    """Groups joined, with more others where that was done before."""
+    repairs = attempt.repairs
+    joined = join_groups(release, np.any([broken, *around], axis=0), rng, others=2 ** min(repairs.joins, _MOST))
+    attempt = replace(attempt, repairs=replace(repairs, joins=repairs.joins + 1))
+    return None if joined is None or not joined.groups else (_after_joining(attempt, joined), joined.release)
 
 
 def _people(attempt: Attempt) -> Ints:
@@ -334,18 +388,18 @@ def _people(attempt: Attempt) -> Ints:
     return np.full(attempt.table.rows, -1, np.int64) if ids is None else ids.to_numpy()
 
 
-def _around(attempt: Attempt, release: Release, found: Attacked, gone: Ints) -> Bools:
-    """For people who are not in the table any more: the rows whose groups show what those beside them had.
+def _around(attempt: Attempt, release: Release, found: Attacked, gone: Ints) -> list[Bools]:
+    """For each who is not in the table any more: the rows whose groups show what those beside this person had.
 
     Who has left is exposed by what becomes known of the others of an earlier group. So of today's groups that hold
     them the two with the most of them count as broken.
     """
-    rows, groups = np.zeros(attempt.table.rows, np.bool_), release.draft.groups
+    made, groups = [], release.draft.groups
     for others in found.companions(gone):
         beside = attempt.mentioned(others) & (groups >= 0)
         most = np.argsort(-np.bincount(groups[beside], minlength=release.groups), kind="stable")[:2]
-        rows |= beside & np.isin(groups, most)
-    return rows
+        made.append(beside & np.isin(groups, most))
+    return [rows for rows in made if rows.any()]
 
 
 def _left_out(attempt: A, broken: Bools) -> tuple[A, Release] | None:
