@@ -28,8 +28,8 @@ def followed(people: Sequence[Person]) -> Followed:
     keys = sorted(slots)
     there = [(group, now) for group, _, now, stays in people if stays]
     columns = [[key[0] for key in keys], [key[1] for key in keys], [slots[key] for key in keys]]
-    group, now = ([one[place] for one in there] for place in (0, 1))
-    return Followed(*(np.array(one, np.int64) for one in (group, now, *columns)))
+    followed = [[one[place] for one in there] for place in (0, 1)]
+    return Followed(*(np.array(one, np.int64) for one in (*followed, *columns)))
 
 
 @given(PEOPLE, PEOPLE)
@@ -45,8 +45,8 @@ def test_the_sums_are_what_loops_give(first: list[Person], second: list[Person])
                     before += np.outer(share, share)
                     after[:, now] += share
             for value in range(VALUES):
-                now_there = sum(one[3] and one[2] == value for one in mine)
-                changed += max(now_there - sum(one[1] == value for one in mine), 0)
+                there = sum(one[3] and one[2] == value for one in mine)
+                changed += max(there - sum(one[1] == value for one in mine), 0)
     made = Moments.none().more(followed(first), VALUES).more(followed(second), VALUES)
     assert np.allclose(made.before, before)
     assert np.allclose(made.after, after)
@@ -90,7 +90,9 @@ def test_of_people_alone_steps_are_counted() -> None:
     assert np.array_equal(moments.after, counts)
     assert np.array_equal(moments.before, np.diag(counts.sum(axis=1)))
     assert moments.changed == counts.sum() - np.trace(counts)
-    assert np.abs(moments.steps() - counts / counts.sum(axis=1, keepdims=True)).max() < 0.01  # type: ignore[operator]
+    steps = moments.steps()
+    assert steps is not None
+    assert np.abs(steps - counts / counts.sum(axis=1, keepdims=True)).max() < 0.01
 
 
 @pytest.mark.parametrize(("size", "most"), [(5, 0.12), (10, 0.2)])

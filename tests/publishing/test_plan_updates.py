@@ -73,9 +73,12 @@ def test_every_model_that_is_learned_is_read_again(told: list[dict[int, str | No
 
 def test_shares_stay_below_one_however_they_are_rounded() -> None:
     """A value of one person who changes; one that many leave and nobody keeps; and many small shares."""
-    alone = [{0: "kuru", **dict.fromkeys(range(1, 40), "flu")}, dict.fromkeys(range(40), "flu")]
-    everyone = [dict.fromkeys(range(3000), "flu"), {n: f"v{n % 150}" for n in range(3000)}]
-    lost = [dict.fromkeys(range(50), "flu"), dict.fromkeys(range(50), None)]
+    alone: list[dict[int, str | None]] = [
+        {0: "kuru", **dict.fromkeys(range(1, 40), "flu")},
+        dict.fromkeys(range(40), "flu"),
+    ]
+    everyone: list[dict[int, str | None]] = [dict.fromkeys(range(3000), "flu"), {n: f"v{n % 150}" for n in range(3000)}]
+    lost: list[dict[int, str | None]] = [dict.fromkeys(range(50), "flu"), dict.fromkeys(range(50), None)]
     for told in (alone, everyone, lost):
         waves = read_waves(waves_of(told), SCHEMA)
         assert read_updates(written(waves.updates), waves.known_values.to_series().to_list()).stays

@@ -300,8 +300,9 @@ class _Candidate:
             state = self._added(fold, state, self._series([self._read(one, name)], [one.number]))
             progress((turn + 1) / (len(self.earlier) + 1))
         before = self._left(name, fold.state)
-        both = isinstance(state, JointState) and isinstance(before, JointState)
-        return remembering(state, before) if both else state
+        if isinstance(state, JointState) and isinstance(before, JointState):
+            return remembering(state, before)
+        return state
 
     def _left(self, name: str, kind: type | None) -> Any:
         """The state that the last release left, by whichever schema and policy it was made."""

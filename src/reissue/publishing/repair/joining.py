@@ -123,7 +123,8 @@ def _failing(table: Table, groups: Codes, release: Release) -> Ints:
     """The groups that hold rows and do not meet the requirement."""
     inside = groups >= 0
     here, dense = np.unique(groups[inside], return_inverse=True)
-    return here[~release.requirement.holds(Counts(dense.reshape(-1), table.sensitive[inside], table.domain))]
+    meets = release.requirement.holds(Counts(dense.reshape(-1), table.sensitive[inside], table.domain))
+    return here[~meets].astype(np.int64)
 
 
 def _holds(table: Table, draft: Draft, release: Release) -> bool:
