@@ -36,7 +36,7 @@ def _published(folder: Path, policy: dict[str, object], people: int, months: int
 @pytest.fixture(scope="module")
 def pooled(tmp_path_factory: pytest.TempPathFactory) -> Held:
     """Three months, each pooled by itself: over the series that gives much away."""
-    policy = {
+    policy: dict[str, object] = {
         "require": "k=5 & l=2",
         "method": "pool",
         "attacks": ["joint"],
@@ -49,7 +49,7 @@ def pooled(tmp_path_factory: pytest.TempPathFactory) -> Held:
 @pytest.fixture(scope="module")
 def cohorts(tmp_path_factory: pytest.TempPathFactory) -> Held:
     """Three months in cohorts, whose slots live on."""
-    policy = {
+    policy: dict[str, object] = {
         "require": "k=5 & l=3",
         "method": "cohorts",
         "suppress": 0.05,

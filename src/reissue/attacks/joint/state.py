@@ -238,12 +238,18 @@ def _solve(
     past = replace(past, leaving=np.empty(0) if beliefs.leaving is None else beliefs.leaving.rates)
     if chosen.source == "releases" and chosen.model.steps is not None:
         past = replace(past, steps=chosen.model.steps)
-    limit = protection.strictest
-    exposed = exposed_of(whole, limit)
-    steady = limit < 1 and not len(traits.arrival)  # what is learnt moves more than that from release to release
-    near = exposed_of(whole, (_NEAR_BY_LEAVING if beliefs.leaving_learnt else _NEAR) * limit) & ~exposed & steady
-    both = np.flatnonzero(exposed), np.flatnonzero(near)
+    both = _exposed_and_near(whole, beliefs, protection.strictest, steady=not len(traits.arrival))
     return _Solved(finding, *both, past, kept, beliefs.scaled.multipliers)
+
+
+def _exposed_and_near(judged: Judged, beliefs: Beliefs, limit: float, *, steady: bool) -> tuple[Ints, Ints]:
+    """The people above the limit, and those so near to it that a later release may need to say hardly anything more.
+
+    Nobody is near where the posterior is not `steady`: what is learnt moves more than that from release to release.
+    """
+    exposed = exposed_of(judged, limit)
+    near = exposed_of(judged, (_NEAR_BY_LEAVING if beliefs.leaving_learnt else _NEAR) * limit) & ~exposed
+    return np.flatnonzero(exposed), np.flatnonzero(near & steady & (limit < 1))
 
 
 def _believed(
