@@ -79,10 +79,18 @@ def run(attack: Attack, series: Series, knowledge: Knowledge, places: Collection
 
 def _one_row_each(attack: Attack, series: Series) -> None:
     """Stop where people have several rows, and the attack would take each row for a person."""
-    if series.schema.several_rows and not attack.several_rows:
+    if attack.several_rows:
+        return
+    if series.schema.several_rows:
         raise CannotRunError(
             "it needs one row per person, and the schema says that people have several: it would take every row for a "
             "person."
+        )
+    repeating = [number for number, one in zip(series.numbers, series.releases, strict=True) if one.repeats]
+    if repeating:
+        raise CannotRunError(
+            f"it needs one row per person, and identifiers repeat in release {repeating[0]}: somebody has several rows "
+            "there, or several providers gave records of the same person."
         )
 
 
