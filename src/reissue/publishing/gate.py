@@ -51,7 +51,7 @@ _TWICE = 50
 """This many people's posteriors are looked at twice, in series of"""
 _SHORT = 5
 """this many earlier releases at most: all of them are read for it."""
-_FORMAT = 9
+_FORMAT = 10
 """Goes up when attacks keep something else: states that were written before are made again."""
 
 
