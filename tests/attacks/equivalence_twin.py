@@ -118,7 +118,7 @@ def whole(series: Series, knowledge: Knowledge) -> Finding:
         grown.append(int((outcome.least[members.real] > 0).sum()))
     least = outcome.least[members.real]
     fallen = domino(members, outcome.found)
-    if limits[-1] < 2:
+    if limits[-1] < 2 and series.limits.get("equivalence") is None and not any(map(_promise, series.releases)):
         raise CannotRunError(_NOTHING_BELOW)
     below = least[least > 0]
     return _Found(below, len(least), limits[-1], grown, outcome.exact, outcome.linear, fallen).finding(series.numbers)

@@ -1,18 +1,18 @@
 """Running an attack for an adversary: on the releases at hand, without the coalition's own records."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from reissue.attacks.findings import Finding, not_run
+from reissue.attacks.findings import FIRST, Finding, Status, not_run
 from reissue.attacks.fold import fold_over, some_members
-from reissue.attacks.registry import Attack
+from reissue.attacks.registry import Attack, registered
 from reissue.errors import CannotRunError, InputError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 
-__all__ = ["Ran", "cannot_run", "run", "run_attack"]
+__all__ = ["Ran", "cannot_run", "deciding", "run", "run_attack"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +138,28 @@ def _seen(attack: Attack, series: Series, knowledge: Knowledge, held: Sequence[i
 
         series = without(series, knowledge.coalition)
     return series, knowledge
+
+
+def deciding(
+    findings: Sequence[Finding], named: Collection[str], limit: Callable[[str], float | None]
+) -> list[Finding]:
+    """Findings, of which those that decide nothing say so.
+
+    Where everyone at once was solved for, a paper's measure that is no probability decides nothing, unless a policy
+    named its attack or somebody set it a limit.
+    """
+    truths = [one for one in findings if one.attack == FIRST and one.reason is None]
+    known = registered()
+    return [
+        replace(one, decides=False)
+        if one.status == Status.EXPOSED
+        and one.attack not in named
+        and limit(one.attack) is None
+        and known[one.attack].no_probability
+        and any(truth.details.get("converged", True) and {*one.releases} <= {*truth.releases} for truth in truths)
+        else one
+        for one in findings
+    ]
 
 
 def cannot_run(attack: str, releases: Sequence[int], obstacle: CannotRunError) -> Finding:

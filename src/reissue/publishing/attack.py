@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from reissue.attacks import find, registered
-from reissue.attacks.findings import FIRST, Finding, Findings, Point, Status
-from reissue.attacks.run import run
+from reissue.attacks.findings import Finding, Findings, Point
+from reissue.attacks.run import deciding, run
 from reissue.engines.registry import MEMORY
 from reissue.errors import SchemaError
 from reissue.files.dialect import FOUND, Dialect
@@ -78,25 +78,8 @@ def attack(
             grown[one.name] = points
         progress((number + 1) / len(chosen))
     findings = [found[one.name] for one in chosen]
-    return Findings(tuple(_deciding(findings, series)), attacked(series), grown, guessed.assumed)
-
-
-def _deciding(findings: Sequence[Finding], series: Series) -> list[Finding]:
-    """Where everyone at once was solved for, a paper's measure that is no probability decides nothing, unless asked."""
-    truth = next((one for one in findings if one.attack == FIRST and one.reason is None), None)
-    if truth is None or not truth.details.get("converged", True):
-        return list(findings)
-    known, named = registered(), series.schema.policy.get("attacks") or ()
-    return [
-        replace(one, decides=False)
-        if one.status == Status.EXPOSED
-        and one.attack not in named
-        and series.limit(one.attack) is None
-        and known[one.attack].no_probability
-        and set(one.releases) <= set(truth.releases)
-        else one
-        for one in findings
-    ]
+    named = series.schema.policy.get("attacks") or ()
+    return Findings(tuple(deciding(findings, named, series.limit)), attacked(series), grown, guessed.assumed)
 
 
 def _guess(releases: Sequence[Any], known: Knowledge, dialect: Dialect) -> Guessed:

@@ -100,7 +100,6 @@ def add(state: EquivalenceState | None, seen: SeenBuckets) -> EquivalenceState:
 
 def judge(state: EquivalenceState, series: Series) -> Finding:
     """What the releases so far show."""
-    del series
     if len(state.numbers) < 2:
         raise CannotRunError(_ONLY_ONE)
     if state.evidence is None:
@@ -108,7 +107,7 @@ def judge(state: EquivalenceState, series: Series) -> Finding:
     evidence = state.evidence
     if evidence.changing:
         raise CannotRunError(_CONTRADICTING)
-    if evidence.limit < 2:
+    if evidence.limit < 2 and state.promised is None and series.limits.get(NAME) is None:
         raise CannotRunError(_NOTHING_BELOW)
     people, certain = len(evidence.crowd.who), (evidence.exact, evidence.linear)
     found = _Found(evidence.below, people, evidence.limit, state.grown, *certain, domino_of(evidence))
