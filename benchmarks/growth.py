@@ -184,7 +184,8 @@ def by_releases(releases: int, people: int = 250) -> Iterator[tuple[str, Work]]:
 def by_providers(providers: int, rows: int = 20_000) -> Iterator[tuple[str, Work]]:
     rng = np.random.default_rng(0)
     given = synth.bench_table(rows, 5).with_columns(pl.Series("from", rng.integers(0, providers, rows)))
-    schema = Schema.of_columns(quasi=[f"q{n}" for n in range(1, 6)], sensitive=["s"], provider="from")
+    quasi = [f"q{n}" for n in range(1, 6)]
+    schema = Schema.of_columns(quasi=quasi, sensitive=["s"], provider="from", several_rows=False)
     table = Table.read(given, schema)
     m = max(providers // 2, 1)
     for rule in ("k=10", "k=10 & l=3"):

@@ -32,6 +32,7 @@ SCHEMA = Schema.of_columns(
     sensitive=["s"],
     identifier="id",
     provider="from",
+    several_rows=False,
     taxonomies={"age": Hierarchy(ranges=(5.0, 10.0, 20.0)), "pay": Hierarchy(ranges=(0.5, 2.0))},
 )
 

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import mean
@@ -49,7 +50,7 @@ def adult(data: Path, providers: int = 10) -> Table:
     frame = pl.concat([pl.read_csv(folder / f"{name}.csv") for name in ("train", "test")])
     rng = np.random.default_rng(0)
     frame = frame.with_columns(pl.Series("provider", rng.choice(providers, frame.height, p=shares(providers))))
-    schema = adult_schema(folder, "occupation").with_roles({"provider": Role.PROVIDER})
+    schema = replace(adult_schema(folder, "occupation").with_roles({"provider": Role.PROVIDER}), several_rows=False)
     return Table.read(frame[rng.permutation(frame.height)], schema)
 
 

@@ -14,7 +14,7 @@ from reissue.files.places import read_whole
 from reissue.taxonomy.codings import KINDS, Hierarchy
 from reissue.words import plural
 
-__all__ = ["Options", "Role", "Schema", "Section"]
+__all__ = ["UNIDENTIFIED", "Options", "Role", "Schema", "Section"]
 
 Section: TypeAlias = Mapping[str, Any]
 """A section of the schema file as TOML has it, until its one module has read it: `[updates]`, `[policy]`."""
@@ -47,6 +47,12 @@ _DEEPEST = 100
 _NESTED = f"The schema nests tables or lists more than {_DEEPEST} levels deep."
 _SECTIONS = ("columns", "person", "taxonomy", "updates", "policy")
 _SEVERAL = "several_rows"
+UNIDENTIFIED = (
+    "counts people, and nothing tells whether several providers hold records of the same person: whoever holds one "
+    "knows all of them. Name the column that identifies people, and give copies that kept it; or, if every row is "
+    f"somebody else's, say so in the schema:  [person]  {_SEVERAL} = false."
+)
+"""Why m-privacy cannot be shown of rows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,8 +65,12 @@ class Schema:
     policy: Section = field(default_factory=dict)
     folder: Path = Path()
     """Where relative paths in `updates` and `policy` start."""
-    several_rows: bool = False
-    """Whether a person may have several rows (visits, claims, tests): then people are counted, and not rows."""
+    several_rows: bool | None = None
+    """Whether a person may have several rows (visits, claims, tests): then people are counted, and not rows.
+
+    None: nobody says. Methods then take every row for a person; where several providers may each hold a record of the
+    same person, only an identifier or False, said by somebody, tells that there is none.
+    """
 
     def __post_init__(self) -> None:
         roles = {name: _role(name, role) for name, role in self.columns.items()}
@@ -94,7 +104,7 @@ class Schema:
         provider: str | None = None,
         keep: Sequence[str] = (),
         taxonomies: Mapping[str, Hierarchy] | None = None,
-        several_rows: bool = False,
+        several_rows: bool | None = None,
     ) -> "Schema":
         """A schema from lists of column names, for those who write no TOML."""
         if any(isinstance(names, str) for names in (quasi, sensitive, keep)):
@@ -155,6 +165,11 @@ class Schema:
                 f"{_SEVERAL} = true). Bring the table to one row per person, or release it by `reissue anonymize`."
             )
 
+    def refuse_unidentified(self, what: str) -> None:
+        """Stop where nothing tells whether rows of different providers are the same person's."""
+        if self.identifier is None and self.several_rows is not False:
+            raise SchemaError(f"{what} {UNIDENTIFIED}")
+
     def hierarchy(self, column: str) -> Hierarchy:
         """How a column generalizes; automatic where the schema says nothing."""
         return self.hierarchies.get(column, Hierarchy())
@@ -163,7 +178,7 @@ class Schema:
         """The same schema with some roles changed."""
         columns = {**self.columns, **{name: _role(name, role) for name, role in roles.items()}}
         kept = {n: h for n, h in self.hierarchies.items() if columns.get(n) in {Role.QUASI, Role.SENSITIVE}}
-        several = self.several_rows and Role.IDENTIFIER in columns.values()
+        several = None if self.several_rows and Role.IDENTIFIER not in columns.values() else self.several_rows
         return replace(self, columns=columns, hierarchies=kept, several_rows=several)
 
     @classmethod
@@ -228,7 +243,7 @@ class Schema:
     def dumps(self) -> str:
         """The schema as TOML text; `loads` with the same folder gives the same schema back."""
         document: dict[str, Any] = {"columns": {name: str(role) for name, role in self.columns.items()}}
-        document |= {"person": {_SEVERAL: True}} if self.several_rows else {}
+        document |= {} if self.several_rows is None else {"person": {_SEVERAL: self.several_rows}}
         if self.hierarchies:
             document["taxonomy"] = {name: _write_hierarchy(h, self.folder) for name, h in self.hierarchies.items()}
         document |= {"updates": dict(self.updates)} if self.updates else {}
@@ -256,15 +271,15 @@ def _role(name: str, role: object) -> Role:
         raise SchemaError(f"The role of column '{name}' must be one of {allowed}." + nearest(role, Role)) from None
 
 
-def _read_person(section: Section) -> bool:
-    """The [person] section: whether a person may have several rows."""
+def _read_person(section: Section) -> bool | None:
+    """The [person] section: whether a person may have several rows; None where it does not say."""
     for key in section:
         if key != _SEVERAL:
             raise SchemaError(f"[person] has an unknown key '{key}'." + nearest(key, [_SEVERAL]))
-    several = section.get(_SEVERAL, False)
-    if not isinstance(several, bool):
+    several = section.get(_SEVERAL)
+    if _SEVERAL in section and not isinstance(several, bool):
         raise SchemaError(f"[person]: `{_SEVERAL}` must be true or false.")
-    return several
+    return None if several is None else bool(several)
 
 
 _OPTIONS = ("delimiter", "header", "unlisted", "ordered", "bottom", "top")

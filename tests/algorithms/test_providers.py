@@ -1,5 +1,6 @@
 """Provider-aware partitioning: the contract, m-privacy by its definition, and never more loss than the baseline."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def with_providers(case: Case, seed: int, number: int = 3) -> tuple[pl.DataFrame
     """The case with a column that names one of some providers, the first ones more often."""
     names = np.random.default_rng(seed).geometric(0.5, case.frame.height).clip(1, number)
     frame = case.frame.with_columns(pl.Series("from", [f"P{name}" for name in names]))
-    return frame, case.schema.with_roles({"from": Role.PROVIDER})
+    return frame, replace(case.schema.with_roles({"from": Role.PROVIDER}), several_rows=False)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -131,7 +132,7 @@ def test_many_colluding_providers_are_split_first() -> None:
             "from": rng.choice([f"P{n}" for n in range(10)], 3000),
         }
     )
-    schema = Schema.of_columns(quasi=["q"], sensitive=["s"], provider="from")
+    schema = Schema.of_columns(quasi=["q"], sensitive=["s"], provider="from", several_rows=False)
     aware = anonymize(frame, schema, "k=5 & l=2", method="providers", m=9, seed=0)
     blind = anonymize(frame, schema, "k=5 & l=2", method="providers", m=9, aware=False, seed=0)
     first = anonymize(frame, schema, "k=5 & l=2", method="providers", m=9, choose="first", seed=0)
@@ -147,7 +148,7 @@ def test_joining_follows_to_the_end() -> None:
 
 def simple(names: list[str | None]) -> tuple[pl.DataFrame, Schema]:
     frame = pl.DataFrame({"q": range(len(names)), "s": ["a", "b"] * (len(names) // 2), "from": names})
-    return frame, Schema.of_columns(quasi=["q"], sensitive=["s"], provider="from")
+    return frame, Schema.of_columns(quasi=["q"], sensitive=["s"], provider="from", several_rows=False)
 
 
 def test_the_largest_provider_has_the_first_code() -> None:
@@ -183,7 +184,9 @@ def test_adult_sized_tables_take_little_time() -> None:
     frame = frame.with_columns(
         pl.Series("s", rng.integers(0, 14, rows)), pl.Series("from", rng.choice(10, rows, p=share / share.sum()))
     )
-    table = Table.read(frame, Schema.of_columns(quasi=frame.columns[:7], sensitive=["s"], provider="from"))
+    table = Table.read(
+        frame, Schema.of_columns(quasi=frame.columns[:7], sensitive=["s"], provider="from", several_rows=False)
+    )
     draft_of(table, "k=15 & l=5", m=3)
     start = process_time()
     draft_of(table, "k=15 & l=5", m=3)

@@ -1,18 +1,29 @@
 """The equivalence attack over all releases at once: the twin of the fold."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks import CannotRunError, Knowledge, Series
-from reissue.attacks.equivalence.attack import _CHANGING, _CONTRADICTING, _ONLY_ONE, _Found, _limit, _promise
+from reissue.attacks.equivalence.attack import (
+    _CHANGING,
+    _CONTRADICTING,
+    _NOTHING_BELOW,
+    _ONLY_ONE,
+    _Found,
+    _limit,
+    _promise,
+)
+from reissue.attacks.equivalence.components import solve
 from reissue.attacks.equivalence.exact import BucketHistory, buckets, cheapest
+from reissue.attacks.equivalence.fixed_values import contradicts_truth, no_values_fit
+from reissue.attacks.equivalence.groups import smaller
 from reissue.attacks.equivalence.propagation import Equivalences, _groups, falling, propagate, propagations
 from reissue.attacks.findings import Finding
-from reissue.people.membership import Membership, membership
+from reissue.people.membership import Membership, arrivals, membership
 from tests.attacks.posteriors import posteriors
 
 __all__ = ["Exposure", "domino", "exposure", "whole"]
@@ -31,7 +42,9 @@ class Exposure:
     least: Ints
     """Person to the smallest e of an attack that it is in; 0 if there is none below the limit."""
     exact: bool
-    """Whether that is certain, for whole buckets; for fine groups there may be smaller ones."""
+    """Whether that is certain, whatever worlds there are."""
+    linear: bool
+    """Whether that is certain of sums of groups."""
     found: Equivalences
     judged: Sequence[tuple[BucketHistory, Ints]] = ()
     """The whole buckets, each with the smallest e of its patterns."""
@@ -47,17 +60,37 @@ def exposure(members: Membership, limit: int) -> Exposure:
     return _with_buckets(propagate(members, limit), buckets(members), limit)
 
 
-def exposures(members: Membership, limits: Sequence[int]) -> Iterator[Exposure]:
-    """The same after each release, with a limit for each."""
+def exposures(members: Membership, limits: Sequence[int], truths: Sequence[Ints]) -> Iterator[Exposure]:
+    """The same after each release, with a limit for each; CannotRunError where values must have changed."""
+    solved, changing = np.zeros(len(members.real), np.int64), False
     for number, shown in enumerate(propagations(members, limits), start=1):
-        found = Equivalences(shown.classes, shown.least(limits[number - 1]))
-        yield _with_buckets(found, buckets(members, number), limits[number - 1])
+        limit = limits[number - 1]
+        found = Equivalences(shown.classes, shown.least(limit))
+        outcome = _with_buckets(found, buckets(members, number), limit)
+        if number > 1 and not changing:
+            some = np.flatnonzero(members.release < number)
+            groups = _groups(members, shown.classes).some(some)
+            shows = members.histogram.pick(some)
+            sizes = np.bincount(shown.classes, minlength=len(shown.apart))
+            truth = truths[number - 1]
+            of_class = np.full(len(sizes), -1, np.int64)
+            of_class[shown.classes] = truth
+            changing = contradicts_truth(groups, shows, shown.classes, truth)
+            changing = changing or no_values_fit(groups, shows, of_class)
+            together = solve(groups, shows, sizes, limit)
+            changing |= together.contradicted
+            solved = smaller(solved, together.least[shown.classes])
+            least = smaller(outcome.least, np.where(solved < limit, solved, 0))
+            outcome = replace(outcome, least=least, exact=together.exact, linear=together.linear)
+        yield outcome
+    if changing:
+        raise CannotRunError(_CONTRADICTING)
 
 
 def _with_buckets(found: Equivalences, whole: Iterable[BucketHistory] | None, limit: int) -> Exposure:
     """What pairs of groups show, and what whole buckets show if all groups are such."""
     if whole is None:
-        return Exposure(found.least, exact=False, found=found)
+        return Exposure(found.least, exact=False, linear=False, found=found)
     least, certain = found.least.copy(), True
     judged = []
     for bucket in whole:
@@ -67,7 +100,7 @@ def _with_buckets(found: Equivalences, whole: Iterable[BucketHistory] | None, li
         of_person = np.repeat(of_pattern, bucket.weights)
         smaller = (of_person > 0) & ((least[bucket.people] == 0) | (least[bucket.people] > of_person))
         least[bucket.people[smaller]] = of_person[smaller]
-    return Exposure(least, exact=certain, found=found, judged=judged)
+    return Exposure(least, exact=False, linear=certain, found=found, judged=judged)
 
 
 def whole(series: Series, knowledge: Knowledge) -> Finding:
@@ -81,11 +114,26 @@ def whole(series: Series, knowledge: Knowledge) -> Finding:
         raise CannotRunError(_CONTRADICTING)
     limits = _limits(series, members)
     grown = []
-    for outcome in exposures(members, limits):
+    for outcome in exposures(members, limits, _truths(series, knowledge, members)):
         grown.append(int((outcome.least[members.real] > 0).sum()))
     least = outcome.least[members.real]
     fallen = domino(members, outcome.found)
-    return _Found(least[least > 0], len(least), limits[-1], grown, outcome.exact, fallen).finding(series.numbers)
+    if limits[-1] < 2 and series.limits.get("equivalence") is None and not any(map(_promise, series.releases)):
+        raise CannotRunError(_NOTHING_BELOW)
+    below = least[least > 0]
+    return _Found(below, len(least), limits[-1], grown, outcome.exact, outcome.linear, fallen).finding(series.numbers)
+
+
+def _truths(series: Series, knowledge: Knowledge, members: Membership) -> list[Ints]:
+    """Release to everybody's true value by the membership's numbers, -1 where the holder does not know."""
+    place, found = {name: number for number, name in enumerate(members.names)}, []
+    for number, one in enumerate(arrivals(series, knowledge)):
+        truth = np.full(len(members.real), -1, np.int64)
+        if one.truth is not None:
+            person = members.only(number)[1] if len(series) > 1 else np.arange(len(members.real))
+            truth[person[one.truth[0]]] = [place.get(text, len(place)) for text in one.truth[1]]
+        found.append(truth)
+    return found
 
 
 def _limits(series: Series, members: Membership) -> list[int]:

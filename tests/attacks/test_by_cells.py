@@ -19,7 +19,7 @@ from reissue.publishing.attack import attack
 from reissue.synth import Population, schema
 from tests.effort import examples
 
-PLAN = ri.Schema.of_columns(quasi=["age", "place"], sensitive=["ill"], provider="hospital")
+PLAN = ri.Schema.of_columns(quasi=["age", "place"], sensitive=["ill"], provider="hospital", several_rows=False)
 
 
 def growing(seed: int, releases: int = 3) -> list[pl.DataFrame]:

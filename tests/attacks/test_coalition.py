@@ -26,7 +26,9 @@ from reissue.testing.releases import ROW
 from tests.attacks import test_coalition_search as definition
 from tests.effort import examples
 
-SCHEMA = Schema.of_columns(quasi=["q"], sensitive=["s"], provider="from", taxonomies={"q": Hierarchy("flat")})
+SCHEMA = Schema.of_columns(
+    quasi=["q"], sensitive=["s"], provider="from", several_rows=False, taxonomies={"q": Hierarchy("flat")}
+)
 rows = st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 2), st.sampled_from("ABC")), min_size=1, max_size=12)
 
 
@@ -69,7 +71,7 @@ def test_largest_m_and_smallest_coalition_are_those_of_the_definition(
             assert found.people == sum(group in broken for group, _ in left)
             return
     assert found.members is None
-    assert found.largest_m == len(names) - 1
+    assert found.largest_m == len(names)
 
 
 def test_a_finding_for_each_requirement() -> None:
@@ -90,10 +92,11 @@ def test_an_outsider_breaks_what_does_not_meet_the_rule() -> None:
 
 def test_nobody_breaks_groups_of_one_provider() -> None:
     finding = run(frame_of([("x", 1, "A"), ("x", 2, "A"), ("y", 1, "B"), ("y", 2, "B")]), "k=2 & l=2", m=5)
-    assert finding.status == Status.EXPOSED, "two providers cannot withstand five"
+    assert finding.status == Status.WITHSTOOD, "whoever collude, and be they all, nobody of others is exposed"
+    assert (finding.worst, finding.limit) == (2, 2)
     assert run(frame_of([("x", 1, "A"), ("x", 2, "A")] * 2), "k=2", m=0).status == Status.WITHSTOOD
     assert finding.details["smallest_coalition"] is None
-    assert finding.details["largest_m"] == 1
+    assert finding.details["largest_m"] == 2
 
 
 def test_m_is_the_limit() -> None:
@@ -118,7 +121,7 @@ def test_it_needs_to_know_providers_and_a_requirement() -> None:
     frame = frame_of([("x", 1, "A"), ("x", 2, "B")])
     assert "no requirement" in str(attack([frame], SCHEMA, only="coalition")["coalition"].reason)
     assert "holder's copy" in str(run(frame.drop("from"), "k=1").reason)
-    blind = Schema.of_columns(quasi=["q"], sensitive=["s"])
+    blind = Schema.of_columns(quasi=["q"], sensitive=["s"], several_rows=False)
     reason = attack([frame], blind, only="coalition", knowledge=Knowledge(requirement="k=1"))["coalition"].reason
     assert "nobody knows who gave" in str(reason)
     with pytest.raises(DataError, match="missing in 1 rows"):
@@ -156,7 +159,11 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 
 TREE: dict[str, Any] = {"A": {"a": {}, "b": {}}, "B": {"c": {}, "d": {}}}
 GROWING = Schema.of_columns(
-    quasi=["q"], sensitive=["s"], provider="from", taxonomies={"q": Hierarchy("tree", tree=TREE)}
+    quasi=["q"],
+    sensitive=["s"],
+    provider="from",
+    several_rows=False,
+    taxonomies={"q": Hierarchy("tree", tree=TREE)},
 )
 FIRST = pl.DataFrame(
     {"q": ["*"] * 6, "s": ["flu", "flu", "flu", "flu", "hiv", "hiv"], "from": ["X", "X", "Y", "Y", "Y", "Z"]}

@@ -12,7 +12,7 @@ from reissue.errors import InputError
 from reissue.published import read_published
 from reissue.requirements import parse
 
-SCHEMA = ri.Schema.of_columns(quasi=["age"], sensitive=["disease"], provider="hospital")
+SCHEMA = ri.Schema.of_columns(quasi=["age"], sensitive=["disease"], provider="hospital", several_rows=False)
 ROWS = st.lists(
     st.tuples(st.sampled_from("ABC"), st.sampled_from(["20-30", "31-40"]), st.sampled_from(["flu", "gout", "cold"])),
     min_size=2,

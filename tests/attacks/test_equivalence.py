@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from reissue import anonymize
 from reissue.attacks import Knowledge
+from reissue.attacks.equivalence.components import Component, _by_weights, worlds
 from reissue.attacks.equivalence.exact import BucketHistory, buckets, cheapest
+from reissue.attacks.equivalence.fixed_values import no_values_fit
+from reissue.attacks.equivalence.groups import ValueGroups
 from reissue.attacks.equivalence.propagation import propagate
 from reissue.attacks.findings import Status
 from reissue.counting.histogram import Histogram
@@ -245,3 +248,53 @@ def test_series_whose_values_change_are_another_attacks_case() -> None:
     declared = Schema.loads(schema.dumps() + "\n[updates]\norder = ['cold', 'flu', 'cancer', 'ulcer']\n")
     finding = attack(releases, declared, only=["equivalence"])["equivalence"]
     assert "the schema says that sensitive values change" in (finding.reason or "")
+
+
+# --- small components ------------------------------------------------------------------------------------------------
+
+
+def component_of(seed: int) -> Component:
+    """Five people with values that stay, in four groups of two or three."""
+    rng = np.random.default_rng(seed)
+    people, values = 5, rng.integers(0, 3, 5)
+    groups = [rng.choice(people, rng.integers(2, 4), replace=False) for _ in range(4)]
+    inside = np.array([np.bincount(group, minlength=people) for group in groups])
+    shows = np.array([np.bincount(values[group], minlength=3) for group in groups])
+    there = np.flatnonzero(inside.any(axis=0))
+    return Component(inside[:, there], shows, np.arange(3), np.arange(len(there)), np.ones(len(there), np.int64))
+
+
+@given(st.integers(0, 10**6), st.integers(2, 4))
+@examples(60)
+def test_groups_of_all_kinds_against_definition_10(seed: int, limit: int) -> None:
+    one = component_of(seed)
+    counted = np.array(list(itertools.product(range(-3, 4), repeat=len(one.classes))))
+    sought = np.hstack([counted, np.zeros((len(counted), 3))])
+    sums = np.hstack([one.inside, one.shows]).astype(np.float64)
+    valid = np.abs(sought - sought @ np.linalg.pinv(sums) @ sums).max(axis=1) < 1e-9  # some weights give just that
+    cost = np.abs(counted).sum(axis=1) / 2
+    least, certain = _by_weights(one, limit)
+    assert certain
+    for person, found in enumerate(least.tolist()):
+        mine = valid & (counted[:, person] != 0) & (cost < limit)
+        assert found == (cost[mine].min() if mine.any() else 0)
+
+
+@given(st.integers(0, 10**6))
+@examples(100)
+def test_values_that_no_world_fits(seed: int) -> None:
+    """What the linear program calls impossible has no world, and what stayed is never called so."""
+    one, rng = component_of(seed), np.random.default_rng(seed)
+    member = np.nonzero(one.inside)[1]
+    starts = np.append(0, np.cumsum(one.inside.sum(axis=1)))
+    for shows in (one.shows, rng.permuted(one.shows, axis=1)):
+        where, value = np.nonzero(shows)
+        ends = np.append(0, np.cumsum((shows > 0).sum(axis=1)))
+        shown = Histogram(ends, value.astype(np.int64), shows[where, value], 3)
+        groups = ValueGroups(starts, member.astype(np.int64), np.arange(4))
+        nobody = np.full(len(one.classes), -1, np.int64)
+        fits, _ = worlds(Component(one.inside, shows, one.values, one.classes, one.size))
+        assert fits is not None
+        impossible = no_values_fit(groups, shown, nobody)
+        assert not (impossible and len(fits))
+        assert shows is not one.shows or len(fits)

@@ -35,7 +35,12 @@ PATIENTS = pl.DataFrame(
     orient="row",
 )
 SCHEMA = Schema.of_columns(
-    quasi=["age"], sensitive=["disease"], identifier="name", provider="hospital", taxonomies={"age": Hierarchy("auto")}
+    quasi=["age"],
+    sensitive=["disease"],
+    identifier="name",
+    provider="hospital",
+    several_rows=False,
+    taxonomies={"age": Hierarchy("auto")},
 )
 RULE = "k=3 & l=2"
 

@@ -11,75 +11,21 @@ groups, and count the different people of each.
 O(rows log rows) beside the method itself.
 """
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 
-from reissue._arrays import Bools, Codes, Floats, Ints
+from reissue._arrays import Codes, Ints
 from reissue.algorithms.registry import Algorithm, Job
-from reissue.counting.cells import Counts, Domain
+from reissue.counting.cells import Domain
 from reissue.counting.keys import rank
 from reissue.counting.people import ValueSets, value_sets
 from reissue.data.table import Table
-from reissue.errors import InternalError
 from reissue.release.release import Draft
-from reissue.requirements import All, Requirement
+from reissue.requirements.of_people import of_people
 from reissue.taxonomy.tree import Level, Taxonomy
 
 __all__ = ["run_method"]
-
-
-@dataclass(frozen=True, eq=False)
-class _OfPeople(Requirement):
-    """A requirement asked of people who have sets of values, where groups are counted by the numbers of the sets."""
-
-    name: ClassVar[str] = "people"
-    asked: Requirement
-    sets: ValueSets
-
-    @property
-    def sensitive(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
-        return self.asked.sensitive
-
-    @property
-    def monotone(self) -> bool:  # type: ignore[override]
-        """As what is asked: groups that are united have no person in common."""
-        return self.asked.monotone
-
-    @property
-    def growing(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
-        return self.asked.growing
-
-    @property
-    def relative(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
-        return self.asked.relative
-
-    @property
-    def least(self) -> int:
-        """The fewest people of a group."""
-        return self.asked.least_people
-
-    def holds(self, counts: Counts) -> Bools:
-        """Which groups meet it."""
-        return self.asked.holds(self.sets.expand(counts))
-
-    def fitness(self, counts: Counts) -> Floats:
-        """How far each group is above it or below."""
-        return self.asked.fitness(self.sets.expand(counts))
-
-    @classmethod
-    def parse(cls, argument: str) -> "Requirement":
-        """Nobody writes it."""
-        del argument
-        raise InternalError("A requirement of people is made of another one, and never read. Please report this.")
-
-    def __str__(self) -> str:
-        """As what is asked."""
-        return str(self.asked)
 
 
 def run_method(method: Algorithm, job: Job) -> Draft:
@@ -88,14 +34,10 @@ def run_method(method: Algorithm, job: Job) -> Draft:
         return method.run(job)
     people = rank(job.table.people)[0]
     sets = value_sets(people, job.table.sensitive, job.table.domain)
-    draft = method.run(replace(job, table=_one_each(job.table, people, sets), requirement=_asked(job, sets)))
+    draft = method.run(
+        replace(job, table=_one_each(job.table, people, sets), requirement=of_people(job.requirement, sets))
+    )
     return replace(draft, groups=draft.groups[people])
-
-
-def _asked(job: Job, sets: ValueSets) -> Requirement:
-    """What is asked of groups of people; what looks at no value needs no sets."""
-    parts = [_OfPeople(part, sets) if part.sensitive else part for part in job.requirement.parts()]
-    return parts[0] if len(parts) == 1 else All(tuple(parts))
 
 
 def _one_each(table: Table, people: Ints, sets: ValueSets) -> Table:

@@ -1,19 +1,19 @@
 """Running an attack for an adversary: on the releases at hand, without the coalition's own records."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from reissue.attacks.findings import Finding, Status, not_run
+from reissue.attacks.findings import ALONE, FIRST, Finding, Status, not_run
 from reissue.attacks.fold import fold_over, some_members
-from reissue.attacks.registry import Attack
+from reissue.attacks.registry import Attack, registered
 from reissue.errors import CannotRunError, InputError
 from reissue.people.knowledge import Knowledge
 from reissue.published.series import Series
 from reissue.schema import Role
 
-__all__ = ["Ran", "cannot_run", "run", "run_attack"]
+__all__ = ["Ran", "cannot_run", "deciding", "run", "run_attack"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +81,18 @@ def run(attack: Attack, series: Series, knowledge: Knowledge, places: Collection
 
 def _one_row_each(attack: Attack, series: Series) -> None:
     """Stop where people have several rows, and the attack would take each row for a person."""
-    if series.schema.several_rows and not attack.several_rows:
+    if attack.several_rows:
+        return
+    if series.schema.several_rows:
         raise CannotRunError(
             "it needs one row per person, and the schema says that people have several: it would take every row for a "
             "person."
+        )
+    repeating = [number for number, one in zip(series.numbers, series.releases, strict=True) if one.repeats]
+    if repeating:
+        raise CannotRunError(
+            f"it needs one row per person, and identifiers repeat in release {repeating[0]}: somebody has several rows "
+            "there, or several providers gave records of the same person."
         )
 
 
@@ -154,6 +162,49 @@ def _seen(attack: Attack, series: Series, knowledge: Knowledge, held: Sequence[i
 
         series = without(series, knowledge.coalition)
     return series, knowledge
+
+
+def deciding(
+    findings: Sequence[Finding],
+    named: Collection[str],
+    limit: Callable[[str], float | None],
+    *,
+    blurred: bool = False,
+) -> list[Finding]:
+    """Findings, of which those that decide nothing say so.
+
+    Where everyone at once was solved for, a paper's measure that is no probability decides nothing, unless a policy
+    named its attack or somebody set it a limit. Nor do shares of values in the groups of one release, where it was not
+    known who is in which group, or which records are counterfeits (`blurred`).
+    """
+    truths = [
+        one for one in findings if one.attack == FIRST and one.reason is None and one.details.get("converged", True)
+    ]
+    known = registered()
+    return [
+        replace(one, decides=False)
+        if one.status == Status.EXPOSED
+        and one.attack not in named
+        and limit(one.attack) is None
+        and any(
+            {*one.releases} <= {*truth.releases}
+            and (known[one.attack].no_probability or _solved_better(one, truth, blurred=blurred))
+            for truth in truths
+        )
+        else one
+        for one in findings
+    ]
+
+
+def _solved_better(one: Finding, truth: Finding, *, blurred: bool) -> bool:
+    """Whether an attack on the groups of one release links the very people of whom the truth says less.
+
+    It does where people fit several groups, or groups hold counterfeits. Who is in which group, all of them people,
+    cannot be linked less surely on average than by the group's shares.
+    """
+    if one.attack != ALONE or one.details.get("small") or truth.details["strangers"] or truth.details["contradicted"]:
+        return False
+    return blurred or bool(truth.details["fits"] > 1)
 
 
 def cannot_run(attack: str, releases: Sequence[int], obstacle: CannotRunError) -> Finding:

@@ -29,6 +29,7 @@ from reissue.people.containment import containment
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease, TextCounts, joined_texts
 from reissue.published.series import Series
+from reissue.release.release import Form
 from reissue.release.roster import Roster
 from reissue.schema import Role
 from reissue.taxonomy.notation import parse_column
@@ -135,11 +136,14 @@ def named_membership(
     And of people nobody knows the number that they keep; -1 for those who are in one release only.
     """
     presences, values = _gathered(series, knowledge or Knowledge(), strangers=strangers)
-    members = _numbered(presences, values)
-    names = presences[_PERSON].unique().sort()
+    return _numbered(presences, values), *_lasting_numbers(presences[_PERSON].unique().sort())
+
+
+def _lasting_numbers(names: pl.Series) -> tuple[Ints, Ints]:
+    """The number of every known person, and the one that each person nobody knows keeps; -1 for the others."""
     strange = names.str.starts_with(_STRANGER)
     lasting = names.set(~strange | names.str.starts_with(_ALONE), None).str.strip_prefix(_STRANGER)
-    return members, _whole_numbers(names.set(strange, None)), _whole_numbers(lasting)
+    return _whole_numbers(names.set(strange, None)), _whole_numbers(lasting)
 
 
 def _whole_numbers(names: pl.Series) -> Ints:
@@ -159,18 +163,44 @@ class Arrivals:
     """Person to its identifier, a whole number; -1 for those whom nobody knows."""
     strangers: Ints
     """Person nobody knows to the number that it keeps; -1 if it is in this release only, or somebody known."""
+    truth: tuple[Ints, pl.Series] | None = None
+    """People, and the text of each one's true value; None where the holder does not know."""
 
 
 def arrivals(series: Series, knowledge: Knowledge) -> Iterator[Arrivals]:
     """Each release of a series."""
-    members, known, strangers = named_membership(series, knowledge)
-    if len(series) == 1:
-        yield Arrivals(members, known, strangers)
-        return
-    for place in range(len(series)):
-        part, person = members.only(place)
-        yield Arrivals(part, known[person], strangers[person])
-        knowledge.progress((place + 1) / len(series))
+    presences, values = _gathered(series, knowledge, strangers=True)
+    members = _numbered(presences, values)
+    names = presences[_PERSON].unique().sort()
+    known, strangers = _lasting_numbers(names)
+    for place, release in enumerate(series.releases):
+        part, person = members.only(place) if len(series) > 1 else (members, np.arange(len(names)))
+        truth = None if knowledge.members is not None else _truth(release, names.gather(person))
+        yield Arrivals(part, known[person], strangers[person], truth)
+        if len(series) > 1:
+            knowledge.progress((place + 1) / len(series))
+
+
+def _truth(release: PublishedRelease, names: pl.Series) -> tuple[Ints, pl.Series] | None:
+    """Which of some people the holder knows the true values of, and these; values that a method changed tell none."""
+    roster, source = release.roster, release.source
+    if roster is not None:
+        table = roster.table
+        if source is not None:
+            changed = source.draft.sensitive is not None
+            table = None if changed else source.table.some(np.flatnonzero(source.draft.groups >= 0))
+        if table is None:
+            return None
+        ids, texts = roster.ids, joined_texts(table.decode(table.sensitive), table.schema.sensitive)
+    elif release.keeps_identifier and release.form in {Form.GENERALIZED, Form.NUMBERED}:
+        given, row = release.named
+        there = given.is_not_null()
+        ids, texts = given.filter(there), joined_texts(release.main, release.schema.sensitive).gather(row).filter(there)
+    else:
+        return None
+    own = pl.DataFrame({_PERSON: identifier_texts(ids), _VALUE: texts}).unique(_PERSON)
+    found = pl.DataFrame({_PERSON: names}).with_row_index("place").join(own, on=_PERSON, maintain_order="left")
+    return found["place"].to_numpy().astype(np.int64), found[_VALUE]
 
 
 def _gathered(series: Series, knowledge: Knowledge, *, strangers: bool) -> tuple[pl.DataFrame, pl.DataFrame]:

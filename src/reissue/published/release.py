@@ -135,6 +135,11 @@ class PublishedRelease:
             return identifier_texts(given), row
         return identifier_texts(self.main[str(self.schema.identifier)]), np.arange(self.main.height)
 
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether it is a copy in which somebody has several records."""
+        return self.keeps_identifier and bool(self.named[0].drop_nulls().is_duplicated().any())
+
     # --- groups ------------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reissue.attacks import by_default, find, registered
-from reissue.attacks.findings import ALONE, FIRST, Finding, Findings, Point, Status
-from reissue.attacks.run import run
+from reissue.attacks import by_default, find
+from reissue.attacks.findings import Finding, Findings, Point
+from reissue.attacks.run import deciding, run
 from reissue.engines.registry import MEMORY
 from reissue.errors import SchemaError
 from reissue.files.dialect import FOUND, Dialect
@@ -79,7 +79,10 @@ def attack(
             grown[one.name] = points
         progress((number + 1) / len(chosen))
     findings = [found[one.name] for one in chosen]
-    return Findings(tuple(_deciding(findings, series)), attacked(series), grown, guessed.assumed)
+    named = series.schema.policy.get("attacks") or ()
+    blurred = any(release.has_counterfeits for release in series.releases)
+    findings = deciding(findings, named, series.limit, blurred=blurred)
+    return Findings(tuple(findings), attacked(series), grown, guessed.assumed)
 
 
 def asked_for(schema: Schema) -> list[str]:
@@ -87,38 +90,6 @@ def asked_for(schema: Schema) -> list[str]:
     named = schema.policy.get("attacks")
     named = [name for name in named if isinstance(name, str)] if isinstance(named, list | tuple) else []
     return sorted({*by_default(), *named})
-
-
-def _deciding(findings: Sequence[Finding], series: Series) -> list[Finding]:
-    """Where everyone at once was solved for, a paper's measure that is no probability decides nothing, unless asked.
-
-    Nor do shares of values in the groups of one release, where it was not known who is in which group.
-    """
-    truth = next((one for one in findings if one.attack == FIRST and one.reason is None), None)
-    if truth is None or not truth.details.get("converged", True):
-        return list(findings)
-    known, named = registered(), series.schema.policy.get("attacks") or ()
-    return [
-        replace(one, decides=False)
-        if one.status == Status.EXPOSED
-        and one.attack not in named
-        and series.limit(one.attack) is None
-        and (known[one.attack].no_probability or _solved_better(one, truth, series))
-        and set(one.releases) <= set(truth.releases)
-        else one
-        for one in findings
-    ]
-
-
-def _solved_better(one: Finding, truth: Finding, series: Series) -> bool:
-    """Whether an attack on the groups of one release links the very people of whom the truth says less.
-
-    It does where people fit several groups, or groups hold counterfeits. Who is in which group, all of them people,
-    cannot be linked less surely on average than by the group's shares.
-    """
-    if one.attack != ALONE or one.details.get("small") or truth.details["strangers"] or truth.details["contradicted"]:
-        return False
-    return bool(truth.details["fits"] > 1) or any(release.has_counterfeits for release in series.releases)
 
 
 def _guess(releases: Sequence[Any], known: Knowledge, dialect: Dialect) -> Guessed:

@@ -18,7 +18,7 @@ from reissue.attacks import Attack, Fold, by_default, find
 from reissue.attacks.coalition.records import read_records
 from reissue.attacks.findings import ALONE, FIRST, Finding, Findings, Status
 from reissue.attacks.joint.state import JointState, companions, remembering
-from reissue.attacks.run import cannot_run, run_attack
+from reissue.attacks.run import cannot_run, deciding, run_attack
 from reissue.attacks.updates.attack import UpdateState
 from reissue.attacks.updates.histories import Histories, largest_of_histories
 from reissue.errors import CannotCarryError, CannotRunError, DataError, InternalError
@@ -137,6 +137,7 @@ def run_gate(
     order = {name: place for place, name in enumerate(names)}
     missing = tuple(numbers for numbers in map(_numbers, groups) if numbers and numbers not in compared)
     missing = missing if release.schema.sensitive or release.schema.kept else ()  # else there is nothing to compare
+    findings = deciding(findings, policy.attacks or (), candidate.limit)
     return GateResult(Findings(tuple(sorted(findings, key=lambda one: order[one.attack]))), candidate.states, missing)
 
 
@@ -236,6 +237,10 @@ class _Candidate:
             except CannotCarryError:
                 pass
         return self._whole(attack, some, progress)
+
+    def limit(self, attack: str) -> float | None:
+        """What the policy says of an attack's limit."""
+        return self._series([], []).limit(attack)
 
     def _whole(self, attack: Attack, some: Sequence[Recorded], progress: Callable[[float], None]) -> Finding:
         series = self._all(attack.name, some)

@@ -181,6 +181,8 @@ def _by_name(table: Table) -> Codes:
         raise SchemaError('This needs to know who gave each record: name the column in the schema, as  x = "provider".')
     if given.null_count():
         raise DataError(f"The provider is missing in {given.null_count()} rows.")
+    if given.n_unique() > 1:
+        table.schema.refuse_unidentified("The method 'providers'")
     return given.cast(pl.String).rank("dense").to_numpy().astype(np.int32) - np.int32(1)
 
 

@@ -3,7 +3,8 @@
 A release is m-private with respect to a requirement if, for every coalition of at most m providers, what remains of
 each group after the coalition takes out any of its own records still meets the requirement (definition 2.1). A
 coalition that owns a whole group attacks nobody there. Every requirement is taken by itself too: a conjunction is
-broken where one of its parts is.
+broken where one of its parts is. People are counted: whoever has a record of a person knows the person, and takes out
+what others gave of them too (see `people`). Where that happens, coalitions are tried one by one.
 
 All groups are judged at once for m = 0, 1, 2, ... until one is broken (see `kernels.coalitions.contributions`): that is
 the smallest size. Of the coalitions of that size one is named that leaves a group with fewest records of others, and
@@ -34,6 +35,7 @@ from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
 from reissue.requirements import Requirement, parse
+from reissue.schema import UNIDENTIFIED
 from reissue.words import plural
 
 __all__ = ["Weakness", "coalition", "weakest"]
@@ -41,6 +43,8 @@ __all__ = ["Weakness", "coalition", "weakest"]
 NAME = "coalition"
 MEASURE = "providers that may collude"
 _WORK = 2 * 10**7
+_SLOWER = 100
+"""How much more an entry costs where coalitions may leave some of their own records in."""
 _SEARCHED = 12
 """Groups of more providers are not searched with every strategy."""
 
@@ -50,7 +54,7 @@ class Weakness:
     """The smallest coalition that breaks a requirement in a release."""
 
     largest_m: int
-    """The largest m for which the release is m-private; -1 if an outsider breaks it."""
+    """The largest m for which the release is m-private; -1 if an outsider breaks it, all providers if nobody does."""
     members: tuple[str, ...] | None
     """The coalition; None if no coalition breaks it."""
     groups: int
@@ -60,6 +64,10 @@ class Weakness:
     """The fewest records of others that it leaves in an exposed group."""
     exact: bool = True
 
+    def withstands(self, m: int) -> bool:
+        """Whether no m providers break it, or any other number if there are not so many."""
+        return self.members is None or self.largest_m >= m
+
 
 _Found = tuple[ProviderRecords, Requirement, Weakness]
 
@@ -68,17 +76,29 @@ def _of_release(published: PublishedRelease, series: Series, knowledge: Knowledg
     """The smallest coalition that breaks the requirement in a release."""
     requirement = _requirement(published, series, knowledge)
     records = read_records(published, series.schema)
-    requirement.fits(records.contributions.domain)
+    requirement = records.asked(requirement)
     return records, requirement, weakest(records, requirement)
 
 
 def _judge(found: Sequence[_Found], series: Series, knowledge: Knowledge) -> Finding:
-    """The smallest coalition that breaks the requirement in any release, or what the one that is given breaks."""
-    if knowledge.coalition:
-        return _of_one(series, found, knowledge.coalition)
+    """The smallest coalition that breaks the requirement in any release, or what the one that is given breaks.
+
+    Where it is not known which records of different providers are the same person's, there are fewer people than
+    records, and coalitions know more of them: what more records only help is broken all the same, if it is broken by
+    records. That it is not is then no answer.
+    """
+    result = _of_one(series, found, knowledge.coalition) if knowledge.coalition else _of_any(found, series, knowledge)
+    for records, requirement, _ in found:
+        if not records.told and (result.status == Status.WITHSTOOD or not requirement.growing):
+            raise CannotRunError(f"it {UNIDENTIFIED}", needs=["identifier"])
+    return result
+
+
+def _of_any(found: Sequence[_Found], series: Series, knowledge: Knowledge) -> Finding:
+    """The smallest coalition that breaks the requirement in any release."""
     number, (records, requirement, weakness) = _worst(found, series)
     m = int(series.limits.get(NAME, 1 if knowledge.m is None else knowledge.m))
-    exposes = weakness.largest_m < m
+    exposes = not weakness.withstands(m)
     return Finding(
         NAME,
         Status.EXPOSED if exposes else Status.WITHSTOOD,
@@ -88,7 +108,7 @@ def _judge(found: Sequence[_Found], series: Series, knowledge: Knowledge) -> Fin
         population=int(records.contributions.count.sum()),
         measure=MEASURE,
         worst=weakness.largest_m,
-        limit=m,
+        limit=m if exposes else min(m, weakness.largest_m),
         at_least=True,
     )
 
@@ -112,12 +132,14 @@ def _explain(found: Sequence[_Found], finding: Finding, series: Series, knowledg
 def _worst(found: Sequence[_Found], series: Series) -> tuple[int, _Found]:
     """The number of the release that the smallest coalition breaks, and what was found in it."""
     by_number = zip(series.numbers, found, strict=True)
-    return min(by_number, key=lambda one: (one[1][2].largest_m, -one[1][2].people))
+    return min(by_number, key=lambda one: (one[1][2].members is None, one[1][2].largest_m, -one[1][2].people))
 
 
 def weakest(records: ProviderRecords, requirement: Requirement) -> Weakness:
     """The smallest coalition that breaks a requirement, and of those one that exposes many people."""
     contributions = records.contributions
+    if records.holders is not None:
+        return _weakest_of_sets(records, requirement)
     for m in range(int(contributions.contributors.max(initial=1))):
         fine = private(contributions, requirement, m)
         if not fine.all():
@@ -126,7 +148,51 @@ def weakest(records: ProviderRecords, requirement: Requirement) -> Weakness:
             fewest, people = _harm(contributions, members, groups)
             named = tuple(records.names[place] for place in members)
             return Weakness(m - 1, named, int(groups.sum()), people, fewest, exact)
-    return Weakness(len(records.names) - 1, None, 0, 0)
+    return Weakness(len(records.names), None, 0, 0)
+
+
+def _weakest_of_sets(records: ProviderRecords, requirement: Requirement) -> Weakness:
+    """The same where several providers have records of the same people: all coalitions are tried, by size."""
+    contributions, providers, work = records.contributions, len(records.names), 0
+    for m in range(providers):
+        work += comb(providers, m) * (len(contributions.group) + 100) * (1 if requirement.growing else _SLOWER)
+        if work > _WORK:
+            raise CannotRunError(
+                f"several of the {providers} providers have records of the same people, and there are too many "
+                f"coalitions of {plural(m, 'provider')} to try each.",
+                too_large=True,
+            )
+        harm = {}
+        for members in combinations(range(providers), m):
+            known = records.known_to(members)
+            groups = exposed(contributions, requirement, known)
+            if groups.any():
+                fewest, people = _harm(contributions, known, groups)
+                harm[members] = fewest, -people, int(groups.sum()), _certain(contributions, requirement, known, groups)
+        if harm:
+            best = min(sorted(harm), key=lambda members: harm[members][:2])
+            fewest, people, broken, exact = harm[best]
+            named = tuple(records.names[place] for place in best)
+            return Weakness(m - 1, named, broken, -people, fewest, exact)
+    return Weakness(providers, None, 0, 0)
+
+
+def _certain(contributions: Contributions, requirement: Requirement, own: Sequence[int], groups: Bools) -> bool:
+    """Whether it is known, and not only feared, that one of these groups is broken."""
+    if requirement.growing:
+        return True
+    for number in np.flatnonzero(groups).tolist():
+        group, providers = contributions.one(number)
+        oracle = Oracle(group, requirement)
+        oracle.breaks(_mask(providers, own))
+        if oracle.exact:
+            return True
+    return False
+
+
+def _mask(providers: Ints, own: Sequence[int]) -> int:
+    """Some of a group's providers as bits."""
+    return sum(1 << place for place in np.flatnonzero(np.isin(providers, own)).tolist())
 
 
 def exposed(contributions: Contributions, requirement: Requirement, members: Sequence[int]) -> Bools:
@@ -140,8 +206,7 @@ def exposed(contributions: Contributions, requirement: Requirement, members: Seq
             ~broken & (left.sizes > 0) & ~private(contributions, requirement, len(members))
         ).tolist():
             group, providers = contributions.one(number)
-            mask = sum(1 << place for place in np.flatnonzero(np.isin(providers, members)).tolist())
-            broken[number] = Oracle(group, requirement).breaks(mask)
+            broken[number] = Oracle(group, requirement).breaks(_mask(providers, members))
     return broken
 
 
@@ -202,7 +267,9 @@ def _details(number: int, records: ProviderRecords, requirement: Requirement, we
     return {
         "largest_m": weakness.largest_m,
         "smallest_coalition": _listed(weakness),
-        "checks": _checks(records.contributions, requirement, weakness.largest_m),
+        "checks": {}
+        if records.holders is not None
+        else _checks(records.contributions, requirement, weakness.largest_m),
         "groups": weakness.groups,
         "fewest_left": weakness.fewest if weakness.members is not None else None,
         "exact": weakness.exact,
@@ -238,7 +305,7 @@ def _of_one(series: Series, found: Sequence[_Found], coalition: Sequence[str]) -
     """What one given coalition breaks, in the release where it exposes most people."""
     outcomes = []
     for number, (records, requirement, weakness) in zip(series.numbers, found, strict=True):
-        members = [place for place, name in enumerate(records.names) if name in set(coalition)]
+        members = records.known_to([place for place, name in enumerate(records.names) if name in set(coalition)])
         groups = exposed(records.contributions, requirement, members)
         fewest, people = _harm(records.contributions, members, groups)
         outcomes.append((people, fewest, int(groups.sum()), number, records, requirement, weakness))
@@ -284,7 +351,7 @@ def _sentence(number: int, records: ProviderRecords, requirement: Requirement, w
         f"{who} can take {'its' if len(weakness.members) == 1 else 'their'} own records out of release {number} and "
         f"break {requirement} in {plural(weakness.groups, 'group')}, where {_others(weakness.people)} left"
     )
-    if weakness.largest_m >= m:
+    if weakness.withstands(m):
         return f"Release {number} withstands any {plural(m, 'colluding provider')}; {damage}."
     return f"{damage}; the release withstands {weakness.largest_m} colluding providers, the limit is {m}."
 
@@ -317,6 +384,7 @@ coalition = attack(
     insiders=True,
     per_release=True,
     by_cells=True,
+    several_rows=True,
     asked_if="providers",
     needs=(
         "to know who gave each record (our own releases, or the holder's copy with the column of providers) and the "

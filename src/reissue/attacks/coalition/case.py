@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from reissue._arrays import Bools
+from reissue._arrays import Bools, Ints
 from reissue.attacks.cases import case, in_words, listed, short
 from reissue.attacks.coalition.records import ProviderRecords
 from reissue.attacks.pictures import Case, Matrix
@@ -43,10 +43,10 @@ def tell(
     """
     contributions, names = records.contributions, list(records.names)
     inside = [names.index(name) for name in members or () if name in names]
-    order = _ordered(contributions, inside, len(names))
+    order = _ordered(records.gave, inside)
     work = (len(contributions.group) + 100) * (1 if requirement.growing else _SEARCHED)
     shown = order[: _fitting(_WORK // work, len(order))]
-    values = _matrix(contributions, requirement, exposed, shown, {_places(names, one): n for one, n in known.items()})
+    values = _matrix(records, requirement, exposed, shown, {_places(names, one): n for one, n in known.items()})
     labels = [short(names[place]) for place in shown]
     steps = [*seen_by(number, records, requirement, None if members is None else inside, exposed, fewest), end]
     if len(shown) < len(names):
@@ -62,9 +62,8 @@ def _places(names: Sequence[str], members: tuple[str, ...]) -> tuple[int, ...]:
 # --- the picture -----------------------------------------------------------------------------------------------------
 
 
-def _ordered(contributions: Contributions, first: Sequence[int], providers: int) -> list[int]:
+def _ordered(gave: Ints, first: Sequence[int]) -> list[int]:
     """Providers, the given ones first, then those who gave most."""
-    gave = np.bincount(contributions.provider, contributions.count, providers)
     rest = [place for place in np.argsort(-gave, kind="stable").tolist() if place not in set(first)]
     return [*first, *rest]
 
@@ -78,20 +77,22 @@ def _fitting(coalitions: int, providers: int) -> int:
 
 
 def _matrix(
-    contributions: Contributions,
+    records: ProviderRecords,
     requirement: Requirement,
     exposed: Exposed,
     shown: Sequence[int],
     known: Mapping[tuple[int, ...], int],
 ) -> list[list[int]]:
     """How many people each two of the providers expose, and on the diagonal each one alone."""
-    # Two providers expose nobody in a group that is private against any two.
-    broken = contributions.pick(~private(contributions, requirement, 2))
+    broken = records.contributions
+    if records.holders is None:  # two providers expose nobody in a group that is private against any two
+        broken = broken.pick(~private(broken, requirement, 2))
     found = np.zeros((len(shown), len(shown)), np.int64)
     for row, one in enumerate(shown):
         for column, other in enumerate(shown[: row + 1]):
             both = tuple(sorted({one, other}))
-            number = known[both] if both in known else _people(broken, both, exposed(broken, requirement, both))
+            own = records.known_to(both)
+            number = known[both] if both in known else _people(broken, own, exposed(broken, requirement, own))
             found[row, column] = found[column, row] = number
     answer: list[list[int]] = found.tolist()
     return answer
@@ -119,15 +120,15 @@ def seen_by(
             f"The {plural(len(records.names), 'provider')} of release {number} know their own records.",
             f"Whoever of them take theirs out of a group, what is left of others' records still meets {requirement}.",
         ]
-    contributions = records.contributions
-    own = np.isin(contributions.provider, members)
+    contributions, known = records.contributions, records.known_to(members)
+    own = np.isin(contributions.provider, known)
     left = np.bincount(contributions.group[~own], contributions.count[~own], contributions.total).astype(np.int64)
     sentences = [_who(number, records, members, int(contributions.count[own].sum()))]
     if not left.any():
         return [*sentences, "All records of the release are theirs: there is nobody else to expose."]
     some: Bools = left == (left[left > 0].min() if fewest is None else fewest)
     if fewest is not None:
-        some[some] = exposed(contributions.pick(some), requirement, members)
+        some[some] = exposed(contributions.pick(some), requirement, known)
     sentences.append(_worst_group(records, own, int(some.argmax()), len(members)))
     if fewest is not None:
         return [*sentences, f"That does not meet {requirement}."]

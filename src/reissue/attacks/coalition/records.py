@@ -2,6 +2,8 @@
 
 A coalition of providers knows its own records, so it can take them out of everything that was published and then attack
 what is left like anyone else: `without` turns a series into what the coalition sees, and every attack runs on that.
+Whoever has a record of a person knows that person: where an identifier tells that others gave records of the same
+people, these are taken out too (see `people`).
 
 Providers are known for our own releases (the holder's table names them), and for files or frames that still have the
 provider column, which a published file never has: these are the holder's audit copies.
@@ -14,17 +16,21 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Bools, Ints
-from reissue.attacks.cases import box_text, row_texts, shown
+from reissue.attacks.cases import box_text, listed, row_texts, shown
+from reissue.attacks.coalition.people import Held, held, known_people, people_of_rows, repeated
 from reissue.attacks.pictures import Shown
 from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
+from reissue.counting.people import ValueSets
 from reissue.data.table import code_column
-from reissue.errors import CannotRunError, DataError, InputError
+from reissue.errors import CannotRunError, DataError, InputError, RequirementError
 from reissue.kernels.coalitions.contributions import Contributions
 from reissue.published import Form, PublishedRelease, read_published, read_tables
 from reissue.published.series import Series
 from reissue.release.recode import tables_of
 from reissue.release.release import Boxes, Release
+from reissue.requirements import Requirement
+from reissue.requirements.of_people import of_people
 from reissue.schema import Schema
 
 __all__ = ["ProviderRecords", "read_records", "without"]
@@ -35,10 +41,45 @@ class ProviderRecords:
     """What a release's providers gave, by published group."""
 
     contributions: Contributions
+    """Of each provider; of sets of providers, where several of them have records of the same people."""
     names: Sequence[str]
     """The providers' names by number."""
     look: Callable[[int], tuple[Shown, dict[int, str]]]
     """Group to its quasi-identifiers as published, if generalized, and to the texts of its sensitive values."""
+    holders: Bools | None = None
+    """Sets of providers x providers; None where every person is in the records of one provider only."""
+    sets: ValueSets | None = None
+    """What the values of `contributions` stand for, where somebody has several in one group."""
+    domain: Domain | None = None
+    """Of the sensitive values, where those of `contributions` are sets."""
+    told: bool = True
+    """Whether it is known which records of different providers are the same person's; else each is taken for one."""
+
+    def known_to(self, members: Sequence[int]) -> list[int]:
+        """What a coalition of providers can take out, as numbers of `contributions`."""
+        if self.holders is None:
+            return list(members)
+        known: list[int] = np.flatnonzero(self.holders[:, list(members)].any(axis=1)).tolist()
+        return known
+
+    @property
+    def gave(self) -> Ints:
+        """Provider to the number of records that it can take out."""
+        held_ = np.bincount(self.contributions.provider, self.contributions.count).astype(np.int64)
+        if self.holders is None:
+            return np.append(held_, np.zeros(len(self.names) - len(held_), np.int64))
+        return np.asarray(held_ @ self.holders, np.int64)
+
+    def asked(self, requirement: Requirement) -> Requirement:
+        """The requirement, of people; CannotRunError where it is not defined for people with several values."""
+        requirement.fits(self.domain or self.contributions.domain)
+        if self.sets is None or self.domain is None:
+            return requirement
+        try:
+            requirement.refuse_several_rows(self.domain)
+        except RequirementError as obstacle:
+            raise CannotRunError(str(obstacle)) from None
+        return of_people(requirement, self.sets)
 
 
 def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords:
@@ -66,7 +107,30 @@ def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords
         texts = {name: rows[name][0] for name in schema.quasi}
         return shown(texts), dict(zip(values[mine].tolist(), row_texts(rows.select(schema.sensitive)), strict=True))
 
-    return ProviderRecords(Contributions.of_rows(groups, providers, values, domain, published.weights), names, look)
+    people = people_of_rows(published)
+    if people is not None and repeated(people[0]):
+        who, row = people
+        return _of_people(held(groups[row], providers[row], values[row], who, domain, len(names)), names, look, domain)
+    told = people is not None or schema.several_rows is False or len(names) == 1
+    given = Contributions.of_rows(groups, providers, values, domain, published.weights)
+    return ProviderRecords(given, names, look, told=told)
+
+
+def _of_people(
+    found: Held, names: Sequence[str], look: Callable[[int], tuple[Shown, dict[int, str]]], domain: Domain
+) -> ProviderRecords:
+    """Of people, some of whom several providers have records of, or one provider several."""
+    sets = found.sets
+    if sets is None:
+        return ProviderRecords(found.contributions, names, look, found.holders)
+
+    def together(group: int) -> tuple[Shown, dict[int, str]]:
+        published, texts = look(group)
+        each = np.split(sets.values, sets.starts[1:-1])
+        known = {code: [texts[one] for one in own.tolist() if one in texts] for code, own in enumerate(each)}
+        return published, {code: listed(own) for code, own in known.items() if own}
+
+    return ProviderRecords(found.contributions, names, together, found.holders, sets, domain)
 
 
 def _of_release(release: Release) -> ProviderRecords:
@@ -94,11 +158,15 @@ def _of_release(release: Release) -> ProviderRecords:
 
     given = groups.astype(np.int64), providers, sensitive.astype(np.int64)
     fakes = draft.counterfeits
+    if table.people is not None:
+        domain = replace(table.domain, totals=totals)
+        return _of_people(held(*given, table.people, domain, len(names)), names, look, domain)
     if fakes is not None:
         of_fake = fakes.groups if draft.form != Form.GENERALIZED else number[fakes.groups]
         given = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64))
         totals = totals + np.bincount(fakes.sensitive, minlength=len(totals))
-    return ProviderRecords(Contributions.of_rows(*given, replace(table.domain, totals=totals)), names, look)
+    told = table.schema.identifier is not None or table.schema.several_rows is False or len(names) == 1
+    return ProviderRecords(Contributions.of_rows(*given, replace(table.domain, totals=totals)), names, look, told=told)
 
 
 def _with_counterfeits(given: tuple[Ints, Ints, Ints], of_fake: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:
@@ -139,19 +207,33 @@ def _rest(published: PublishedRelease, schema: Schema, coalition: Collection[str
     if published.source is None:
         frame = _frame(published, schema)
         names = frame[_column(schema)].cast(pl.String)
-        others, times = ~names.is_in(list(coalition)), published.tables.times
-        left = read_tables(_some(frame.filter(others).drop(_column(schema))))
-        left = left if times is None else replace(left, times=times.filter(others))
-        return PublishedRelease(left, schema, published.form), set(names.unique())
+        left = _rows_of_others(published, names.is_in(list(coalition)).to_numpy())
+        others, times = pl.Series(left > 0), published.tables.times
+        rest = read_tables(_some(frame.filter(others).drop(_column(schema))))
+        rest = rest if times is None else replace(rest, times=pl.Series(left).filter(others))
+        return PublishedRelease(rest, schema, published.form), set(names.unique())
     release = published.source
     if release.table.providers is None:
         raise CannotRunError(
             'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
         )
     names = release.table.providers.cast(pl.String)
-    rest = _release_of(release, ~names.is_in(list(coalition)).to_numpy())
+    known: Bools = names.is_in(list(coalition)).to_numpy()
+    if release.table.people is not None:
+        known = known_people(pl.Series(release.table.people), known)
+    rest = _release_of(release, ~known)
     _some(next(iter(rest.tables.values())))
     return read_published(rest, schema), set(names.unique())
+
+
+def _rows_of_others(published: PublishedRelease, own: Bools) -> Ints:
+    """Row to how many of its records are of people whom the coalition does not know."""
+    people = people_of_rows(published)
+    if people is None or not repeated(people[0]):
+        return np.where(own, 0, published.row_times)
+    who, row = people
+    known = known_people(pl.Series(who), own[row])
+    return np.bincount(row[~known], minlength=len(own)).astype(np.int64)
 
 
 def _some(frame: pl.DataFrame) -> pl.DataFrame:

@@ -12,10 +12,11 @@ from reissue.attacks.cases import listed
 from reissue.attacks.coalition.attack import exposed, weakest
 from reissue.attacks.coalition.case import seen_by
 from reissue.attacks.coalition.records import ProviderRecords, read_records
-from reissue.errors import InputError
+from reissue.errors import CannotRunError, InputError
 from reissue.published import read_published
 from reissue.release.release import Release
 from reissue.requirements import Requirement
+from reissue.schema import UNIDENTIFIED
 from reissue.words import plural
 
 __all__ = ["CoalitionView", "ProvidersView", "few_coalitions", "may_be_told", "view_of", "view_of_release"]
@@ -78,7 +79,8 @@ class ProvidersView:
     @property
     def told(self) -> tuple[str, ...]:
         """What every provider may be told."""
-        return may_be_told(self.requirement, len(self.contributed), self.m if self.withstands >= self.m else 0)
+        agreed = min(self.m, len(self.contributed))
+        return may_be_told(self.requirement, len(self.contributed), self.m if self.withstands >= agreed else 0)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain numbers, texts and lists."""
@@ -112,7 +114,9 @@ def view_of(
 
     Without a `coalition` these are all of one provider, of two and so on, as long as they are few.
     """
-    requirement.fits(records.contributions.domain)
+    requirement = records.asked(requirement)
+    if not records.told:
+        raise CannotRunError(f"m-privacy {UNIDENTIFIED}", needs=["identifier"])
     names = list(records.names)
     strangers = set(coalition) - set(names)
     if strangers:
@@ -122,7 +126,7 @@ def view_of(
         if coalition
         else few_coalitions(len(names), _affordable(records, requirement))
     )
-    gave = np.bincount(records.contributions.provider, records.contributions.count, len(names)).astype(np.int64)
+    gave = records.gave
     return ProvidersView(
         str(requirement),
         m,
@@ -149,13 +153,13 @@ def few_coalitions(providers: int, most: int) -> Iterable[tuple[int, ...]]:
 
 
 def _view(records: ProviderRecords, requirement: Requirement, members: tuple[int, ...], number: int) -> CoalitionView:
-    given = records.contributions
-    own = np.isin(given.provider, members)
+    given, known = records.contributions, records.known_to(members)
+    own = np.isin(given.provider, known)
     theirs, others = (
         np.bincount(given.group[some], given.count[some], given.total).astype(np.int64) for some in (own, ~own)
     )
     shared = (theirs > 0) & (others > 0)
-    broken = shared & exposed(given, requirement, members)
+    broken = shared & exposed(given, requirement, known)
     fewest = int(others[broken].min()) if broken.any() else None
     return CoalitionView(
         tuple(records.names[place] for place in members),

@@ -85,7 +85,9 @@ def _refuse(series: Series, knowledge: Knowledge) -> None:
         raise CannotRunError("the schema names no sensitive column, so there is nothing that could be left.")
     name = series.schema.identifier
     named = [one.source.table.ids is not None if one.source else name in one.main.columns for one in series.releases]
-    if knowledge.members is not None or knowledge.population is not None or any(named):
+    registers = knowledge.members is not None or knowledge.population is not None
+    # A table of people does not say which of them a coalition knows: `joint` needs copies that do.
+    if any(named) or (registers and not knowledge.coalition):
         raise CannotRunError("people are known here, and the attack `joint` says of each of them what is left.")
 
 

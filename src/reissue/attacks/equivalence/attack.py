@@ -19,7 +19,6 @@ from reissue.attacks.equivalence.state import Evidence, NumberedCrowd, arrive, d
 from reissue.attacks.findings import Finding, Status
 from reissue.attacks.fold import Fold
 from reissue.attacks.registry import attack
-from reissue.attacks.updates.beliefs import contradicted
 from reissue.errors import CannotRunError, InputError
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import Arrivals, arrivals, named_membership
@@ -32,7 +31,12 @@ NAME = "equivalence"
 _ONLY_ONE = "it compares releases, and there is only one."
 _CHANGING = "the schema says that sensitive values change; this attack is about values that stay."
 _CONTRADICTING = (
-    "somebody's groups have no value in common: values change here, and this attack is about values that stay."
+    "values change here, and this attack is about values that stay: no value each, the same in every release, could "
+    "give what all groups show."
+)
+_NOTHING_BELOW = (
+    "it looks for sets of fewer people than a group has values at least, and some group has one value only. Name "
+    "another limit: how few people may be shown to have the same values as as many others."
 )
 
 
@@ -96,16 +100,17 @@ def add(state: EquivalenceState | None, seen: SeenBuckets) -> EquivalenceState:
 
 def judge(state: EquivalenceState, series: Series) -> Finding:
     """What the releases so far show."""
-    del series
     if len(state.numbers) < 2:
         raise CannotRunError(_ONLY_ONE)
     if state.evidence is None:
         raise CannotRunError(state.obstacle)
     evidence = state.evidence
-    if contradicted(evidence.crowd.beliefs):
+    if evidence.changing:
         raise CannotRunError(_CONTRADICTING)
-    people = len(evidence.crowd.who)
-    found = _Found(evidence.below, people, evidence.limit, state.grown, evidence.exact, domino_of(evidence))
+    if evidence.limit < 2 and state.promised is None and series.limits.get(NAME) is None:
+        raise CannotRunError(_NOTHING_BELOW)
+    people, certain = len(evidence.crowd.who), (evidence.exact, evidence.linear)
+    found = _Found(evidence.below, people, evidence.limit, state.grown, *certain, domino_of(evidence))
     return found.finding(state.numbers)
 
 
@@ -156,6 +161,7 @@ class _Found:
     grown: Sequence[int]
     """How many people were exposed after each release, by the limit at that time."""
     exact: bool
+    linear: bool
     fallen: tuple[int, int]
 
     def finding(self, numbers: Sequence[int]) -> Finding:
@@ -166,6 +172,7 @@ class _Found:
             "people_by_e": {str(e): int((below <= e).sum()) for e in range(1, self.limit)},
             "people_by_release": list(self.grown),
             "exact": self.exact,
+            "linear": self.exact or self.linear,
             "domino": {"same_value": self.fallen[0], "known_with_it": self.fallen[1]},
         }
         return Finding(
@@ -184,8 +191,15 @@ class _Found:
 
     def _sentence(self, minimum: int | None) -> str:
         if minimum is None:
-            certain = "" if self.exact else " that pairs of groups could show"
-            return f"No two sets of fewer than {self.limit} people{certain} have the same values."
+            sets = f"two sets of fewer than {self.limit} people"
+            if self.exact:
+                return f"No {sets} have the same values."
+            if self.linear:
+                return f"No {sets} are shown to have the same values by sums and differences of groups."
+            return (
+                f"No {sets} were found to have the same values. Pairs of groups, whole buckets and small parts of the "
+                "data were compared; larger parts were not solved, so that there may be some."
+            )
         worst = "single people" if minimum == 1 else f"sets of {minimum} people"
         falling = self.fallen[1]
         others = "1 other" if falling == 1 else f"{falling:,} others"

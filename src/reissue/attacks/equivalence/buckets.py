@@ -15,10 +15,14 @@ from reissue._arrays import Bools, Codes, Ints
 from reissue.attacks.equivalence.exact import BucketHistory, cheapest, tells_newest
 from reissue.attacks.equivalence.groups import ValueGroups
 from reissue.counting.hashing import mix
+from reissue.counting.histogram import Histogram
 from reissue.kernels.tracking.incremental import enrolled
 from reissue.people.presence import PresenceIntervals
 
-__all__ = ["BucketPresence", "Found", "kinds_of", "look"]
+__all__ = ["BucketPresence", "Found", "Newest", "apart", "kinds_of", "look"]
+
+_BUCKETS = 500
+"""Buckets whose values are compared all together, at most."""
 
 
 def kinds_of(shapes: Ints, sizes: Ints) -> Ints:
@@ -100,6 +104,18 @@ def _bucket(who: Ints, there: Bools) -> BucketHistory:
     _, first, pattern, weights = np.unique(packed, return_index=True, return_inverse=True, return_counts=True)
     people = who[np.argsort(pattern.reshape(-1), kind="stable")]
     return BucketHistory(there[first][:, there.any(axis=0)], weights, people)
+
+
+def apart(presence: BucketPresence, shown: Histogram) -> bool:
+    """Whether an attack on all buckets is one on each: nobody was in two, and no bucket's values are a sum of others'.
+
+    `shown` is what the newest release's groups show. No where there are too many buckets to tell.
+    """
+    if presence.more.shape[1] or len(presence.shapes) != shown.groups or shown.groups > _BUCKETS:
+        return False
+    counts = np.zeros((shown.groups, shown.values))
+    counts[shown.group, shown.value] = shown.reduced
+    return int(np.linalg.matrix_rank(counts)) == shown.groups
 
 
 @dataclass(frozen=True, eq=False)

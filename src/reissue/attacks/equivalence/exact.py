@@ -20,7 +20,16 @@ from reissue.attacks.equivalence.merge import coefficients, tied
 from reissue.kernels.history_graph import END, History, attacks
 from reissue.people.membership import Membership, mix
 
-__all__ = ["BucketHistory", "Witness", "any_attack", "buckets", "cheapest", "tells_newest", "witness"]
+__all__ = [
+    "BucketHistory",
+    "Witness",
+    "any_attack",
+    "buckets",
+    "cheapest",
+    "least_by_pattern",
+    "tells_newest",
+    "witness",
+]
 
 _INFEASIBLE = 2
 """What the solver says where there is nothing."""
@@ -41,6 +50,13 @@ class BucketHistory:
     """The people, pattern by pattern, in the order of `weights`."""
     groups: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """Release of the bucket to its group in the membership."""
+    balance: Ints | None = None
+    """What must cancel, rows x releases; None: the records, since all releases of a bucket have one distribution."""
+
+    @property
+    def balanced(self) -> Ints:
+        """The rows that an attack's weights must cancel."""
+        return (self.weights @ self.patterns)[np.newaxis] if self.balance is None else self.balance
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +180,14 @@ def _contracted(bucket: BucketHistory, limit: int) -> _Contracted:
 
 def _patterns(patterns: Ints, weights: Ints, limit: int) -> Ints:
     """The same for patterns as counts of some potentials."""
-    bucket, budget = BucketHistory(patterns, weights, np.empty(0, np.int64)), 2 * (limit - 1)
+    return least_by_pattern(BucketHistory(patterns, weights, np.empty(0, np.int64)), limit)
+
+
+def least_by_pattern(bucket: BucketHistory, limit: int) -> Ints:
+    """For each pattern the smallest e below `limit`; 0 if there is none, -1 where the solver could not tell."""
+    budget = 2 * (limit - 1)
     moved = _moved(bucket, _light(bucket, budget))
-    best = np.zeros(len(weights), np.int64)
+    best = np.zeros(len(bucket.weights), np.int64)
     for pattern in np.flatnonzero(moved).tolist():
         status, found = _solve(bucket, pattern, budget, moved)
         best[pattern] = 0 if status == _INFEASIBLE else _cost(bucket, found, budget)
@@ -233,8 +254,7 @@ def _stretches(few: _Contracted, limit: int) -> Ints:
 
 def _free(bucket: BucketHistory, light: Bools) -> Floats:
     """The weights that leave all heavy patterns and the balance at 0: a basis, one column each."""
-    sizes = bucket.weights @ bucket.patterns
-    rows = np.vstack([bucket.patterns[~light].astype(np.float64), sizes])
+    rows = np.vstack([bucket.patterns[~light].astype(np.float64), bucket.balanced])
     _, singular, right = np.linalg.svd(rows, full_matrices=True)
     rank = int((singular > _TINY * max(singular.max(initial=0.0), 1.0)).sum())
     return np.asarray(right[rank:].T)
@@ -247,8 +267,7 @@ def _solve(bucket: BucketHistory, forced: int, budget: int, moved: Bools) -> tup
     many, releases = patterns.shape
     place = int(moved[:forced].sum())
     zero, one = np.zeros((many, many)), np.eye(many)
-    sizes = bucket.weights @ bucket.patterns
-    none = np.zeros(2 * many)
+    balanced = bucket.balanced
     most = budget // 2 // weights
     low = np.concatenate([np.full(releases, -_WIDE), -most, np.zeros(many)]).astype(np.float64)
     high = np.concatenate([np.full(releases, _WIDE), most, most]).astype(np.float64)
@@ -258,7 +277,7 @@ def _solve(bucket: BucketHistory, forced: int, budget: int, moved: Bools) -> tup
         "constraints": [
             LinearConstraint(np.hstack([patterns, -one, zero]), 0, 0),
             LinearConstraint(np.hstack([fixed, np.zeros((len(fixed), 2 * many))]), 0, 0),
-            LinearConstraint(np.concatenate([sizes, none]), 0, 0),
+            LinearConstraint(np.hstack([balanced, np.zeros((len(balanced), 2 * many))]), 0, 0),
             LinearConstraint(np.hstack([np.zeros((many, releases)), -one, one]), 0, np.inf),
             LinearConstraint(np.hstack([np.zeros((many, releases)), one, one]), 0, np.inf),
         ],

@@ -27,7 +27,7 @@ from reissue._arrays import Bools, Ints
 from reissue.counting.hashing import mix
 from reissue.counting.segments import ranges
 
-__all__ = ["Shown", "ValueGroups", "apart_of", "rests", "tokens_of"]
+__all__ = ["Shown", "ValueGroups", "apart_of", "rests", "smaller", "tokens_of"]
 
 _CHUNK = 200_000
 _PAIR = 2
@@ -137,7 +137,7 @@ class Shown:
             changed[:] = True
         if limit > _PAIR:
             near = groups.beside(changed, len(apart))
-            apart = _smaller(apart, _compared(groups.some(near), changed[near], limit, len(apart)))
+            apart = smaller(apart, _compared(groups.some(near), changed[near], limit, len(apart)))
         return Shown(classes, apart, groups, limit)
 
     def least(self, limit: int) -> Ints:
@@ -147,7 +147,7 @@ class Shown:
         return np.where(several, int(limit > 1), below)[self.classes]
 
 
-def _smaller(one: Ints, other: Ints) -> Ints:
+def smaller(one: Ints, other: Ints) -> Ints:
     """The smaller of two numbers of which 0 stands for none."""
     return np.where((one == 0) | ((other > 0) & (other < one)), other, one)
 

@@ -3,7 +3,9 @@
 What pairs of groups show only grows (see `groups`): classes, and each group once in terms of classes. Whole
 buckets are attacked exactly, so who was in which bucket when is kept for as long as all groups are whole buckets (see
 `buckets`). While no two of those are nearly the same, pairs of groups show nothing, and no groups are kept
-beside. Whether values stay is known from what is left of everybody's values (see `attacks.updates.beliefs`).
+beside. Small components are solved for good (see `components`): what they showed once stays true. Whether values can
+have stayed is known from what is left of everybody's values (see `attacks.updates.beliefs`), and from all groups
+together (see `fixed_values`).
 """
 
 from collections.abc import Sequence
@@ -14,16 +16,24 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Ints
-from reissue.attacks.equivalence.buckets import BucketPresence, Found, Newest, kinds_of, look
-from reissue.attacks.equivalence.groups import Shown, ValueGroups
+from reissue.attacks.equivalence.buckets import BucketPresence, Found, Newest, apart, kinds_of, look
+from reissue.attacks.equivalence.components import solve
+from reissue.attacks.equivalence.fixed_values import contradicts_truth, no_values_fit
+from reissue.attacks.equivalence.groups import Shown, ValueGroups, smaller
 from reissue.attacks.equivalence.propagation import falling
-from reissue.attacks.updates.beliefs import LeftValues, believe
+from reissue.attacks.equivalence.shown_values import KindValues
+from reissue.attacks.updates.beliefs import LeftValues, believe, contradicted
 from reissue.counting.hashing import mix
+from reissue.counting.histogram import Histogram
 from reissue.kernels.tracking.incremental import enrolled
 from reissue.people.histories import histories_of_members
 from reissue.people.membership import Arrivals, Membership
 
 __all__ = ["ArrivedRelease", "Evidence", "NumberedCrowd", "arrive", "domino_of", "with_arrival"]
+
+
+_PRESENCES = 100_000
+"""Presences of people in groups, at most, that are put together anew for every release."""
 
 
 def _nobody() -> Ints:
@@ -49,7 +59,7 @@ class NumberedCrowd:
 class Evidence:
     """What all releases so far show."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     crowd: NumberedCrowd
     limit: int
@@ -64,11 +74,18 @@ class Evidence:
     """What pairs of groups show; None while that is nothing, and the groups are whole buckets."""
     below: Ints
     """The smallest e of each known person who is in an attack."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether what was found is certain: there is no more."""
-        return self.presence is not None and self.found.exact
+    kinds: KindValues
+    """What each kind of group shows."""
+    counted: bool
+    """Whether every group so far shows as many values as it has members."""
+    solved: Ints
+    """Person, of all, to the smallest e that a component showed; 0 for none."""
+    exact: bool
+    """Whether there is no smaller e, in any world."""
+    linear: bool
+    """Whether there is none that sums of groups show."""
+    changing: bool
+    """Whether groups contradict each other, or what is true now, unless values change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +101,10 @@ class ArrivedRelease:
     """Group to a number for its multiset of values."""
     shapes: Ints
     """Group to a number for its distribution of values."""
+    shows: Histogram
+    """What each group shows, by values' lasting numbers."""
+    truth: Ints
+    """Person of this release to the true value, by its lasting number; -1 where nobody knows."""
 
     @property
     def where(self) -> Ints:
@@ -111,9 +132,23 @@ def arrive(before: NumberedCrowd, newest: Arrivals) -> ArrivedRelease:
     here[alone] = total + np.arange(int(alone.sum()))
     total += int(alone.sum())
     fakes = enrolled(before.fakes, lasting[named])[0]
-    return ArrivedRelease(
-        members, NumberedCrowd(beliefs, who, fakes, fake_who, total), here, *_signatures(members, beliefs.names)
-    )
+    crowd = NumberedCrowd(beliefs, who, fakes, fake_who, total)
+    return ArrivedRelease(members, crowd, here, *_signatures(members, beliefs.names), *_shown_and_true(newest, beliefs))
+
+
+def _shown_and_true(newest: Arrivals, beliefs: LeftValues) -> tuple[Histogram, Ints]:
+    """What each group shows, and the true value of each person, by values' lasting numbers."""
+    members, shown = newest.members, newest.members.histogram
+    place = {name: number for number, name in enumerate(beliefs.names)}
+    number = np.array([place[None if name == "\0" else name] for name in members.names], np.int64)
+    groups = np.repeat(np.arange(shown.groups), shown.lengths)
+    order = np.lexsort((number[shown.value], groups))
+    shows = Histogram(shown.starts, number[shown.value][order], np.asarray(shown.count, np.int64)[order], len(place))
+    truth = np.full(len(members.real), -1, np.int64)
+    if newest.truth is not None:
+        people, texts = newest.truth
+        truth[people] = [place.get(None if name == "\0" else name, len(place)) for name in texts]
+    return shows, truth
 
 
 def _numbered(known: Ints, numbers: Ints, arriving: Ints, total: int) -> tuple[Ints, Ints, int]:
@@ -140,21 +175,49 @@ def with_arrival(before: Evidence | None, arrival: ArrivedRelease, limit: int) -
     found, near = Found.nothing(), True
     if stays is not None:
         found, near = look(None if known is None else known.found, *stays, limit)
+    presence = None if stays is None else stays[0]
     pairs = _pairs(before, arrival, limit, near=near)
-    least = _nobody()
-    if pairs is not None or len(found.e):
-        others = np.zeros(crowd.total, np.int64) if pairs is None else pairs.least(limit)
-        least = found.least(others)[crowd.who]
-    smallest = int(arrival.members.sizes.min())
-    return Evidence(
+    smallest, old = int(arrival.members.sizes.min()), np.zeros(0, np.int64) if before is None else before.solved
+    evidence = Evidence(
         crowd,
         limit,
         smallest if before is None else min(smallest, before.smallest),
-        None if stays is None else stays[0],
+        presence,
         found,
         pairs,
-        least[least > 0],
+        _nobody(),
+        (KindValues() if before is None else before.kinds).and_more(arrival.kinds, arrival.shows),
+        _counted(arrival) and (before is None or before.counted),
+        np.append(old, np.zeros(crowd.total - len(old), np.int64)),
+        exact=False,
+        linear=presence is not None and found.exact and apart(presence, arrival.shows),
+        changing=contradicted(crowd.beliefs) or (before is not None and before.changing),
     )
+    evidence = _with_components(evidence, before, arrival)
+    least = found.least(np.zeros(crowd.total, np.int64) if pairs is None else pairs.least(limit))
+    least = smaller(least, np.where(evidence.solved < limit, evidence.solved, 0))[crowd.who]
+    return replace(evidence, below=least[least > 0])
+
+
+def _with_components(evidence: Evidence, before: Evidence | None, arrival: ArrivedRelease) -> Evidence:
+    """With what all groups together say, while there are few; a contradiction once is one forever."""
+    if evidence.changing or not evidence.counted or before is None:
+        return evidence
+    shown, limit = _shown(evidence), evidence.limit
+    if len(shown.groups.member) > _PRESENCES:
+        return evidence
+    groups, shows = shown.groups, evidence.kinds.of(shown.groups.kind)
+    truth = np.full(evidence.crowd.total, -1, np.int64)
+    truth[arrival.here] = arrival.truth
+    of_class = np.full(len(shown.apart), -1, np.int64)
+    of_class[shown.classes] = truth  # of one class all have the same, or the next line tells that they have not
+    if contradicts_truth(groups, shows, shown.classes, truth) or no_values_fit(groups, shows, of_class):
+        return replace(evidence, changing=True)
+    found = solve(groups, shows, np.bincount(shown.classes, minlength=len(shown.apart)), limit)
+    if found.contradicted:
+        return replace(evidence, changing=True)
+    solved = smaller(evidence.solved, found.least[shown.classes])
+    return replace(evidence, solved=solved, exact=found.exact, linear=evidence.linear or found.linear)
 
 
 def _stays(before: Evidence | None, arrival: ArrivedRelease) -> tuple[BucketPresence, Newest] | None:

@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
+import polars as pl
 
 from reissue._arrays import Floats
 from reissue.attacks.cases import box_text, shown
 from reissue.attacks.joint.update_model import keeps_values
 from reissue.attacks.pictures import Shown
+from reissue.counting.texts import joined_texts
 from reissue.errors import CannotRunError, DataError, InputError
 from reissue.kernels.everyone.observations import Observation
 from reissue.people.candidates import Sighting, by_groups, by_register, by_slots, from_copy, own_register
@@ -19,6 +21,7 @@ from reissue.people.known_figures import counted_leaving, read_leaving, read_tot
 from reissue.people.slot_histories import by_history
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
+from reissue.release.release import Form
 from reissue.release.roster import Roster
 
 __all__ = [
@@ -33,6 +36,7 @@ __all__ = [
 
 _LARGEST = 150_000_000
 """Ways of people to be in groups, at most: beyond it memory and time run out."""
+_NO_PROVIDER = 'nobody knows who gave which record: the schema names no column as "provider".'
 _NOBODY = (
     "it starts from people: give our own releases, files that kept the identifier column, a table of people for each "
     "release, or one for all of them."
@@ -45,7 +49,8 @@ def see(series: Series, knowledge: Knowledge) -> Crowd:
         raise InputError(f"`members` must have one table for each of the {len(series)} releases.")
     seen = [_sighting(one, series, knowledge, place) for place, one in enumerate(series.releases)]
     _refuse_other_tables(seen, series, knowledge)
-    seen = [_insiders(one, knowledge) for one in seen]
+    seen = [_insiders(one, release, knowledge) for one, release in zip(seen, series.releases, strict=True)]
+    _refuse_other_providers(series, knowledge)
     sightings = [_with_totals(one, series, knowledge, place) for place, one in enumerate(seen)]
     if not any(len(one.ids) for one in sightings):
         refuse_strangers(knowledge)
@@ -200,13 +205,55 @@ def _lacks_people(known: Sighting) -> bool:
     return len(known.ids) < _people(known)
 
 
-def _insiders(known: Sighting, knowledge: Knowledge) -> Sighting:
+def _refuse_other_providers(series: Series, knowledge: Knowledge) -> None:
+    """Stop where a coalition has members who gave no record to any of the releases."""
+    known: set[str] = set()
+    for release in series.releases if knowledge.coalition else ():
+        source, roster = release.source, release.roster
+        table = source.table if source is not None else None if roster is None else roster.table
+        given = table.providers if table is not None else release.main[str(series.schema.provider)]
+        known.update([] if given is None else given.cast(pl.String).unique().drop_nulls())
+    strangers = len(set(knowledge.coalition) - known)
+    if strangers:
+        raise InputError(f"The coalition names {strangers} providers who gave no record to any of the releases.")
+
+
+def _insiders(known: Sighting, release: PublishedRelease, knowledge: Knowledge) -> Sighting:
     """A coalition of providers knows the values of its own records."""
-    providers = None if known.table is None else known.table.providers
     if not knowledge.coalition:
         return known
+    if known.as_published:
+        return _insiders_of_copy(known, release, knowledge)
+    providers = None if known.table is None else known.table.providers
     if providers is None:
-        raise CannotRunError(
-            'nobody knows who gave which record: the schema names no column as "provider".', needs=["providers"]
-        )
+        raise CannotRunError(_NO_PROVIDER, needs=["providers"])
     return replace(known, known=providers.is_in(list(knowledge.coalition)).to_numpy())
+
+
+def _insiders_of_copy(known: Sighting, release: PublishedRelease, knowledge: Knowledge) -> Sighting:
+    """The same of a copy, whose rows name the person and the provider, and show the person's value."""
+    name = release.schema.provider
+    if name is None:
+        raise CannotRunError(_NO_PROVIDER, needs=["providers"])
+    if not known.knows_groups:
+        raise CannotRunError(
+            "a table of people does not say which of them are in the coalition's own records: give copies that kept "
+            "the identifier beside the provider, and no table of people.",
+            needs=["identifier"],
+        )
+    if name not in release.main.columns:
+        raise CannotRunError(
+            "a release has no column that names the provider of each record: give the holder's copy, which has it.",
+            needs=["providers"],
+        )
+    if release.form in {Form.PERMUTED, Form.TWO_TABLES}:
+        raise CannotRunError(
+            "a release shows values apart from the people who have them, so the copies do not say which values the "
+            "coalition's own records have: give the Release itself, or a ledger's tables.",
+            needs=["providers"],
+        )
+    ids, row = release.named
+    row = row[ids.is_not_null().to_numpy()]
+    own = release.main[name].cast(pl.String).gather(row).is_in(list(knowledge.coalition)).to_numpy()
+    truth = joined_texts(release.main, release.schema.sensitive).gather(row)
+    return replace(known, known=own, truth=truth)

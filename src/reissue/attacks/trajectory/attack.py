@@ -161,6 +161,8 @@ def _sight(release: PublishedRelease, name: str, number: int) -> Sight:
     if release.schema.several_rows:
         return one_each(marks, looks)
     twice = len(marks) - marks.n_unique()
+    if twice and release.schema.provider is not None:
+        raise CannotRunError(f"several providers gave records of the same people in release {number}.")
     if twice:
         raise DataError(
             f"In release {number} the column '{name}' is no pseudonym: it repeats itself in {plural(twice, 'row')}. "

@@ -308,8 +308,7 @@ def _refuse(series: Series, known: Known) -> None:
     if known.impossible.any() and not series.schema.updates:
         raise CannotRunError(
             "somebody's groups have no value in common: values do change here, and the schema has no update model. Say "
-            "under [updates] what can become what, or ask the attack 'joint', which learns it.",
-            needs=["updates"],
+            "under [updates] what can become what, or ask the attack 'joint', which learns it."
         )
     if known.impossible.all():
         raise CannotRunError("everybody's groups contradict the schema's update model: it is not of this series.")

@@ -1,6 +1,6 @@
 """How a table larger than memory is coded: column by column, by its different values, which an engine counts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -91,7 +91,7 @@ def code_whole(
     providers = Providers.of(source, schema.provider or "", value, domain) if by_provider else None
     whole = WholeCoding(
         schema.with_roles(_private(schema.identifier, schema.provider)),
-        schema.with_roles(_private(schema.identifier, None if by_provider else schema.provider)),
+        _of_regions(schema, by_provider=by_provider),
         tuple(with_ranges(coding, tight=tight) for coding, _, _ in quasi),
         tuple(coding for coding, _, _ in secrets),
         domain,
@@ -102,6 +102,13 @@ def code_whole(
     codes = tuple(codes for _, codes, _ in quasi)
     who = None if providers is None else providers.column
     return whole, RewritePlan(names, tuple(schema.quasi), codes, value, person, who, domain.size)
+
+
+def _of_regions(schema: Schema, *, by_provider: bool) -> Schema:
+    """The schema of regions: who gave a record stays where it matters; every row is known to be somebody else's."""
+    if not by_provider:
+        return schema.with_roles(_private(schema.identifier, schema.provider))
+    return replace(schema.with_roles(_private(schema.identifier)), several_rows=False)
 
 
 def _private(*names: str | None) -> dict[str, Role]:
@@ -121,6 +128,8 @@ def _refuse_columns(source: Rewritable, schema: Schema, *, by_provider: bool) ->
         raise SchemaError(f"The schema names columns that the data lacks: {', '.join(absent)}.{hint}")
     if by_provider and schema.provider is None:
         raise SchemaError('This needs to know who gave each record: name the column in the schema, as  x = "provider".')
+    if by_provider:
+        schema.refuse_unidentified("The method 'providers'")
 
 
 def coded_column(
