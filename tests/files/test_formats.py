@@ -14,9 +14,9 @@ import xlsxwriter
 from reissue.errors import DataError, InputError
 from reissue.files import extras
 from reissue.files.databases import database_table
-from reissue.files.dialect import Dialect
+from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import part_of, written_like
-from reissue.files.tables import read_file, settle, write_file, write_files
+from reissue.files.tables import read_file, read_here, settle, settle_here, write_file, write_files
 from tests.silence import refused
 
 MADE = Path(__file__).parent / "made"
@@ -193,9 +193,11 @@ def test_an_extra_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Monk
 
     path = book(tmp_path / "in.xlsx", {"a": [["x"], [1]]})
     monkeypatch.setattr(extras, "import_module", absent)
-    assert "pip install 'reissue[excel]'" in refused(InputError, lambda: read_file(path))
+    assert "pip install 'reissue[excel]'" in refused(InputError, lambda: settle_here(path, FOUND))
     (tmp_path / "in.sav").touch()
-    assert "pip install 'reissue[stats]'" in refused(InputError, lambda: read_file(tmp_path / "in.sav"))
+    sav = tmp_path / "in.sav"
+    said = refused(InputError, lambda: read_here(sav, text=(), as_text=(), dialect=FOUND, only=()))
+    assert "pip install 'reissue[stats]'" in said
 
 
 def test_an_empty_sheet_is_named_with_those_beside_it(tmp_path: Path) -> None:

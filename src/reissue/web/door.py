@@ -16,7 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reissue.errors import InternalError, ReissueError
+from reissue.errors import NO_MEMORY, InternalError, ReissueError
 from reissue.web.jobs import BusyError
 from reissue.web.pages import refused
 
@@ -156,6 +156,8 @@ class Door:
             return refused(413, self._too_large(scope), back)
         if isinstance(problem, BusyError):
             return refused(409, str(problem), back)
+        if isinstance(problem, MemoryError):
+            return refused(400, NO_MEMORY, back)
         if isinstance(problem, ReissueError) and not isinstance(problem, InternalError):
             return refused(400, str(problem), back)
         return refused(500, f"A bug in Reissue ({type(problem).__name__}). Nothing was recorded by this page.")
