@@ -214,3 +214,25 @@ def test_times_of_day_come_back_from_a_sheet_and_go_out_plainly(tmp_path: Path) 
     assert read_file(tmp_path / "t.xlsx").equals(times)
     write_file(times, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == "arrived,n\n08:30:00,1\n,2\n23:59:01,3\n"
+
+
+def test_a_view_that_reads_other_files_is_not_followed_unasked(tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("name,age\nzebra,31\n")
+    with duckdb.connect(str(tmp_path / "in.duckdb")) as made:
+        made.execute("create view away as select * from read_csv('" + str(tmp_path / "other.csv") + "')")
+        made.execute("create view text as select content from read_text('/etc/hostname')")
+        made.execute("create table own as select 'yak' as name, 45 as age")
+        made.execute("create view near as select * from own")
+    assert read_file(f"{tmp_path / 'in.duckdb'}#near").rows() == [("yak", 45)]
+    for view in ("away", "text"):
+        said = refused(
+            DataError, lambda view=view: read_file(f"{tmp_path / 'in.duckdb'}#{view}"), ["zebra", "other.csv"]
+        )
+        assert "enable_external_access=true" in said
+    url = f"duckdb:///{tmp_path / 'in.duckdb'}?table=away"
+    refused(DataError, lambda: database_table(f"{url}&enable_external_access=false").frame)
+    assert database_table(f"{url}&enable_external_access=true").frame.rows() == [("zebra", 31)]
+    refused(InputError, lambda: database_table(f"{url}&enable_external_access=perhaps"))
+    refused(InputError, lambda: database_table("sqlite:///in.sqlite?table=a&enable_external_access=true"))
+    with duckdb.connect(str(tmp_path / "in.duckdb"), read_only=True) as held:
+        assert read_file(f"{tmp_path / 'in.duckdb'}#own").height == held.sql("select * from own").shape[0]

@@ -178,7 +178,11 @@ def test_only_an_address_with_a_token_may_come_from_elsewhere(place: Path) -> No
 
 def test_a_number_that_is_none_is_found_nowhere(place: Path, tmp_path: Path) -> None:
     ledger = str(tmp_path / "x.ledger")
-    ri.publish(Population(seed=1, people=150).months(1)[0], ledger, schema(), policy=ri.Policy("k=5", algorithm="pool"))
+    (month,) = Population(seed=1, people=150).months(1)
+    (tmp_path / "schema.toml").write_text(
+        f'{schema().dumps()}\n[policy]\nrequire = "k=5"\nmethod = "pool"\nattacks = ["joint"]\nlimit = 1.0\n'
+    )
+    ri.publish(month, ledger, tmp_path / "schema.toml", newcomers=True)
     with served(place, ledger) as client:
         client.enter()
         releases = f"/ledgers/{Shelf.short(ledger)}/releases"

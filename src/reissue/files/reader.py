@@ -20,6 +20,7 @@ import polars as pl
 
 from reissue.errors import InputError, ReadingNote
 from reissue.files.child import LAST, MORE, receive, send
+from reissue.files.databases import DatabaseTable, read_duckdb
 from reissue.files.dialect import Dialect
 from reissue.files.memory import ENVIRONMENT, holds, limit_this_process, resource, taken
 from reissue.files.tables import read_here, settle_here
@@ -115,7 +116,11 @@ def _limited(given: dict[str, Any]) -> bool:
     return bool(given["most"]) and holds(given["most"])
 
 
-_VERBS = {"read": _read, "settle": _settle, "limited": _limited}
+def _duckdb(given: dict[str, Any]) -> pl.DataFrame:
+    return read_duckdb(DatabaseTable(**given))
+
+
+_VERBS = {"duckdb": _duckdb, "read": _read, "settle": _settle, "limited": _limited}
 
 
 if __name__ == "__main__":
