@@ -19,6 +19,7 @@ from reissue.files.places import part_of, written_like
 from reissue.files.tables import read_file, read_here, settle, settle_here, write_file, write_files
 from tests.silence import refused
 
+READS_ANOTHER = "select * from read_csv('{}')"
 MADE = Path(__file__).parent / "made"
 """Files that only their own programs write: see the README there."""
 FRAME = pl.DataFrame(
@@ -219,7 +220,7 @@ def test_times_of_day_come_back_from_a_sheet_and_go_out_plainly(tmp_path: Path) 
 def test_a_view_that_reads_other_files_is_not_followed_unasked(tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("name,age\nzebra,31\n")
     with duckdb.connect(str(tmp_path / "in.duckdb")) as made:
-        made.execute("create view away as select * from read_csv('" + str(tmp_path / "other.csv") + "')")
+        made.execute("create view away as " + READS_ANOTHER.format(tmp_path / "other.csv"))
         made.execute("create view text as select content from read_text('/etc/hostname')")
         made.execute("create table own as select 'yak' as name, 45 as age")
         made.execute("create view near as select * from own")
