@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +18,8 @@ import pyreadstat
 import pytest
 
 from reissue.cli._app import run
+from reissue.engines.registry import choose
+from reissue.engines.stream import open_stream
 from reissue.errors import DataError, InputError
 from reissue.files import child
 from reissue.files.dialect import Dialect
@@ -260,3 +263,21 @@ def test_too_little_memory_for_the_work_itself_is_no_bug(
     (tmp_path / "in.csv").write_text("a,b\n1,2\n")
     assert run(["init", str(tmp_path / "in.csv"), "--out", str(tmp_path / "schema.toml")]) == 2
     assert "not enough memory" in capsys.readouterr().err
+
+
+def test_parquet_whose_end_is_damaged_is_bad_input(tmp_path: Path) -> None:
+    """Some damages make Polars panic, which is no Exception."""
+    good = tmp_path / "good.parquet"
+    write_file(pl.DataFrame({"a": range(100), "b": ["x", "y"] * 50}), good)
+    content, path = good.read_bytes(), tmp_path / "in.parquet"
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    said = set()
+    for place in range(start, len(content) - 8):
+        path.write_bytes(content[:place] + b"\x05" + content[place + 1 :])
+        for read in (read_file, partial(choose, "auto"), open_stream):
+            try:
+                read(path)
+            except DataError as problem:
+                said.add(str(problem).rpartition(": ")[2])
+    assert "it is not a whole Parquet file." in said
+    assert any("crashed" in one for one in said)
