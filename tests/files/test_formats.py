@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from datetime import date, datetime, time
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -226,9 +227,8 @@ def test_a_view_that_reads_other_files_is_not_followed_unasked(tmp_path: Path) -
         made.execute("create view near as select * from own")
     assert read_file(f"{tmp_path / 'in.duckdb'}#near").rows() == [("yak", 45)]
     for view in ("away", "text"):
-        said = refused(
-            DataError, lambda view=view: read_file(f"{tmp_path / 'in.duckdb'}#{view}"), ["zebra", "other.csv"]
-        )
+        place = f"{tmp_path / 'in.duckdb'}#{view}"
+        said = refused(DataError, partial(read_file, place), ["zebra", "other.csv"])
         assert "enable_external_access=true" in said
     url = f"duckdb:///{tmp_path / 'in.duckdb'}?table=away"
     refused(DataError, lambda: database_table(f"{url}&enable_external_access=false").frame)

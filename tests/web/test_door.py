@@ -180,7 +180,7 @@ def test_a_number_that_is_none_is_found_nowhere(place: Path, tmp_path: Path) -> 
     ledger = str(tmp_path / "x.ledger")
     (month,) = Population(seed=1, people=150).months(1)
     (tmp_path / "schema.toml").write_text(
-        f'{schema().dumps()}\n[policy]\nrequire = "k=5"\nmethod = "pool"\nattacks = ["joint"]\nlimit = 1.0\n'
+        f'{schema().dumps()}\n[policy]\nrequire = "k=5"\nmethod = "pool"\nattacks = ["joint"]\nlimit = 0.99\n'
     )
     ri.publish(month, ledger, tmp_path / "schema.toml", newcomers=True)
     with served(place, ledger) as client:

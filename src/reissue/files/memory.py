@@ -14,7 +14,16 @@ try:
 except ModuleNotFoundError:  # Windows has none
     resource = None  # type: ignore[assignment]
 
-__all__ = ["ENVIRONMENT", "allowance", "holds", "limit_this_process", "machine_memory", "shown_bytes", "taken"]
+__all__ = [
+    "ENVIRONMENT",
+    "allowance",
+    "holds",
+    "keep_no_core_file",
+    "limit_this_process",
+    "machine_memory",
+    "shown_bytes",
+    "taken",
+]
 
 ENVIRONMENT = "REISSUE_READ_MEMORY"
 _SHARE = 0.5
@@ -79,6 +88,12 @@ def limit_this_process(most: int) -> None:
     wanted = most or hard
     with suppress(ValueError, OSError):
         resource.setrlimit(kind, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def keep_no_core_file() -> None:
+    """Let nothing of this process be written to disk if it crashes: it holds the data."""
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def taken() -> int:

@@ -22,7 +22,7 @@ from reissue.errors import InputError, ReadingNote
 from reissue.files.child import LAST, MORE, receive, send
 from reissue.files.databases import DatabaseTable, read_duckdb
 from reissue.files.dialect import Dialect
-from reissue.files.memory import ENVIRONMENT, holds, limit_this_process, resource, taken
+from reissue.files.memory import ENVIRONMENT, holds, keep_no_core_file, limit_this_process, taken
 from reissue.files.tables import read_here, settle_here
 
 __all__ = ["main"]
@@ -46,8 +46,7 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
-    if resource is not None:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the data
+    keep_no_core_file()
     _warm_up()
     send(answers, b"ready")
     started = taken()
@@ -93,7 +92,7 @@ def _answer(request: dict[str, Any], answers: IO[bytes], started: int) -> None:
     if not isinstance(found, pl.DataFrame):
         send(answers, json.dumps(said | {"value": found}).encode())
         return
-    rows = max(_PART * found.height // max(found.estimated_size(), 1), 1)
+    rows = max(int(_PART * found.height / max(found.estimated_size(), 1)), 1)
     starts = range(0, max(found.height, 1), rows)
     send(answers, json.dumps(said | {"parts": len(starts)}).encode())
     for start in starts:
