@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 TOOLS  := .venv-integrations
 
-.PHONY: demo web test test-all test-spark test-integrations lint types bench docs clean
+.PHONY: demo web test test-all test-spark test-integrations lint types bench docs hashes clean
 
 demo: $(READY)
 	$(BIN)/reissue demo --force --out demo-out
@@ -59,6 +59,10 @@ $(VENV)/.spark: $(READY)
 $(VENV)/.docs: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	@touch $@
+
+# What the runtime needs, with hashes: after a change of constraints.txt.
+hashes: $(READY)
+	$(BIN)/python requirements/make.py
 
 clean:
 	rm -rf $(VENV) $(TOOLS) build dist site demo-out benchmarks/out .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,11 +1,16 @@
 """Wheel and sdist, built and installed where nothing else is: the command runs, and what it needs is in the package."""
 
+import itertools
+import re
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PATIENTS = "patient,age,zip,disease\n" + "".join(
@@ -50,3 +55,25 @@ def _refusal(command: Path, folder: Path) -> str:
     done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 2
     return done.stderr
+
+
+def pinned(path: Path) -> dict[str, str]:
+    """The versions of a list of requirements, by names as pip compares them."""
+    found = re.findall(r"^([\w.-]+)==([^\s\\]+)", path.read_text(), re.MULTILINE)
+    return {canonicalize_name(name): version for name, version in found}
+
+
+def test_hashed_requirements_agree_with_the_constraints() -> None:
+    """`make hashes` writes them; whoever raises a version in constraints.txt runs it again."""
+    hashed, pins = pinned(ROOT / "requirements" / "runtime.txt"), pinned(ROOT / "constraints.txt")
+    assert hashed == {name: pins.get(name) for name in hashed}
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = ("duckdb", "excel", "fast", "postgres", "stats", "web")
+    wanted = [*about["dependencies"], *itertools.chain(*(about["optional-dependencies"][name] for name in extras))]
+    for one in map(Requirement, wanted):
+        assert one.specifier.contains(hashed[canonicalize_name(one.name)])
+    text = (ROOT / "requirements" / "runtime.txt").read_text()
+    pins_with_hashes = re.findall(r"^[\w.-]+==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+$", text, re.MULTILINE)
+    assert len(pins_with_hashes) == len(hashed)
+    assert "://" not in text
+    assert "index" not in text

@@ -22,6 +22,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 __all__ = [
+    "NO_MEMORY",
     "CannotCarryError",
     "CannotRunError",
     "DataError",
@@ -39,6 +40,13 @@ __all__ = [
     "nearest",
     "nearest_column",
 ]
+
+
+NO_MEMORY = (
+    "There is not enough memory for this. Close other programs, leave columns out, or take a table of fewer rows; "
+    "`reissue anonymize --engine stream` reads Parquet larger than memory."
+)
+"""What is said where Python runs out of memory, which is no bug."""
 
 
 class ReissueError(Exception):

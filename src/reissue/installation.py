@@ -1,6 +1,7 @@
 """doctor: what is there on this machine beyond the package itself, what it is for, and what to do where it is missing.
 
-Nothing is started and nothing is asked of any network; `start_spark` starts Spark once, on this machine alone.
+Nothing is asked of any network. Of other programs only the process that reads files is started; `start_spark` starts
+Spark once, on this machine alone.
 """
 
 import os
@@ -17,6 +18,8 @@ from reissue._notebook import card
 from reissue._version import __version__
 from reissue.engines.spark.java import OLDEST, find_java
 from reissue.errors import ReissueError
+from reissue.files.child import ask
+from reissue.files.memory import ENVIRONMENT, allowance, machine_memory, shown_bytes
 
 __all__ = ["Doctor", "MachinePart", "doctor"]
 
@@ -102,18 +105,11 @@ class Doctor:
 def doctor(*, start_spark: bool = False) -> Doctor:
     """What is there and what to do where something is missing; with `start_spark`, whether Spark really runs."""
     extras = [_extra(*one) for one in _EXTRAS]
-    parts = (*extras, _java(), _spark(start=start_spark), _browser())
+    parts = (*extras, _limit(), _java(), _spark(start=start_spark), _browser())
     free = shutil.disk_usage(tempfile.gettempdir()).free / _GIGABYTE
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     python, system = platform.python_version(), f"{platform.system()} {platform.machine()}"
-    return Doctor(__version__, python, system, cores, round(_memory(), 1), round(free, 1), parts)
-
-
-def _memory() -> float:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _GIGABYTE
-    except (AttributeError, ValueError, OSError):
-        return 0.0
+    return Doctor(__version__, python, system, cores, round(machine_memory() / _GIGABYTE, 1), round(free, 1), parts)
 
 
 def _installed(package: str) -> str | None:
@@ -129,6 +125,27 @@ def _extra(name: str, extra: str, packages: tuple[str, ...], use: str) -> Machin
     if missing:
         return MachinePart(name, False, f"{', '.join(missing)} is missing", use, f"pip install 'reissue[{extra}]'")
     return MachinePart(name, True, ", ".join(f"{package} {its}" for package, its in found.items()), use)
+
+
+def _limit() -> MachinePart:
+    """Whether files are read under a limit on memory, which is tried."""
+    use = "a file made to harm its reader ends in an error"
+    try:
+        most = allowance()
+        held = ask("limited", "memory", {"most": most})
+    except ReissueError as problem:
+        return MachinePart("Limit on files", False, "files cannot be read under a limit", use, str(problem))
+    if not held:
+        found, advice = (
+            ("no limit is asked for", f"Unset {ENVIRONMENT}")
+            if not most
+            else (
+                "this system does not limit what a process takes",
+                "Read files from outside on Linux, or in a container",
+            )
+        )
+        return MachinePart("Limit on files", False, found, use, advice)
+    return MachinePart("Limit on files", True, f"a file may take {shown_bytes(most)} of memory ({ENVIRONMENT})", use)
 
 
 def _java() -> MachinePart:

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from datetime import date, datetime, time
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -14,11 +15,12 @@ import xlsxwriter
 from reissue.errors import DataError, InputError
 from reissue.files import extras
 from reissue.files.databases import database_table
-from reissue.files.dialect import Dialect
+from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import part_of, written_like
-from reissue.files.tables import read_file, settle, write_file, write_files
+from reissue.files.tables import read_file, read_here, settle, settle_here, write_file, write_files
 from tests.silence import refused
 
+READS_ANOTHER = "select * from read_csv('{}')"
 MADE = Path(__file__).parent / "made"
 """Files that only their own programs write: see the README there."""
 FRAME = pl.DataFrame(
@@ -193,9 +195,11 @@ def test_an_extra_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Monk
 
     path = book(tmp_path / "in.xlsx", {"a": [["x"], [1]]})
     monkeypatch.setattr(extras, "import_module", absent)
-    assert "pip install 'reissue[excel]'" in refused(InputError, lambda: read_file(path))
+    assert "pip install 'reissue[excel]'" in refused(InputError, lambda: settle_here(path, FOUND))
     (tmp_path / "in.sav").touch()
-    assert "pip install 'reissue[stats]'" in refused(InputError, lambda: read_file(tmp_path / "in.sav"))
+    sav = tmp_path / "in.sav"
+    said = refused(InputError, lambda: read_here(sav, text=(), as_text=(), dialect=FOUND, only=()))
+    assert "pip install 'reissue[stats]'" in said
 
 
 def test_an_empty_sheet_is_named_with_those_beside_it(tmp_path: Path) -> None:
@@ -212,3 +216,24 @@ def test_times_of_day_come_back_from_a_sheet_and_go_out_plainly(tmp_path: Path) 
     assert read_file(tmp_path / "t.xlsx").equals(times)
     write_file(times, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == "arrived,n\n08:30:00,1\n,2\n23:59:01,3\n"
+
+
+def test_a_view_that_reads_other_files_is_not_followed_unasked(tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("name,age\nzebra,31\n")
+    with duckdb.connect(str(tmp_path / "in.duckdb")) as made:
+        made.execute("create view away as " + READS_ANOTHER.format(tmp_path / "other.csv"))
+        made.execute("create view text as select content from read_text('/etc/hostname')")
+        made.execute("create table own as select 'yak' as name, 45 as age")
+        made.execute("create view near as select * from own")
+    assert read_file(f"{tmp_path / 'in.duckdb'}#near").rows() == [("yak", 45)]
+    for view in ("away", "text"):
+        place = f"{tmp_path / 'in.duckdb'}#{view}"
+        said = refused(DataError, partial(read_file, place), ["zebra", "other.csv"])
+        assert "enable_external_access=true" in said
+    url = f"duckdb:///{tmp_path / 'in.duckdb'}?table=away"
+    refused(DataError, lambda: database_table(f"{url}&enable_external_access=false").frame)
+    assert database_table(f"{url}&enable_external_access=true").frame.rows() == [("zebra", 31)]
+    refused(InputError, lambda: database_table(f"{url}&enable_external_access=perhaps"))
+    refused(InputError, lambda: database_table("sqlite:///in.sqlite?table=a&enable_external_access=true"))
+    with duckdb.connect(str(tmp_path / "in.duckdb"), read_only=True) as held:
+        assert read_file(f"{tmp_path / 'in.duckdb'}#own").height == held.sql("select * from own").shape[0]

@@ -16,6 +16,7 @@ import uvicorn
 
 from reissue.web.app import make_app
 from reissue.web.door import Keys
+from reissue.web.server import config_of
 from reissue.web.shelf import Shelf
 
 BOUNDARY = "part-of-a-form"
@@ -115,8 +116,8 @@ def served(folder: Path, *given: str, **options: Any) -> Iterator[Client]:
         listener.listen()
         port = listener.getsockname()[1]
         keys = Keys()
-        config = uvicorn.Config(make_app(port, keys, shelf, **options), log_config=None, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
+        head = options.pop("head", 10)
+        server = uvicorn.Server(config_of(make_app(port, keys, shelf, **options), head=head))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Page
 
 import reissue as ri
 from reissue.synth import Population
-from tests.web.client import Client
+from reissue.web.server import open_browser
+from tests.web.client import Client, served
 
 pytestmark = pytest.mark.xdist_group("browser")
 Scheme = Literal["light", "dark"]
@@ -311,3 +312,20 @@ def test_the_keyboard_goes_everywhere(browser: Browser, client: Client) -> None:
             page.keyboard.press("Tab")
             reached.add(page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()"))
         assert {"f-published", "f-delimiter", "Read the files"} <= reached
+
+
+def test_the_browser_comes_in_by_a_private_file(browser: Browser, place: Path, tmp_path: Path) -> None:
+    with served(place / "by-file") as stranger:
+        address = f"http://127.0.0.1:{stranger.port}/?token={stranger.keys.token}"
+        opened: list[str] = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("webbrowser.open", opened.append)
+            open_browser(address, stranger.keys, tmp_path)
+        page = browser.new_page()
+        page.goto((tmp_path / "open.html").as_uri())
+        page.wait_for_url(f"http://127.0.0.1:{stranger.port}/")
+        page.get_by_role("heading", level=1).wait_for()
+        keep(page)
+        assert not (tmp_path / "open.html").exists()
+        page.close()
+        assert stranger.get(f"/?token={stranger.keys.token}").status == 403

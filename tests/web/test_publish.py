@@ -114,7 +114,7 @@ def test_a_ledger_is_looked_at_verified_and_a_release_withdrawn(steward: Client,
     assert "Read its report" in steward.get(f"{path}/releases/1").text
     assert "All attacks" in steward.get(f"{path}/releases/1/report").text
     assert steward.get(f"{path}/releases/99").status == 400
-    assert steward.get(f"{path}/releases/x").status == 400
+    assert steward.get(f"{path}/releases/x").status == 404
     assert steward.get(f"{path}/releases/1/table.exe").status == 400
     assert "Nothing was changed" in steward.finish(steward.post(f"{path}/verify")).text
     last = len(re.findall(r"/releases/\d+", page))

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup, TyperOption
 
 from reissue.cli import _render
-from reissue.errors import InputError, InternalError, NotMetError, NotWrittenError, ReadingNote
+from reissue.errors import NO_MEMORY, InputError, InternalError, NotMetError, NotWrittenError, ReadingNote
 
 __all__ = ["COMMANDS", "COMPLETE", "EXIT_CODES", "app", "load", "main", "run"]
 
@@ -145,6 +145,9 @@ def run(arguments: Sequence[str]) -> int:
     except (InputError, NotMetError, NotWrittenError) as problem:
         _render.show_error(problem, as_json=as_json)
         return next(code for kind, code in _ENDS.items() if isinstance(problem, kind))
+    except MemoryError:
+        _render.show_error(InputError(NO_MEMORY), as_json=as_json)
+        return BAD_INPUT
     except InternalError as problem:
         _render.show_bug(problem, str(problem), as_json=as_json)
         return BUG

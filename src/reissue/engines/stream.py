@@ -32,6 +32,7 @@ _PARQUET = (
 
 _BATCH = 250_000
 """Rows that come into memory at a time."""
+_UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _DAMAGED = "The table cannot be read to its end: a file is damaged, or the files differ."
 _PERSON, _PLACE = "\0person", "\0place"
 """Names that no column of a user has."""
@@ -126,7 +127,7 @@ def _large(data: Any) -> bool:
     try:
         scan = pl.scan_parquet(files, glob=False)
         return int(scan.select(pl.len()).collect().item()) * len(scan.collect_schema()) > LARGE
-    except (pl.exceptions.PolarsError, OSError):
+    except _UNREADABLE:
         return False  # memory says what is wrong with it
 
 
@@ -141,7 +142,7 @@ def open_stream(data: Any) -> _Scan:
     try:
         scan = pl.scan_parquet(files, glob=False)
         scan.collect_schema()
-    except (pl.exceptions.PolarsError, OSError):
+    except _UNREADABLE:
         raise DataError("The table cannot be read: it is not whole Parquet with the same columns everywhere.") from None
     return _Scan(scan)
 

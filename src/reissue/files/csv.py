@@ -19,6 +19,7 @@ import polars as pl
 
 from reissue.errors import DataError
 from reissue.files.dialect import Dialect
+from reissue.files.extent import MOST_COLUMNS
 from reissue.files.missing import say_missing, without_marks
 from reissue.files.values import inexact, with_standard_values
 
@@ -52,6 +53,10 @@ def read_csv(
     if len(set(names)) < len(names):
         raise DataError(f"'{path}' has column names that occur more than once. Every column needs one of its own.")
     wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
+    if len(names) > MOST_COLUMNS:
+        raise DataError(
+            f"'{path}' has {len(names):,} columns, and {MOST_COLUMNS:,} are the most. Is the delimiter right?"
+        )
     lazy = file.scan(dict.fromkeys(names, pl.String))
     facts = _facts(lazy, wanted, names[-1])
     texts = wanted if as_text is None else {*text, *as_text}

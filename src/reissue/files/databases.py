@@ -6,7 +6,7 @@ message shows a URL: it may hold a password.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,13 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import polars as pl
 
 from reissue.errors import DataError, InputError
+from reissue.files.child import ask
 from reissue.files.extras import needed
 
-__all__ = ["DatabaseTable", "database_table", "is_database_url", "writing"]
+__all__ = ["DatabaseTable", "database_table", "is_database_url", "read_duckdb", "writing"]
 
 _URL = "The database's URL cannot be read. It looks like this: postgresql://user@host/name?table=patients."
+_EXTERNAL = "enable_external_access"
 _KINDS = ("postgresql", "postgres", "sqlite", "duckdb")
 
 
@@ -36,6 +38,8 @@ class DatabaseTable:
     """Where the database is; perhaps with a password."""
     table: str
     """The table's name, perhaps after a schema's and a point."""
+    external: bool = False
+    """Whether a view of DuckDB may read other files, or what lies elsewhere."""
 
     @property
     def name(self) -> str:
@@ -52,12 +56,16 @@ class DatabaseTable:
 
     def beside(self, name: str) -> "DatabaseTable":
         """Where a further table of the same release goes."""
-        return DatabaseTable(self.url, f"{self.table}_{name}")
+        return replace(self, table=f"{self.table}_{name}")
 
     @cached_property
     def frame(self) -> pl.DataFrame:
         """The rows."""
-        return _from_duckdb(self) if self.kind == "duckdb" else _from_sql(self)
+        if self.kind != "duckdb":
+            return _from_sql(self)
+        _refuse_absent_file(self)
+        frame: pl.DataFrame = ask("duckdb", f"table {self.table}", asdict(self))
+        return frame
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """For everybody who reads dataframes."""
@@ -72,12 +80,15 @@ def database_table(url: str) -> DatabaseTable:
         raise InputError(_URL) from None
     asked = dict(parse_qsl(parts.query))
     table = asked.pop("table", "")
+    external = asked.pop(_EXTERNAL, "false").lower()
+    if external not in {"true", "false"} or (external == "true" and parts.scheme != "duckdb"):
+        raise InputError(f"{_EXTERNAL} is true or false, and for DuckDB only.")
     if not table:
         raise InputError("Which table of the database? Say it at the URL's end, as in ?table=patients.")
     bare = urlunsplit(parts._replace(query=urlencode(asked)))
     if parts.scheme in {"sqlite", "duckdb"} and not parts.netloc:  # urlunsplit leaves out the empty host
         bare = f"{parts.scheme}://{parts.path}" + (f"?{urlencode(asked)}" if asked else "")
-    return DatabaseTable(bare, table)
+    return DatabaseTable(bare, table, external == "true")
 
 
 # --- SQLite and PostgreSQL, through SQLAlchemy -----------------------------------------------------------------------
@@ -109,6 +120,11 @@ def _engine(place: DatabaseTable) -> Iterator[Any]:
 
 def _reason(problem: Exception) -> str:
     words = str(problem).lower()
+    if "disabled by configuration" in words or "disabled through configuration" in words:
+        return (
+            "it is a view that reads other files, which is not followed unasked. If you trust it, add "
+            f"&{_EXTERNAL}=true to the end of the URL duckdb:///FILE?table=NAME."
+        )
     if "no such table" in words or "does not exist" in words or "undefinedtable" in words:
         return "there is none of this name, or the database is not there."
     if "already exists" in words:
@@ -193,7 +209,8 @@ def _sql_type(sa: Any, dtype: pl.DataType) -> Any:
 def _duckdb(place: DatabaseTable, *, read_only: bool) -> Iterator[Any]:
     duckdb = needed("duckdb", "duckdb", "A DuckDB database is asked for")
     try:
-        with duckdb.connect(place.url.partition(":///")[2], read_only=read_only) as connection:
+        config = {} if place.external or not read_only else {_EXTERNAL: "false"}
+        with duckdb.connect(place.url.partition(":///")[2], read_only=read_only, config=config) as connection:
             yield connection
     except duckdb.Error as problem:
         raise DataError(f"The database refused the {place}: {_reason(problem)}") from None
@@ -203,8 +220,8 @@ def _quoted(place: DatabaseTable) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in _split(place) if part)
 
 
-def _from_duckdb(place: DatabaseTable) -> pl.DataFrame:
-    _refuse_absent_file(place)
+def read_duckdb(place: DatabaseTable) -> pl.DataFrame:
+    """Read a table or view of DuckDB in this process; for the reader's own process."""
     with _duckdb(place, read_only=True) as connection:
         return pl.DataFrame(connection.sql(f"select * from {_quoted(place)}"))  # noqa: S608
 

@@ -16,6 +16,7 @@ import polars as pl
 from reissue.errors import DataError, InputError, nearest
 from reissue.files.csv import disarm, rearm
 from reissue.files.dialect import Dialect
+from reissue.files.extent import refuse_large_package
 from reissue.files.extras import needed
 from reissue.files.missing import say_missing, without_marks
 from reissue.files.values import whole_if_all_are, with_standard_values
@@ -32,6 +33,7 @@ _MOST_ROWS = 1_048_575
 
 def settle_excel(path: Path, given: Dialect) -> Dialect:
     """The sheet and the row of its header; the sheet is only named where there are several."""
+    refuse_large_package(path)
     book = _book(path)
     if given.sheet is not None and given.sheet not in book.sheet_names:
         raise DataError(f"'{path}' has no sheet '{given.sheet}'." + nearest(given.sheet, book.sheet_names))

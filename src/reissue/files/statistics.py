@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import DataError, InputError
+from reissue.files.extent import refuse_large_grid
 from reissue.files.extras import needed
 from reissue.files.values import whole_if_all_are
 
@@ -31,9 +32,13 @@ def read_statistics(path: Path, kind: str, only: Sequence[str] = (), texts: Sequ
     """The table of a file; those of `texts` (None: all) as text."""
     pyreadstat = needed("pyreadstat", "stats", f"'{path}' is a file of a statistics package")
     try:
+        _, shape = getattr(pyreadstat, _READERS[kind])(str(path), output_format="polars", metadataonly=True)
+        refuse_large_grid(path, shape.number_rows or 0, shape.number_columns or 0)
         frame, about = getattr(pyreadstat, _READERS[kind])(str(path), output_format="polars")
         labels = _catalog(pyreadstat, path, about) if kind == ".sas7bdat" else about.variable_value_labels
-    except (pyreadstat.ReadstatError, ValueError, OSError, UnicodeDecodeError):
+    except (pyreadstat.ReadstatError, ValueError, OSError, UnicodeDecodeError) as problem:
+        if "allocate" in str(problem).lower():
+            raise MemoryError from None
         raise DataError(f"'{path}' is not a whole {kind} file.") from None
     columns = [_plain(_labelled(column, labels.get(column.name, {}))) for column in frame.iter_columns()]
     frame = pl.DataFrame(frame).with_columns(columns)

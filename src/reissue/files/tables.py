@@ -9,17 +9,19 @@ import csv
 import gzip
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from reissue.errors import DataError, InputError
+from reissue.files.child import ask
 from reissue.files.csv import disarm, read_csv
 from reissue.files.databases import DatabaseTable, writing
 from reissue.files.dialect import DATES, FOUND, PLAIN, Dialect, settle_csv
 from reissue.files.excel import read_excel, settle_excel, write_excel
+from reissue.files.extent import refuse_large_parquet
 from reissue.files.missing import say_missing, without_codes
 from reissue.files.places import DATABASES, FORMATS, format_of, part_of, refuse_absent, refuse_existing
 from reissue.files.staging import Staging, reason
@@ -30,8 +32,10 @@ __all__ = [
     "disarm",
     "nested",
     "read_file",
+    "read_here",
     "refuse_nested",
     "settle",
+    "settle_here",
     "stage_tables",
     "write_file",
     "write_files",
@@ -40,6 +44,8 @@ __all__ = [
 ]
 
 _CSV = tuple(kind for kind in FORMATS if kind.startswith((".csv", ".tsv", ".txt")))
+_PLAIN = tuple(kind for kind in _CSV if not kind.endswith(".gz"))
+"""What is read in this process: its size on disk says how much memory it takes."""
 _ARROW = (".parquet", ".arrow", ".feather")
 _BOOKS = (".xlsx", ".xls", ".ods")
 Place = str | Path | DatabaseTable
@@ -66,16 +72,27 @@ def read_file(
     if path.suffix.lower() in DATABASES:
         return _of_a_database(path, part).frame
     dialect = dialect if part is None else replace(dialect, sheet=part)
-    kind = format_of(path)
-    try:
-        frame = _read(path, kind, settle(path, dialect), text, as_text, only)
-    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, csv.Error) as problem:
-        raise DataError(f"'{path}' cannot be read: {_reason(problem, kind)}") from None
+    if format_of(path) in _PLAIN:
+        frame = read_here(path, text=text, as_text=as_text, dialect=dialect, only=only)
+    else:
+        asked = {"text": list(text), "as_text": None if as_text is None else list(as_text), "only": list(only)}
+        frame = ask("read", path, {"path": str(path), "dialect": asdict(dialect), **asked})
     if not frame.width:
         raise DataError(f"'{path}' has no columns.")
     frame, codes = without_codes(frame, dialect, text=text, as_text=as_text)
     say_missing(path, codes)
     return frame
+
+
+def read_here(
+    path: Path, *, text: Sequence[str], as_text: Sequence[str] | None, dialect: Dialect, only: Sequence[str]
+) -> pl.DataFrame:
+    """Read a table in this process, whatever its file holds; for plain text and for the reader's own process."""
+    kind = format_of(path)
+    try:
+        return _read(path, kind, settle_here(path, dialect), text, as_text, only)
+    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error, csv.Error) as problem:
+        raise DataError(f"'{path}' cannot be read: {_reason(problem, kind)}") from None
 
 
 def _read(
@@ -92,6 +109,7 @@ def _read(
         lazy = pl.scan_parquet(path, glob=False) if kind == ".parquet" else pl.scan_ipc(path)
         names = lazy.collect_schema().names()
         wanted = [name for name in names if name in set(only)] if only and set(only) <= set(names) else names
+        refuse_large_parquet(path, lazy, wanted)
         return lazy.select(wanted).collect()
     if kind in _BOOKS:
         return read_excel(path, dialect, text=text, as_text=as_text, only=only)
@@ -103,11 +121,19 @@ def settle(path: str | Path, given: Dialect = FOUND) -> Dialect:
     path, part = part_of(Path(path))
     if not path.is_file() or path.suffix.lower() in DATABASES:
         return given
+    if format_of(path) in _BOOKS:
+        given = replace(given, sheet=part or given.sheet)
+        return Dialect(**ask("settle", path, {"path": str(path), "dialect": asdict(given)}))
+    return settle_here(path, given)
+
+
+def settle_here(path: Path, given: Dialect) -> Dialect:
+    """Find how a file will be read, in this process."""
     kind = format_of(path)
     try:
         if kind in _CSV:
             return settle_csv(path, given, packed=kind.endswith(".gz"))
-        return settle_excel(path, replace(given, sheet=part or given.sheet)) if kind in _BOOKS else given
+        return settle_excel(path, given) if kind in _BOOKS else given
     except (OSError, EOFError, zlib.error, csv.Error) as problem:
         raise DataError(f"'{path}' cannot be read: {_reason(problem, kind)}") from None
 

@@ -1,8 +1,9 @@
 """The application: its pages behind its door, and a folder that is there as long as it runs."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -12,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from reissue.algorithms import registered as methods
 from reissue.attacks import registered as attacks
 from reissue.files.staging import scratch_folder
-from reissue.web.door import LARGEST, Door, Keys
+from reissue.web.door import LARGEST, PATIENCE, Door, Keys
 from reissue.web.pages import prepare, refused
 from reissue.web.room import Room
 from reissue.web.routes import audit, home, job, ledger, own_setting, plan, policy, providers, publish, table
@@ -34,19 +35,29 @@ ROUTES = (
 )
 
 
-def make_app(port: int, keys: Keys, shelf: Shelf, *, largest: int = LARGEST) -> ASGIApp:
-    """The whole application, to be served on a port of the loopback."""
+def make_app(
+    port: int,
+    keys: Keys,
+    shelf: Shelf,
+    *,
+    largest: int = LARGEST,
+    patience: float = PATIENCE,
+    ready: Callable[[Path], object] | None = None,
+) -> ASGIApp:
+    """The whole application, to be served on a port of the loopback; `ready` gets its folder once it can answer."""
     routes = [Route(path, endpoint, methods=[method]) for method, path, endpoint in ROUTES]
-    router = Router(routes, default=_nowhere, lifespan=partial(_lifespan, shelf), redirect_slashes=False)
-    return Door(router, port, keys, largest=largest, uploads=("/upload",))
+    router = Router(routes, default=_nowhere, lifespan=partial(_lifespan, shelf, ready), redirect_slashes=False)
+    return Door(router, port, keys, largest=largest, uploads=("/upload",), patience=patience)
 
 
 @asynccontextmanager
-async def _lifespan(shelf: Shelf, _: Any) -> AsyncIterator[Mapping[str, Any]]:
+async def _lifespan(shelf: Shelf, ready: Callable[[Path], object] | None, _: Any) -> AsyncIterator[Mapping[str, Any]]:
     """A folder for uploads and jobs; it is cleared here, for nothing is run after a server that got a signal."""
     with scratch_folder() as folder:
         await run_in_threadpool(_load, shelf)
         room = Room.at(folder, shelf)
+        if ready is not None:
+            ready(folder)
         try:
             yield {"room": room}
         finally:

@@ -6,21 +6,23 @@ request comes from, and a cookie that only the address in the terminal gives, on
 without a word of what was in the data.
 """
 
+import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reissue.errors import InternalError, ReissueError
+from reissue.errors import NO_MEMORY, InternalError, ReissueError
 from reissue.web.jobs import BusyError
+from reissue.web.numbers import NotFoundError, whole_number
 from reissue.web.pages import refused
 
-__all__ = ["LARGEST", "SMALL", "Door", "Keys", "TooLargeError"]
+__all__ = ["LARGEST", "PATIENCE", "SMALL", "Door", "Keys", "TooLargeError"]
 
 LARGEST = 2**30
 """Bytes that one request may bring where files are uploaded."""
@@ -37,12 +39,27 @@ HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
 }
 """Of every answer. With `no-referrer` Chromium would call our own forms' origin `null`."""
+PATIENCE = 120.0
+"""Seconds that all of a request may take to arrive; a gigabyte from this machine takes a few."""
 _OPEN = "/static/"
 """Style and scripts: the same for everyone, and needed by pages that refuse."""
+_CODES: Mapping[type[ReissueError], int] = {NotFoundError: 404, BusyError: 409}
+_ENTERED = """<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="refresh" content="0;url=/">
+<title>Reissue</title>
+<p><a href="/">Open Reissue</a></p>
+</html>
+"""
 
 
 class TooLargeError(Exception):
     """A request brings more than it may."""
+
+
+class TooSlowError(Exception):
+    """A request does not arrive."""
 
 
 @dataclass(eq=False)
@@ -52,12 +69,15 @@ class Keys:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     session: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     spent: bool = False
+    entered: Callable[[], object] = lambda: None
+    """Called once, when the token is used up."""
 
     def exchange(self, token: str) -> bool:
         """Whether a token is the one, and was not used before; it is used up by that."""
         if self.spent or not _same(token, self.token):
             return False
         self.spent = True
+        self.entered()
         return True
 
 
@@ -72,6 +92,7 @@ class Door:
     small: int = SMALL
     uploads: tuple[str, ...] = ()
     """Ends of paths to which files may be uploaded."""
+    patience: float = PATIENCE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or refuse it."""
@@ -97,12 +118,14 @@ class Door:
             return refused(421, "This server answers under its own address only.")
         own = f"http://{hosts[0].lower()}"
         origins, site = headers.getlist("origin"), headers.get("sec-fetch-site")
-        if any(origin.lower() != own for origin in origins) or site not in {None, "same-origin", "none"}:
+        foreign = site not in {None, "same-origin", "none"} and not _tokens(scope)
+        if any(origin.lower() != own for origin in origins) or foreign:
             return refused(403, "This request comes from another page, and only our own pages may ask.")
         if scope["method"] not in {"GET", "HEAD"} and not origins and site != "same-origin":
             return refused(403, "This request does not say which page it comes from.")
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._most(scope):
+        brought = whole_number(length)
+        if brought is None or brought > self._most(scope):
             return refused(413, self._too_large(scope))
         return None
 
@@ -114,11 +137,12 @@ class Door:
         if scope["path"].startswith(_OPEN):
             return None
         inside = _same(_cookie(Headers(scope=scope), self.cookie), self.keys.session)
-        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        if scope["path"] == "/" and tokens and scope["method"] == "GET":
+        tokens = _tokens(scope)
+        if tokens:
             if not inside and not self.keys.exchange(tokens[0]):
                 return refused(403, "This address was used before, or is not whole. Start `reissue open` again.")
-            answer = RedirectResponse("/", 303)
+            # A browser that came from another page, such as our private file, sends the cookie from our own page on.
+            answer = HTMLResponse(_ENTERED)
             answer.set_cookie(self.cookie, self.keys.session, httponly=True, samesite="strict", path="/")
             return answer
         return None if inside else refused(403, "Come in by the address that `reissue open` shows in the terminal.")
@@ -126,10 +150,15 @@ class Door:
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application; count what comes in, and end every error here."""
         started, ended, taken, most = False, False, 0, self._most(scope)
+        until = asyncio.get_running_loop().time() + self.patience
 
         async def counted() -> Message:
             nonlocal taken, ended
-            message = await receive()
+            try:
+                async with asyncio.timeout_at(None if ended else until):
+                    message = await receive()
+            except TimeoutError:
+                raise TooSlowError from None
             ended = not message.get("more_body", False)
             taken += len(message.get("body", b""))
             if taken > most:
@@ -154,10 +183,12 @@ class Door:
         back = self._back(scope)
         if isinstance(problem, TooLargeError):
             return refused(413, self._too_large(scope), back)
-        if isinstance(problem, BusyError):
-            return refused(409, str(problem), back)
+        if isinstance(problem, TooSlowError):
+            return refused(408, "This request did not arrive in time. Send it again.", back)
+        if isinstance(problem, MemoryError):
+            return refused(400, NO_MEMORY, back)
         if isinstance(problem, ReissueError) and not isinstance(problem, InternalError):
-            return refused(400, str(problem), back)
+            return refused(_CODES.get(type(problem), 400), str(problem), back)
         return refused(500, f"A bug in Reissue ({type(problem).__name__}). Nothing was recorded by this page.")
 
     def _back(self, scope: Scope) -> str:
@@ -171,6 +202,13 @@ class Door:
 
     def _too_large(self, scope: Scope) -> str:
         return f"That is too much at once: at most {self._most(scope) / 2**20:,.0f} MB may come in one form."
+
+
+def _tokens(scope: Scope) -> list[str]:
+    """The token of an address that lets somebody in."""
+    if scope["path"] != "/" or scope["method"] != "GET":
+        return []
+    return parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
 
 
 async def _read_away(receive: Receive, most: int) -> None:

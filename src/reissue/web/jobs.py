@@ -94,7 +94,8 @@ class Jobs:
     """All jobs under one folder; at most one runs."""
 
     folder: Path
-    command: tuple[str, ...] = (sys.executable, "-m", "reissue.web.worker")
+    command: tuple[str, ...] = (sys.executable, "-P", "-m", "reissue.web.worker")
+    """-P: modules in the current folder, which may be full of downloads, are not run."""
     _all: dict[str, PieceOfWork] = field(default_factory=dict)
     _task: asyncio.Task[None] | None = None
 

@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from reissue.errors import InternalError, ReissueError
+from reissue.errors import NO_MEMORY, InternalError, ReissueError
 from reissue.web.work import Tell, verb
 from reissue.web.work.wording import for_page
 
@@ -52,6 +52,8 @@ def _outcome(folder: Path, tell: Tell) -> tuple[int, dict[str, Any]]:
     except ReissueError as problem:
         known = not isinstance(problem, InternalError)
         return 1, {"problem": for_page(str(problem), folder.parent) if known else "", "what": type(problem).__name__}
+    except MemoryError as problem:
+        return 1, {"problem": NO_MEMORY, "what": type(problem).__name__}
     except Exception as problem:  # noqa: BLE001  (a library's message could show data)
         return 70, {"problem": "", "what": type(problem).__name__}
 

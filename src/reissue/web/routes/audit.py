@@ -12,6 +12,7 @@ from reissue.attacks import registered as attacks
 from reissue.errors import InputError
 from reissue.schema import Role
 from reissue.web.jobs import PieceOfWork, State
+from reissue.web.numbers import whole_number
 from reissue.web.pages import show
 from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
@@ -131,7 +132,7 @@ async def _attack(room: Room, desk: Desk, sent: Sent) -> PieceOfWork:
 
 def _ordered(files: Sequence[Path], places: Mapping[str, str]) -> list[str]:
     """Files in the order that was said; those without a number stay where they are."""
-    number = {name: int(place) for name, place in places.items() if place.isdecimal()}
+    number = {name: place for name, text in places.items() if (place := whole_number(text)) is not None}
     keyed = [(number.get(path.name, index + 1), index, str(path)) for index, path in enumerate(files)]
     return [path for _, _, path in sorted(keyed)]
 

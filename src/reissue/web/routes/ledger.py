@@ -14,6 +14,7 @@ from reissue.ledger import Ledger
 from reissue.ledger.recorded import holders, releases_of, versions_of
 from reissue.policy import Policy
 from reissue.report.series import loss_chart, release_html, series_chart
+from reissue.web.numbers import at, release_number
 from reissue.web.pages import report, show
 from reissue.web.room import room_of
 from reissue.web.routes.forms import read_form
@@ -31,13 +32,6 @@ _FORMATS = {
 
 def _place(request: Request) -> str:
     return room_of(request).shelf.place(request.path_params["ledger"])
-
-
-def _number(request: Request) -> int:
-    text = request.path_params["number"]
-    if not text.isdecimal():
-        raise InputError("A release has a number: 1 is the first.")
-    return int(text)
 
 
 async def series(request: Request) -> Response:
@@ -83,7 +77,7 @@ def policy_words(policy: Policy) -> dict[str, str]:
 
 async def release(request: Request) -> Response:
     """One release: how it was made, what attacks found, its files."""
-    found = await run_in_threadpool(_release, _place(request), _number(request))
+    found = await run_in_threadpool(_release, _place(request), release_number(request))
     return show(request, "release.html", **found, **_named(request))
 
 
@@ -95,7 +89,7 @@ def _release(place: str, number: int) -> dict[str, Any]:
 
 async def release_report(request: Request) -> Response:
     """The report as it was recorded."""
-    return report(await run_in_threadpool(_report, _place(request), _number(request)))
+    return report(await run_in_threadpool(_report, _place(request), release_number(request)))
 
 
 def _report(place: str, number: int) -> str:
@@ -106,15 +100,13 @@ def _report(place: str, number: int) -> str:
 
 async def export(request: Request) -> Response:
     """A table of a release, byte for byte as it was."""
-    number, ending = _number(request), request.path_params["ending"]
+    number, ending = release_number(request), request.path_params["ending"]
     kind = _FORMATS.get(f".{ending}")
     if kind is None:
         raise InputError(f"A release is written as one of {', '.join(_FORMATS)}.")
     part = request.query_params.get("table", "0")
     files = await run_in_threadpool(_exported, _place(request), number, f"release-{number}.{ending}")
-    if not part.isdecimal() or int(part) >= len(files):
-        raise InputError("The release has no such table.")
-    name, content = files[int(part)]
+    name, content = at(files, part, "The release has no such table.")
     return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
@@ -130,7 +122,7 @@ def _exported(place: str, number: int, name: str) -> list[tuple[str, bytes]]:
 
 async def withdraw(request: Request) -> Response:
     """Record that a release never left the house."""
-    place, number = _place(request), _number(request)
+    place, number = _place(request), release_number(request)
     async with read_form(request) as sent:
         if not sent.text("sure"):
             raise InputError("Tick that nobody outside has it: a release that somebody has must never be withdrawn.")

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from reissue.errors import InputError
 from reissue.ledger import Ledger
 from reissue.web.jobs import PieceOfWork
+from reissue.web.numbers import places_of, release_number
 from reissue.web.pages import show
 from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, read_form
@@ -41,10 +42,8 @@ def _recorded(place: str) -> dict[str, Any]:
 async def told_file(request: Request) -> Response:
     """What every provider may be told of a release, as text to be sent."""
     place = room_of(request).shelf.place(request.path_params["ledger"])
-    number = request.path_params["number"]
-    if not number.isdecimal():
-        raise InputError("A release has a number: 1 is the first.")
-    lines = await run_in_threadpool(_told, place, int(number))
+    number = release_number(request)
+    lines = await run_in_threadpool(_told, place, number)
     headers = {"Content-Disposition": f'attachment; filename="release-{number}-providers.txt"'}
     return Response("\n".join(lines) + "\n", media_type="text/plain", headers=headers)
 
@@ -136,7 +135,7 @@ async def ask(request: Request) -> Response:
     room, desk, job = tried(request)
     names = list(_view(job)["contributed"])
     async with read_form(request) as sent:
-        places = [int(one) for one in sent.texts("member") if one.isdecimal() and int(one) < len(names)]
+        places = places_of(sent.texts("member"), names)
     given: Any = desk.notes["given"]
     asked = {**given, "coalition": [names[place] for place in places]}
     query = "&".join(f"member={place}" for place in places)
@@ -155,8 +154,7 @@ def _view(job: PieceOfWork) -> Mapping[str, Any]:
 def _ticked(request: Request, view: Mapping[str, Any]) -> set[str]:
     """The providers that were ticked: places in the list, for names may be anything."""
     names = list(view["contributed"])
-    places = [int(one) for one in request.query_params.getlist("member") if one.isdecimal()]
-    return {names[place] for place in places if place < len(names)}
+    return {names[place] for place in places_of(request.query_params.getlist("member"), names)}
 
 
 def _found(view: Mapping[str, Any], ticked: set[str], *more: Mapping[str, Any]) -> dict[str, Any]:

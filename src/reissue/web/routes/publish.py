@@ -15,6 +15,7 @@ from reissue.ledger.recorded import holders
 from reissue.ledger.store import NoLedgerError
 from reissue.schema import Schema
 from reissue.web.jobs import PieceOfWork, State
+from reissue.web.numbers import at
 from reissue.web.pages import show
 from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
@@ -121,9 +122,8 @@ async def change(request: Request) -> Response:
     given = _mapping(desk.notes["given"])
     place = request.path_params["place"]
     changes = last.outcome.get("changes", [])
-    if not place.isdecimal() or int(place) >= len(changes):
-        raise InputError("There is no such change.")
-    await run_in_threadpool(_changed, given, changes[int(place)]["policy"])
+    chosen = at(changes, place, "There is no such change.")
+    await run_in_threadpool(_changed, given, chosen["policy"])
     job = await rehearse(room, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 

@@ -14,6 +14,7 @@ from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import DATE_STEPS
 from reissue.taxonomy.grouping import arx_lines, moved
 from reissue.web.jobs import PieceOfWork, State
+from reissue.web.numbers import at, places_of
 from reissue.web.pages import show
 from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
@@ -109,11 +110,9 @@ async def move(request: Request) -> Response:
     async with read_form(request) as sent:
         await _keep(desk, sent)
         seen: Any = desk.notes["seen"]
-        if not place.isdecimal() or int(place) >= len(seen["columns"]):
-            raise InputError("There is no such column.")
-        column = seen["columns"][int(place)]
-        ticked = [int(one) for one in sent.texts(f"c{place}tick") if one.isdecimal()]
-        values = [column["values"][one] for one in ticked if one < len(column["values"])]
+        column = at(seen["columns"], place, "There is no such column.")
+        ticked = places_of(sent.texts(f"c{place}tick"), column["values"])
+        values = [column["values"][one] for one in ticked]
         column["groups"] = moved(column["groups"], values, sent.text(f"c{place}into"))
         column["kind"] = "tree"
     return RedirectResponse(f"/table/of/{desk.name}#c{place}", 303)
@@ -223,9 +222,8 @@ async def hierarchy_file(request: Request) -> Response:
     found = Schema.load(_desk(request, "settled").folder / "schema.toml")
     place = request.path_params["place"]
     trees = [one for one in found.hierarchies.values() if one.kind == "tree"]
-    if not place.isdecimal() or int(place) >= len(trees):
-        raise InputError("There is no such file here.")
-    return Response(arx_lines(trees[int(place)].tree), media_type="text/csv", headers=_attached("hierarchy.csv"))
+    chosen = at(trees, place, "There is no such file here.")
+    return Response(arx_lines(chosen.tree), media_type="text/csv", headers=_attached("hierarchy.csv"))
 
 
 def _attached(name: str) -> dict[str, str]:

@@ -1,0 +1,45 @@
+"""Numbers in addresses and forms: places in lists, releases of a ledger. Whatever is sent, it ends in an answer."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from starlette.requests import Request
+
+from reissue.errors import InputError
+
+__all__ = ["NotFoundError", "at", "places_of", "release_number", "whole_number"]
+
+Thing = TypeVar("Thing")
+_DIGITS = 18
+"""More are no number of anything here, and of very many Python makes none."""
+
+
+class NotFoundError(InputError):
+    """Nothing is found under an address."""
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that a text says; None if it says none."""
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
+
+
+def places_of(texts: Sequence[str], things: Sequence[object]) -> list[int]:
+    """Return the places in a list that texts name; what is no place is left out."""
+    numbers = [whole_number(text) for text in texts]
+    return [number for number in numbers if number is not None and number < len(things)]
+
+
+def at(things: Sequence[Thing], text: str, problem: str) -> Thing:
+    """Return what is at the place that a text names; the problem is said if nothing is."""
+    found = places_of([text], things)
+    if not found:
+        raise NotFoundError(problem)
+    return things[found[0]]
+
+
+def release_number(request: Request) -> int:
+    """Return the number of a release in an address."""
+    number = whole_number(request.path_params["number"])
+    if number is None:
+        raise NotFoundError("A release has a number: 1 is the first.")
+    return number
