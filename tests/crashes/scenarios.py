@@ -1,0 +1,139 @@
+"""Every command that writes, on tables small enough to run it some hundred times.
+
+A scenario begins where another one ended. Commands run in `work`, below a root that also has the key's own folder
+(`keys`), the user's home and the folder for temporary files: whatever a command writes, it is seen.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import polars as pl
+
+from reissue import demo, synth
+
+__all__ = ["POSTGRES", "SCENARIOS", "Scenario", "lay_out", "living_in", "small"]
+
+WORK, KEYS, HOME, SCRATCH = "work", "keys", "home", "tmp"
+POSTGRES = "POSTGRES"
+"""Stands in a command for the URL of the test's database."""
+KEY = "6f0c1b9e2d7a48539cb1e04f7a62d815"
+_HERE, _THERE = ("--ledger", "x.ledger"), ("--ledger", POSTGRES, "--key", "../keys/pg.key")
+_POOL: Mapping[str, Any] = {"require": "k=5", "attacks": ["updates"], "limits": {"updates": 1.0}, "limit": 1}
+_INVARIANCE = {**_POOL, "require": "m-unique=3", "method": "invariance", "counterfeits": 1}
+_PARTS = {"require": "k=4", "method": "mondrian", "attacks": ["joint"], "limit": 1}
+_SERIES = ("--schema", "schema.toml", "--require", "m-unique=2", "--method", "invariance", "--memory", "x.memory")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A command, and the scenario after which it is run."""
+
+    command: tuple[str, ...]
+    after: str = ""
+    heavy: bool = False
+    """Whether repeating it takes seconds."""
+    many: bool = False
+    """Whether the folders that it makes hold many things, each of which comes by itself."""
+
+    @property
+    def postgres(self) -> bool:
+        """Whether it needs a server."""
+        return POSTGRES in self.command
+
+
+def _scenarios() -> Iterator[tuple[str, Scenario]]:
+    for name, place in {"": _HERE, " in PostgreSQL": _THERE}.items():
+        ledger, key = place[1], place[2:]
+        first, parts = f"publish the first release{name}", f"publish the first in parts{name}"
+        yield first, Scenario(("publish", "1.csv", *place, "--schema", "pool.toml", "--out", "1.out.csv"))
+        second = ("publish", "2.csv", *place, "--out", "2.out.csv", "--report", "2.html", "--record", "2.record.json")
+        yield f"publish the next release{name}", Scenario(second, first)
+        yield f"amend{name}", Scenario(("ledger", "amend", ledger, "--schema", "amended.toml", *key), first)
+        never = ("ledger", "withdraw", ledger, "1", "--never-sent", "a test", *key)
+        yield f"withdraw{name}", Scenario(never, first)
+        adopt = ("ledger", "adopt", ledger, "1.csv", "--schema", "pool.toml", *key)
+        yield f"adopt{name}", Scenario(adopt)
+        yield f"adopt one more{name}", Scenario(("ledger", "adopt", ledger, "2.csv", *key), f"adopt{name}")
+        stream = (*place, "--engine", "stream")
+        yield parts, Scenario(("publish", "1.parquet", *stream, "--schema", "parts.toml", "--out", "1-out"))
+        yield f"publish the next in parts{name}", Scenario(("publish", "2.parquet", *stream, "--out", "2-out"), parts)
+    elsewhere = ("--ledger", "x.ledger", "--key", "../keys/x.key", "--schema", "invariance.toml", "--out", "1.out.csv")
+    yield "publish with the key elsewhere", Scenario(("publish", "1.csv", *elsewhere))
+    codes = ("--engine", "stream", "--schema", "invariance.toml", "--out", "1-out")
+    yield "publish by codes", Scenario(("publish", "1.parquet", *_HERE, *codes))
+    yield "export", Scenario(("ledger", "export", "x.ledger", "1", "--out", "a.csv"), "publish the first release")
+    export = ("ledger", "export", "x.ledger", "1", "--out", "a")
+    yield "export a folder", Scenario(export, "publish the first in parts")
+    one = ("--schema", "schema.toml", "--require", "k=4", "--seed", "1")
+    yield "anonymize", Scenario(("anonymize", "1.csv", *one, "--method", "anatomy", "--out", "1.out.csv"))
+    yield "anonymize a folder", Scenario(("anonymize", "1.parquet", *one, "--method", "mondrian", *codes[:2], *codes[4:]))
+    yield "begin a series", Scenario(("anonymize", "1.csv", *_SERIES, "--out", "1.out.csv"))
+    yield "go on with a series", Scenario(("anonymize", "2.csv", *_SERIES, "--out", "2.out.csv"), "begin a series")
+    yield "begin a series by codes", Scenario(("anonymize", "1.parquet", *_SERIES, *codes[:2], *codes[4:]))
+    yield "a series at once", Scenario(("anonymize", "months", *_SERIES, "--out", "released"))
+    yield "init", Scenario(("init", "1.csv", "--out", "new.toml", "--answer", "removed=no"))
+    plan = ("plan", "1.csv", "2.csv", "--schema", "schema.toml", "--setting", "pool k=4", "--limit", "1")
+    yield "plan", Scenario((*plan, "--policy", "p.toml", "--report", "p.html"), heavy=True)
+    yield "plan into the schema", Scenario((*plan, "--write"), heavy=True)
+    utility = ("utility", "1.csv", "1.out.csv", "--schema", "schema.toml", "--report", "lost.html")
+    yield "utility", Scenario(utility, "publish the first release", heavy=True)
+    attack = ("attack", "1.out.csv", "--schema", "schema.toml", "--only", "updates", "--report", "a.html")
+    yield "attack", Scenario((*attack, "--record", "a.record.json"), "publish the first release")
+    check = ("check", "1.out.csv", "--schema", "schema.toml", "--require", "k=2", "--record", "c.json")
+    yield "check", Scenario(check, "publish the first release")
+    yield "demo", Scenario(("demo", "--out", "demo"), heavy=True, many=True)
+    yield "demo again", Scenario(("demo", "--out", "demo", "--force"), "demo", heavy=True, many=True)
+
+
+SCENARIOS = dict(_scenarios())
+
+
+def lay_out(root: Path) -> None:
+    """What there is before any command."""
+    for name in (WORK, KEYS, HOME, SCRATCH):
+        (root / name).mkdir(parents=True)
+    work, months = root / WORK, list(synth.Population(seed=11, people=60).months(2))
+    first = pl.concat(months).unique("patient", keep="first", maintain_order=True).select("patient", "disease")
+    (work / "months").mkdir()
+    for number, month in enumerate(months, start=1):
+        lasting = month.drop("disease").join(first, on="patient", maintain_order="left")
+        lasting.write_csv(work / f"{number}.csv")
+        lasting.write_csv(work / "months" / f"{number}.csv")
+        lasting.write_parquet(work / f"{number}.parquet")
+    policies: dict[str, Mapping[str, Any]] = {
+        "schema": {},
+        "pool": _POOL,
+        "amended": {**_POOL, "require": "k=6"},
+        "invariance": _INVARIANCE,
+        "parts": _PARTS,
+    }
+    for name, policy in policies.items():
+        (work / f"{name}.toml").write_text(replace(synth.schema(), policy=dict(policy), updates={}).dumps())
+
+
+@contextmanager
+def living_in(root: Path) -> Iterator[None]:
+    """As a user whose home and temporary files lie below a root, and who works there."""
+    places = {"HOME": HOME, "XDG_STATE_HOME": f"{HOME}/state", "XDG_CONFIG_HOME": f"{HOME}/config", "TMPDIR": SCRATCH}
+    before = Path.cwd()
+    with patch.dict(os.environ, {name: str(root / place) for name, place in places.items()}):
+        for name in ("REISSUE_KEY", "REISSUE_HEAD"):
+            os.environ.pop(name, None)
+        os.chdir(root / WORK)
+        try:
+            with patch("tempfile.tempdir", None), small():
+                yield
+        finally:
+            os.chdir(before)
+
+
+@contextmanager
+def small() -> Iterator[None]:
+    """The demo with few people and months."""
+    with patch.object(demo, "PEOPLE", 600), patch.object(demo, "MONTHS", 2):
+        yield
