@@ -23,6 +23,8 @@ from tests.crashes.scenarios import POSTGRES, SCENARIOS, SCRATCH, WORK, Scenario
 __all__ = ["Recording", "State", "Steward"]
 
 _TEMPORARY = re.compile(r"(^|/)(\.reissue-|reissue[-.]|\.writing\.|tmp)[^/]*")
+_OF_PYTHON = re.compile(f"^{SCRATCH}/[a-z0-9_]{{8}}$")
+"""By which its `tempfile` tries out whether a folder can be written."""
 _OF_A_LEDGER = re.compile(r"(^|/)[^/]*ledger/")
 _TABLES = (".csv", ".parquet", ".toml", ".memory", "_manifest.json")
 """Files that are the same every time; others tell the time."""
@@ -120,7 +122,10 @@ class Recording:
 
     def differences(self, found: Tree, *, same: bool) -> Iterator[str]:
         """What is not as it was when nothing happened; `same`: the outputs, too."""
-        names, expected = ({path for path in tree if not _OF_A_LEDGER.search(path)} for tree in (found, self.after))
+        names, expected = (
+            {path for path in tree if not _OF_A_LEDGER.search(path) and not _OF_PYTHON.search(path)}
+            for tree in (found, self.after)
+        )
         if names != expected:
             yield f"left: {sorted(names - expected)}, lacking: {sorted(expected - names)}"
         for path, content in self.outputs.items() if same else ():
