@@ -16,7 +16,8 @@ _TABLES = ("migration", "entry", "file")
 
 def wait_for_commit(url: str) -> None:
     """Wait until no transaction of this database is under way."""
-    busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"
+    here = "datname = current_database() AND pid <> pg_backend_pid()"
+    busy = f"SELECT count(*) FROM pg_stat_activity WHERE {here} AND state <> 'idle'".encode()  # noqa: S608
     with psycopg.connect(url, autocommit=True) as connection:
         while connection.execute(busy).fetchone() != (0,):
             time.sleep(0.01)
@@ -38,7 +39,7 @@ def read_rows(url: str) -> Rows | None:
 
 def write_rows(url: str, rows: Rows | None) -> None:
     """Let the database hold this and nothing else."""
-    store = Store._postgres(url)  # noqa: SLF001
+    store = Store._postgres(url)
     with store.engine.begin() as connection:
         store.drop(connection)
         if rows is not None:
@@ -50,6 +51,6 @@ def write_rows(url: str, rows: Rows | None) -> None:
     with psycopg.connect(url) as connection:
         for table, lines in rows.items():
             for line in lines:
-                cells = [base64.b64decode(line[0 + 1]) if table == "file" and place else cell for place, cell in enumerate(line)]
+                cells = [line[0], base64.b64decode(line[1])] if table == "file" else line
                 marks = ", ".join(["%s"] * len(cells))
                 connection.execute(f"INSERT INTO {table} VALUES ({marks})".encode(), cells)  # noqa: S608

@@ -1,8 +1,11 @@
-"""Runs scenarios and notes what they do to files: `LD_PRELOAD=shim.so python -m tests.crashes.record SHIM FOLDER NAME...`.
+"""Run scenarios and note what they do to files.
+
+    LD_PRELOAD=shim.so python -m tests.crashes.record shim.so FOLDER NAME...
 
 This process only imports, so that forking it is safe and costs nothing: each command runs in a child. Of every scenario
-FOLDER gets `before` and `root` (what was there before and after), `trace` (the calls), `said`, and in `noted.json` the inodes in
-`root`, the exit code, and what the database at CRASH_POSTGRES held after each commit, for commands that use it. With `CRASH_DIE=N` a single scenario's process dies before its call N.
+FOLDER gets `before` and `root` (what was there before and after), `trace` (the calls), `said`, and in `noted.json` the
+inodes in `root`, the exit code, and what the database at CRASH_POSTGRES held after each commit, for commands that use
+it. With CRASH_DIE=N the last scenario's process dies before its call N.
 """
 
 import ctypes
@@ -12,8 +15,6 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-
-import polars  # noqa: F401
 
 import reissue.publishing.gate  # noqa: F401
 from reissue import algorithms, attacks

@@ -71,7 +71,10 @@ def _scenarios() -> Iterator[tuple[str, Scenario]]:
     yield "export a folder", Scenario(export, "publish the first in parts")
     one = ("--schema", "schema.toml", "--require", "k=4", "--seed", "1")
     yield "anonymize", Scenario(("anonymize", "1.csv", *one, "--method", "anatomy", "--out", "1.out.csv"))
-    yield "anonymize a folder", Scenario(("anonymize", "1.parquet", *one, "--method", "mondrian", *codes[:2], *codes[4:]))
+    yield (
+        "anonymize a folder",
+        Scenario(("anonymize", "1.parquet", *one, "--method", "mondrian", *codes[:2], *codes[4:])),
+    )
     yield "begin a series", Scenario(("anonymize", "1.csv", *_SERIES, "--out", "1.out.csv"))
     yield "go on with a series", Scenario(("anonymize", "2.csv", *_SERIES, "--out", "2.out.csv"), "begin a series")
     yield "begin a series by codes", Scenario(("anonymize", "1.parquet", *_SERIES, *codes[:2], *codes[4:]))

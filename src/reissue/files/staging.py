@@ -66,9 +66,7 @@ class Staging:
             _remove(file.beside)
 
     def add_folder(self, place: Path) -> Path:
-        """Begin a folder if it is not there; it is placed with all that is added to it. Returns where to fill it."""
-        if place.is_dir():
-            return place
+        """Begin a new folder, to be placed with all that is added to it. Returns where to fill it."""
         with _explained(place):
             sweep(place.parent)
             beside = place.with_name(_name(_PREFIX))
@@ -110,7 +108,10 @@ class Staging:
         try:
             for file in self._files:
                 with _explained(file.place):
-                    moved.append((file.place, _move(file)))
+                    if _is_alike(file.beside, file.place):
+                        _remove(file.beside)
+                    else:
+                        moved.append((file.place, _move(file)))
             for folder in {file.place.parent for file in self._files}:
                 with _explained(folder):
                     sync_folder(folder)
@@ -124,6 +125,16 @@ class Staging:
         for _, before in moved:
             if before is not None:
                 before.unlink(missing_ok=True)
+
+
+def _is_alike(folder: Path, other: Path) -> bool:
+    """Whether two folders hold the same files: somebody was killed who had placed one of several."""
+    if not (folder.is_dir() and other.is_dir()):
+        return False
+    names = {path.name for path in folder.iterdir()}
+    if names != {path.name for path in other.iterdir()}:
+        return False
+    return all((folder / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
 def _move(file: _File) -> Path | None:
