@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 __all__ = ["Call", "Disk", "Folder", "Tree", "read_calls", "read_tree", "write_tree"]
 
@@ -110,6 +110,14 @@ class Disk:
             node = Folder() if content is None else File(bytearray(content), bytearray(content))
             folder, name = self._at(path)
             self.inodes[inodes[path]] = folder.now[name] = folder.disk[name] = node
+
+    def renumbered(self, inodes: Mapping[str, int]) -> Self:
+        """The same with other inodes, as its copy has them."""
+        self.inodes = {}
+        for path, inode in inodes.items():
+            folder, name = self._at(path) if path else (self.root, "")
+            self.inodes[inode] = folder.now[name] if name else folder
+        return self
 
     def _at(self, path: str) -> tuple[Folder, str]:
         *above, name = Path(path).parts

@@ -20,6 +20,8 @@ import reissue.publishing.gate  # noqa: F401
 from reissue import algorithms, attacks
 from reissue.cli._app import load, run
 from tests.crashes.database import read_rows, wait_for_commit, write_rows
+from tests.crashes.disk import write_tree
+from tests.crashes.recovery import Recording
 from tests.crashes.scenarios import POSTGRES, SCENARIOS, Scenario, lay_out, living_in
 
 SHIM = ctypes.CDLL(sys.argv[1])
@@ -53,6 +55,8 @@ def record(name: str, scenario: Scenario, folder: Path, base: Path | None, die: 
         os.waitpid(child(lambda: lay_out(root) or 0, folder / "said"), 0)
     else:
         shutil.copytree(base / "root", root)
+    if base is not None and scenario.killed:
+        write_tree(Recording.read(base).killed(scenario.killed).killed(), root)
     shutil.copytree(root, folder / "before")
     inodes = {str(path.relative_to(root)): path.stat().st_ino for path in root.rglob("*")}
     rows = [json.loads((base / "noted.json").read_text())["rows"][-1] if base is not None else None]

@@ -58,6 +58,8 @@ class Recording:
     calls: list[Call]
     rows: list[Rows | None]
     code: int
+    base: "Recording | None" = None
+    """The one that was killed before it."""
     versions: dict[str, set[bytes]] = field(default_factory=dict)
     """What was at each place at some time, whole."""
 
@@ -66,7 +68,9 @@ class Recording:
         """As `record` wrote it."""
         root, noted = folder / "root", json.loads((folder / "noted.json").read_text())
         calls = read_calls(folder / "trace", root)
-        return cls(SCENARIOS[folder.name], read_tree(folder / "before"), read_tree(root), calls=calls, **noted)
+        scenario = SCENARIOS[folder.name]
+        base = cls.read(folder.with_name(scenario.after)) if scenario.killed else None
+        return cls(scenario, read_tree(folder / "before"), read_tree(root), calls=calls, base=base, **noted)
 
     def __post_init__(self) -> None:
         self._note(self.before)
@@ -83,8 +87,26 @@ class Recording:
                 self.versions.setdefault(path, set()).add(content)
 
     def disk(self) -> Disk:
-        """Before the first call."""
-        return Disk(self.before, self.inodes)
+        """Before the first call; after a kill what was not synced before it may still be lost."""
+        return (
+            Disk(self.before, self.inodes)
+            if self.base is None
+            else self.base.killed(self.scenario.killed).renumbered(self.inodes)
+        )
+
+    def killed(self, place: str) -> Disk:
+        """When it had just put a file at a place, or below it."""
+        disk = self.disk()
+        for call in self.calls:
+            disk.apply(call)
+            if call.op in "rl" and call.second.startswith(place):
+                return disk
+        raise LookupError(place)
+
+    @cached_property
+    def settled(self) -> Tree:
+        """What no crash can take away."""
+        return self.disk().cut("bare")
 
     @cached_property
     def outputs(self) -> dict[str, bytes]:
@@ -95,13 +117,13 @@ class Recording:
         if content is None or not path.startswith(f"{WORK}/") or _OF_A_LEDGER.search(path):
             return False
         private = path.endswith((".key", ".head", ".memory"))
-        return not private and self.before.get(path) != content
+        return not private and self.settled.get(path) != content
 
     @property
     def secrets(self) -> dict[str, bytes]:
         """New files on which outputs depend."""
         new = {path: content for path, content in self.after.items() if path.endswith((".key", ".memory")) and content}
-        return {path: content for path, content in new.items() if path not in self.before}
+        return {path: content for path, content in new.items() if path not in self.settled}
 
     def halves(self, state: State) -> Iterator[str]:
         """Files and folders at their places that are not whole."""
@@ -117,7 +139,7 @@ class Recording:
     @cached_property
     def folders(self) -> list[str]:
         """Folders that a command makes, each of which is one release."""
-        new = [path for path, content in self.after.items() if content is None and path not in self.before]
+        new = [path for path, content in self.after.items() if content is None and path not in self.settled]
         return [path for path in new if not _OF_A_LEDGER.search(f"{path}/") and not self.scenario.many]
 
     def differences(self, found: Tree, *, same: bool) -> Iterator[str]:

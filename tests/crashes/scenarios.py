@@ -35,6 +35,8 @@ class Scenario:
 
     command: tuple[str, ...]
     after: str = ""
+    killed: str = ""
+    """Where a file was put just before the scenario that this one comes after was killed."""
     heavy: bool = False
     """Whether repeating it takes seconds."""
     many: bool = False
@@ -46,54 +48,68 @@ class Scenario:
         return POSTGRES in self.command
 
 
-def _scenarios() -> Iterator[tuple[str, Scenario]]:
-    for name, place in {"": _HERE, " in PostgreSQL": _THERE}.items():
-        ledger, key = place[1], place[2:]
-        first, parts = f"publish the first release{name}", f"publish the first in parts{name}"
-        yield first, Scenario(("publish", "1.csv", *place, "--schema", "pool.toml", "--out", "1.out.csv"))
-        second = ("publish", "2.csv", *place, "--out", "2.out.csv", "--report", "2.html", "--record", "2.record.json")
-        yield f"publish the next release{name}", Scenario(second, first)
-        yield f"amend{name}", Scenario(("ledger", "amend", ledger, "--schema", "amended.toml", *key), first)
-        never = ("ledger", "withdraw", ledger, "1", "--never-sent", "a test", *key)
-        yield f"withdraw{name}", Scenario(never, first)
-        adopt = ("ledger", "adopt", ledger, "1.csv", "--schema", "pool.toml", *key)
-        yield f"adopt{name}", Scenario(adopt)
-        yield f"adopt one more{name}", Scenario(("ledger", "adopt", ledger, "2.csv", *key), f"adopt{name}")
-        stream = (*place, "--engine", "stream")
-        yield parts, Scenario(("publish", "1.parquet", *stream, "--schema", "parts.toml", "--out", "1-out"))
-        yield f"publish the next in parts{name}", Scenario(("publish", "2.parquet", *stream, "--out", "2-out"), parts)
-    elsewhere = ("--ledger", "x.ledger", "--key", "../keys/x.key", "--schema", "invariance.toml", "--out", "1.out.csv")
-    yield "publish with the key elsewhere", Scenario(("publish", "1.csv", *elsewhere))
-    codes = ("--engine", "stream", "--schema", "invariance.toml", "--out", "1-out")
-    yield "publish by codes", Scenario(("publish", "1.parquet", *_HERE, *codes))
-    yield "export", Scenario(("ledger", "export", "x.ledger", "1", "--out", "a.csv"), "publish the first release")
-    export = ("ledger", "export", "x.ledger", "1", "--out", "a")
-    yield "export a folder", Scenario(export, "publish the first in parts")
-    one = ("--schema", "schema.toml", "--require", "k=4", "--seed", "1")
-    yield "anonymize", Scenario(("anonymize", "1.csv", *one, "--method", "anatomy", "--out", "1.out.csv"))
-    yield (
-        "anonymize a folder",
-        Scenario(("anonymize", "1.parquet", *one, "--method", "mondrian", *codes[:2], *codes[4:])),
-    )
-    yield "begin a series", Scenario(("anonymize", "1.csv", *_SERIES, "--out", "1.out.csv"))
+def _publishing(place: tuple[str, ...], where: str = "") -> Iterator[tuple[str, Scenario]]:
+    """What a ledger is used for."""
+    ledger, key, stream = place[1], place[2:], (*place, "--engine", "stream")
+    first, parts, adopt = f"publish{where}", f"publish in parts{where}", f"adopt{where}"
+    yield first, Scenario(("publish", "1.csv", *place, "--schema", "pool.toml", "--out", "1.out.csv"))
+    more = ("--report", "2.html", "--record", "2.record.json")
+    yield f"publish the next{where}", Scenario(("publish", "2.csv", *place, "--out", "2.out.csv", *more), first)
+    yield f"amend{where}", Scenario(("ledger", "amend", ledger, "--schema", "amended.toml", *key), first)
+    why = ("--never-sent", "a test")
+    yield f"withdraw{where}", Scenario(("ledger", "withdraw", ledger, "1", *why, *key), first)
+    yield adopt, Scenario(("ledger", "adopt", ledger, "1.csv", "--schema", "pool.toml", *key))
+    yield f"adopt one more{where}", Scenario(("ledger", "adopt", ledger, "2.csv", *key), adopt)
+    yield parts, Scenario(("publish", "1.parquet", *stream, "--schema", "parts.toml", "--out", "1-out"))
+    yield f"publish the next in parts{where}", Scenario(("publish", "2.parquet", *stream, "--out", "2-out"), parts)
+
+
+def _files() -> Iterator[tuple[str, Scenario]]:
+    """Commands that work on files, and ledgers in folders."""
+    schema, stream, one = ("--schema", "schema.toml"), ("--engine", "stream", "--out", "1-out"), ("1.csv", "1.parquet")
+    elsewhere = (*_HERE, "--key", "../keys/x.key", "--schema", "invariance.toml", "--out", "1.out.csv")
+    yield "publish with the key elsewhere", Scenario(("publish", one[0], *elsewhere))
+    yield "publish by codes", Scenario(("publish", one[1], *_HERE, "--schema", "invariance.toml", *stream))
+    yield "export", Scenario(("ledger", "export", "x.ledger", "1", "--out", "a.csv"), "publish")
+    yield "export a folder", Scenario(("ledger", "export", "x.ledger", "1", "--out", "a"), "publish in parts")
+    asked = (*schema, "--require", "k=4", "--seed", "1", "--method")
+    yield "anonymize", Scenario(("anonymize", one[0], *asked, "anatomy", "--out", "1.out.csv"))
+    yield "anonymize a folder", Scenario(("anonymize", one[1], *asked, "mondrian", *stream))
+    yield "begin a series", Scenario(("anonymize", one[0], *_SERIES, "--out", "1.out.csv"))
     yield "go on with a series", Scenario(("anonymize", "2.csv", *_SERIES, "--out", "2.out.csv"), "begin a series")
-    yield "begin a series by codes", Scenario(("anonymize", "1.parquet", *_SERIES, *codes[:2], *codes[4:]))
+    yield "begin a series by codes", Scenario(("anonymize", one[1], *_SERIES, *stream))
     yield "a series at once", Scenario(("anonymize", "months", *_SERIES, "--out", "released"))
-    yield "init", Scenario(("init", "1.csv", "--out", "new.toml", "--answer", "removed=no"))
-    plan = ("plan", "1.csv", "2.csv", "--schema", "schema.toml", "--setting", "pool k=4", "--limit", "1")
+    yield "init", Scenario(("init", one[0], "--out", "new.toml", "--answer", "removed=no"))
+    plan = ("plan", one[0], "2.csv", *schema, "--setting", "pool k=4", "--limit", "1")
     yield "plan", Scenario((*plan, "--policy", "p.toml", "--report", "p.html"), heavy=True)
     yield "plan into the schema", Scenario((*plan, "--write"), heavy=True)
-    utility = ("utility", "1.csv", "1.out.csv", "--schema", "schema.toml", "--report", "lost.html")
-    yield "utility", Scenario(utility, "publish the first release", heavy=True)
-    attack = ("attack", "1.out.csv", "--schema", "schema.toml", "--only", "updates", "--report", "a.html")
-    yield "attack", Scenario((*attack, "--record", "a.record.json"), "publish the first release")
-    check = ("check", "1.out.csv", "--schema", "schema.toml", "--require", "k=2", "--record", "c.json")
-    yield "check", Scenario(check, "publish the first release")
+    utility = ("utility", one[0], "1.out.csv", *schema, "--report", "lost.html")
+    yield "utility", Scenario(utility, "publish", heavy=True)
+    found = ("--report", "a.html", "--record", "a.record.json")
+    yield "attack", Scenario(("attack", "1.out.csv", *schema, "--only", "updates", *found), "publish")
+    check = ("check", "1.out.csv", *schema, "--require", "k=2", "--record", "c.json")
+    yield "check", Scenario(check, "publish")
     yield "demo", Scenario(("demo", "--out", "demo"), heavy=True, many=True)
     yield "demo again", Scenario(("demo", "--out", "demo", "--force"), "demo", heavy=True, many=True)
 
 
-SCENARIOS = dict(_scenarios())
+_KILLED = {
+    "publish with the key elsewhere": "keys/x.key",
+    "publish": "work/x.ledger/files/",
+    "publish in parts": "work/1-out",
+    "publish by codes": "work/x.ledger.head",
+    "begin a series": "work/x.memory",
+}
+"""Scenarios that are killed when they have put a file at a place, and given again: then the power goes."""
+
+
+def _scenarios() -> dict[str, Scenario]:
+    once = {**dict(_publishing(_HERE)), **dict(_publishing(_THERE, " in PostgreSQL")), **dict(_files())}
+    twice = {f"{name} after a kill": Scenario(once[name].command, name, killed) for name, killed in _KILLED.items()}
+    return {**once, **twice}
+
+
+SCENARIOS = _scenarios()
 
 
 def lay_out(root: Path) -> None:
