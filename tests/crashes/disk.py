@@ -43,8 +43,8 @@ def read_calls(file: Path, root: Path) -> list[Call]:
         at += _HEADER.size
         names = [content[at : at + first].decode(), content[at + first : at + first + second].decode()]
         at += first + second
-        paths = [str(Path(_plain(name)).relative_to(root)) if name else "" for name in names]
-        calls.append(Call(op.decode(), inode, offset, content[at : at + size], *paths, flag == b"c"))
+        one, two = (str(Path(_plain(name)).relative_to(root)) if name else "" for name in names)
+        calls.append(Call(op.decode(), inode, offset, content[at : at + size], one, two, flag == b"c"))
         at += size
     return calls
 
@@ -140,7 +140,7 @@ class Disk:
             self._fill(call)
         elif call.op == "s":
             node = self.inodes[call.inode]
-            node.disk = copy(node.now)  # type: ignore[assignment]
+            node.disk = copy(node.now)
             node.pending.clear()
         elif call.op == "u":
             folder, name = self._at(call.first)
