@@ -29,11 +29,11 @@ URL = os.environ.get("CRASH_POSTGRES", "")
 NEVER = -1
 
 
-def child(work: Callable[[], int], said: Path) -> int:
+def child(work: Callable[[], int | None], said: Path) -> int:
     """Run something in a child, what it says in a file; the child's process number."""
     number = os.fork()
     if number == 0:
-        code = 99
+        code: int | None = 99
         try:
             with said.open("w", buffering=1) as out:
                 os.dup2(out.fileno(), 1)
@@ -43,7 +43,7 @@ def child(work: Callable[[], int], said: Path) -> int:
         except BaseException as problem:  # noqa: BLE001
             said.write_text(f"{said.read_text()}\n{type(problem).__name__}: {problem}")
         finally:
-            os._exit(code)
+            os._exit(code or 0)
     return number
 
 
@@ -52,7 +52,7 @@ def record(name: str, scenario: Scenario, folder: Path, base: Path | None, die: 
     root = folder / "root"
     folder.mkdir()
     if base is None:
-        os.waitpid(child(lambda: lay_out(root) or 0, folder / "said"), 0)
+        os.waitpid(child(lambda: lay_out(root), folder / "said"), 0)
     else:
         shutil.copytree(base / "root", root)
     if base is not None and scenario.killed:

@@ -122,8 +122,8 @@ class Recording:
     @property
     def secrets(self) -> dict[str, bytes]:
         """New files on which outputs depend."""
-        new = {path: content for path, content in self.after.items() if path.endswith((".key", ".memory")) and content}
-        return {path: content for path, content in new.items() if path not in self.settled}
+        new = {path: content for path, content in self.after.items() if content and path not in self.settled}
+        return {path: content for path, content in new.items() if path.endswith((".key", ".memory"))}
 
     def halves(self, state: State) -> Iterator[str]:
         """Files and folders at their places that are not whole."""

@@ -23,9 +23,9 @@ POSTGRES = "POSTGRES"
 """Stands in a command for the URL of the test's database."""
 KEY = "6f0c1b9e2d7a48539cb1e04f7a62d815"
 _HERE, _THERE = ("--ledger", "x.ledger"), ("--ledger", POSTGRES, "--key", "../keys/pg.key")
-_POOL: Mapping[str, Any] = {"require": "k=5", "attacks": ["updates"], "limits": {"updates": 1.0}, "limit": 1}
+_POOL: Mapping[str, Any] = {"require": "k=5", "attacks": ["updates"], "limits": {"updates": 1.0}, "limit": 0.99}
 _INVARIANCE = {**_POOL, "require": "m-unique=3", "method": "invariance", "counterfeits": 1}
-_PARTS = {"require": "k=4", "method": "mondrian", "attacks": ["joint"], "limit": 1}
+_PARTS = {"require": "k=4", "method": "mondrian", "attacks": ["joint"], "limit": 0.99}
 _SERIES = ("--schema", "schema.toml", "--require", "m-unique=2", "--method", "invariance", "--memory", "x.memory")
 
 
@@ -80,7 +80,7 @@ def _files() -> Iterator[tuple[str, Scenario]]:
     yield "begin a series by codes", Scenario(("anonymize", one[1], *_SERIES, *stream))
     yield "a series at once", Scenario(("anonymize", "months", *_SERIES, "--out", "released"))
     yield "init", Scenario(("init", one[0], "--out", "new.toml", "--answer", "removed=no"))
-    plan = ("plan", one[0], "2.csv", *schema, "--setting", "pool k=4", "--limit", "1")
+    plan = ("plan", one[0], "2.csv", *schema, "--setting", "pool k=4", "--limit", "0.99")
     yield "plan", Scenario((*plan, "--policy", "p.toml", "--report", "p.html"), heavy=True)
     yield "plan into the schema", Scenario((*plan, "--write"), heavy=True)
     utility = ("utility", one[0], "1.out.csv", *schema, "--report", "lost.html")

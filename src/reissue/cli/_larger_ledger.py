@@ -1,7 +1,6 @@
 """How a table larger than memory goes into a ledger from a command line, and what is shown of it."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -36,11 +35,14 @@ def publish_larger(
     """Publish it as `asked`, write it to a folder unless it is a dry run, and show what was done."""
     from reissue.publishing.larger.publish import publish_folder
 
-    unless_new = partial(refuse_existing, out, force=False, table=False) if isinstance(out, Path) else lambda: None
+    def refuse() -> None:
+        if isinstance(out, Path):
+            refuse_existing(out, force=False, table=False)
+
     if isinstance(out, Path) and not (book.releases and book.is_exported(len(book.releases), out)):
-        unless_new()
+        refuse()
     with _render.watching("Publishing") as progress:
-        made = publish_folder(data, book, before_record=unless_new, progress=progress, **asked)
+        made = publish_folder(data, book, before_record=refuse, progress=progress, **asked)
     paths = _written(made, book, out, ledger) if made.recorded and not asked["dry_run"] else []
     head = book.entries()[-1].hash
     if as_json:
