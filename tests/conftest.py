@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TEMPORARY = tempfile.gettempdir()
 """Before some tests have their temporary folders elsewhere."""
-LONG = ("test_docs.py", "test_crashes.py", "test_demo.py", "test_everyone.py", "test_browser.py")
+LONG = ("test_docs.py", "test_every_call.py", "test_demo.py", "test_everyone.py", "test_browser.py")
 FLAGS = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 

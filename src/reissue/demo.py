@@ -18,6 +18,7 @@ from reissue import synth
 from reissue.attacks import registered
 from reissue.attacks.findings import FIRST, Finding, Findings, Point
 from reissue.errors import InputError
+from reissue.files.staging import sweep
 from reissue.files.tables import write_file, write_private, write_text
 from reissue.people.knowledge import Knowledge
 from reissue.publishing.anonymize import anonymize
@@ -75,8 +76,9 @@ _README = "Written by `reissue demo`"
 _KEY = "the demo's key is no secret: its people are invented"
 _QUERIES = 500
 _FOLDERS = ("original", "who", "act-one", "act-two", "ledger")
+_ABOUT_FILE = "README.txt"
 _FILES = (
-    "README.txt",
+    _ABOUT_FILE,
     "schema.toml",
     "ledger.toml",
     "updates.csv",
@@ -194,22 +196,25 @@ def _clear(out: Path, *, force: bool) -> None:
     """An empty folder; of an earlier demo only what it wrote is removed."""
     if out.exists() and not out.is_dir():
         raise InputError(f"'{out}' is a file. Choose another name for the folder.")
+    if out.is_dir():
+        sweep(out)
     if out.is_dir() and any(out.iterdir()):
         if not force:
             raise InputError(f"The folder '{out}' is not empty. Choose another one, or force=True to replace a demo.")
-        about = out / "README.txt"
+        about = out / _ABOUT_FILE
         if not (about.is_file() and about.read_text(encoding="utf-8", errors="replace").startswith(_README)):
             raise InputError(f"The folder '{out}' holds other files than a demo's: --force does not replace them.")
         for name in _FOLDERS:
             shutil.rmtree(out / name, ignore_errors=True)
         for name in _FILES:
-            (out / name).unlink(missing_ok=True)
+            if name != _ABOUT_FILE:  # it says whose the folder is, to who begins again after a crash
+                (out / name).unlink(missing_ok=True)
     out.mkdir(parents=True, exist_ok=True)
 
 
 def _prepare(out: Path, months: Sequence[pl.DataFrame]) -> Schema:
     """Write what there is before anything is published; returns the schema."""
-    write_text(_ABOUT, out / "README.txt")
+    write_text(_ABOUT, out / _ABOUT_FILE, force=True)
     for name in ("original", "who", "act-one", "act-two"):
         (out / name).mkdir()
     write_file(synth.updates(), out / "updates.csv")

@@ -120,6 +120,8 @@ def test_it_is_exported_byte_for_byte_and_withdrawn(
     for name in ("out.csv.gz", "out.parquet"):
         read = pl.read_csv if "csv" in name else pl.read_parquet
         assert read(tmp_path / name).height == manifest["rows"]
+    ledger.export(1, tmp_path / "out")  # it is there already, whole
+    (tmp_path / "out" / "00001.parquet").write_bytes(b"something else")
     with pytest.raises(ri.InputError, match="is a folder"):
         ledger.export(1, tmp_path / "out")
     ledger.withdraw(2, "a test")

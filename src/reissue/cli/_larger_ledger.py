@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reissue.cli import _render
 from reissue.data.outputs import Input, Output, Outputs
 from reissue.errors import InputError, NotWrittenError
+from reissue.files.places import refuse_existing
 from reissue.words import plural
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def plan_folder(out: Any, inputs: tuple[Input, ...], others: Mapping[str, object
     if not dry_run and not isinstance(out, Path):
         raise InputError("A release larger than memory goes to a folder: name it with --out.")
     if isinstance(out, Path):
-        Outputs((Output("--out", out, table=bool(out.suffix)),), inputs)
+        Outputs((Output("--out", out, table=bool(out.suffix), repeats=True),), inputs)
 
 
 def publish_larger(
@@ -34,8 +35,14 @@ def publish_larger(
     """Publish it as `asked`, write it to a folder unless it is a dry run, and show what was done."""
     from reissue.publishing.larger.publish import publish_folder
 
+    def refuse() -> None:
+        if isinstance(out, Path):
+            refuse_existing(out, force=False, table=False)
+
+    if isinstance(out, Path) and not (book.releases and book.is_exported(len(book.releases), out)):
+        refuse()
     with _render.watching("Publishing") as progress:
-        made = publish_folder(data, book, progress=progress, **asked)
+        made = publish_folder(data, book, before_record=refuse, progress=progress, **asked)
     paths = _written(made, book, out, ledger) if made.recorded and not asked["dry_run"] else []
     head = book.entries()[-1].hash
     if as_json:

@@ -14,6 +14,8 @@ __all__ = ["show_series"]
 
 def show_series(written: "Written", memory: Path | None, *, as_json: bool) -> None:
     """What was made, and where the memory is."""
+    from reissue.publishing.series_run import AGAIN
+
     first, pairs = written.releases[0], list(zip(written.releases, written.files, strict=True))
     if as_json:
         rows = [
@@ -21,7 +23,7 @@ def show_series(written: "Written", memory: Path | None, *, as_json: bool) -> No
             for one, files in pairs
         ]
         common = {"method": first.method, "requirement": str(first.requirement), "warnings": list(first.warnings)}
-        _render.show_json({**common, "releases": rows})
+        _render.show_json({**common, "again": written.again, "releases": rows})
         return
     for release, files in pairs:
         _render.say(
@@ -30,5 +32,6 @@ def show_series(written: "Written", memory: Path | None, *, as_json: bool) -> No
         )
     _render.say(f"Every release meets {first.requirement}: counted again from the published columns.")
     _render.warn(*first.warnings)
+    _render.say(*([AGAIN] if written.again else []))
     if memory is not None:
         _render.say(f"The memory of the series is in {memory}. Keep it private, and for the next release.")

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reissue.errors import InputError
-from reissue.files.places import FORMATS, SECOND_TABLES, in_folder, part_of, refuse_existing, refuse_folder, second_path
+from reissue.files.places import (
+    FORMATS,
+    MANIFEST,
+    SECOND_TABLES,
+    in_folder,
+    part_of,
+    refuse_existing,
+    refuse_folder,
+    second_path,
+)
 
 if TYPE_CHECKING:
     from reissue.schema import Schema
@@ -37,6 +46,9 @@ class Output:
     continues: bool = False
     """Whether it is read first and then replaced: the memory of a series."""
 
+    repeats: bool = False
+    """Whether it may be a folder of parts that is there: who writes it looks whether it is the same release."""
+
     @property
     def places(self) -> tuple[Path, ...]:
         """All files that it may become."""
@@ -64,7 +76,7 @@ class Outputs:
     def _refuse_place(self, file: Output, place: Path) -> None:
         if self.folder is not None and not self.folder.exists():
             refuse_folder(self.folder.parent)
-        else:
+        elif not (file.repeats and (place / MANIFEST).is_file()):
             refuse_existing(place, force=self.force or file.continues, table=file.table, option=file.option)
 
     def _refuse_duplicates(self) -> None:

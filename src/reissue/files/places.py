@@ -11,6 +11,7 @@ __all__ = [
     "FORMATS",
     "LARGEST",
     "LEDGER_FILE",
+    "MANIFEST",
     "SECOND_TABLES",
     "beside_folder",
     "format_of",
@@ -52,6 +53,8 @@ SECOND_TABLES = ("sensitive", "counterfeits")
 """Tables that may lie beside the first one of a release; see `second_path`."""
 LARGEST = 2**28
 """Bytes of a file that is read at once: a schema, a hierarchy, an update model, a key."""
+MANIFEST = "_manifest.json"
+"""Beside the files of a release in parts: what each is. Readers of Parquet pass over names that begin like this."""
 LEDGER_FILE = "ledger.sqlite"
 """The database of a ledger that lies in a folder."""
 

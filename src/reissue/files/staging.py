@@ -1,6 +1,7 @@
-"""Files that are written beside their places, and take them together once all are whole.
+"""Files and folders that are written beside their places, and take them together once all are whole.
 
 Nothing is half-written and nothing replaced unasked. Files are on disk (fsync, the folder too) when they are in place.
+A new folder is filled under another name, and gets its own when all that is in it is on disk.
 What a killed run left beside a place is removed by the next one that writes there: its name tells machine and process.
 """
 
@@ -21,7 +22,7 @@ from typing import Self
 
 from reissue.errors import InputError
 
-__all__ = ["Staging", "reason", "scratch_folder", "sweep"]
+__all__ = ["Staging", "reason", "scratch_folder", "sweep", "sync_folder"]
 
 _PREFIX = ".reissue-"
 _SCRATCH = "reissue-"
@@ -32,7 +33,7 @@ _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.E
 
 @dataclass(frozen=True)
 class _File:
-    """One file that waits beside its place."""
+    """One file, or new folder, that waits beside its place."""
 
     beside: Path
     place: Path
@@ -49,7 +50,8 @@ class Staging:
     """Files on their way: `add` writes them beside their places, `place` moves all of them there, or none."""
 
     _files: list[_File] = field(default_factory=list)
-    _folders: list[Path] = field(default_factory=list)
+    _folders: dict[Path, Path] = field(default_factory=dict)
+    """The place of a new folder to where it is filled."""
     _open: ExitStack = field(default_factory=ExitStack)
     """Transactions of databases that are not finished."""
 
@@ -61,18 +63,21 @@ class Staging:
         with suppress(_Undone):
             self._open.__exit__(_Undone, _Undone(), None)
         for file in self._files:
-            with suppress(OSError):
-                file.beside.unlink(missing_ok=True)
-        for folder in reversed(self._folders):
-            with suppress(OSError):
-                folder.rmdir()
+            _remove(file.beside)
 
-    def add_folder(self, folder: Path) -> None:
-        """Make a folder if it is not there; it goes away again if nothing is placed in it."""
-        with _explained(folder):
-            if not folder.is_dir():
-                folder.mkdir()
-                self._folders.append(folder)
+    def add_folder(self, place: Path) -> Path:
+        """Begin a new folder, to be placed with all that is added to it. Returns where to fill it."""
+        with _explained(place):
+            sweep(place.parent)
+            beside = place.with_name(_name(_PREFIX))
+            beside.mkdir()
+            self._files.append(_File(beside, place, replaces=False))
+            self._folders[place] = beside
+        return beside
+
+    def is_new(self, folder: Path) -> bool:
+        """Whether a folder comes with what is added to it."""
+        return folder in self._folders
 
     def add_transaction(self, transaction: AbstractContextManager[None]) -> None:
         """Begin what a database does as a whole; it ends when all files are placed, or is undone."""
@@ -83,10 +88,13 @@ class Staging:
     ) -> None:
         """Let `write` fill a file beside its place. Permissions follow the umask; a `private` one is its owner's."""
         with _explained(place):
-            sweep(place.parent)
-            beside = place.with_name(_name(_PREFIX))
+            if place.parent in self._folders:
+                beside = self._folders[place.parent] / place.name
+            else:
+                sweep(place.parent)
+                beside = place.with_name(_name(_PREFIX))
+                self._files.append(_File(beside, place, replaces))
             os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if private else 0o666))
-            self._files.append(_File(beside, place, replaces))
             write(beside)
             _sync(beside)
 
@@ -100,23 +108,45 @@ class Staging:
         try:
             for file in self._files:
                 with _explained(file.place):
-                    moved.append((file.place, _move(file)))
+                    if _is_alike(file.beside, file.place):
+                        _remove(file.beside)
+                    else:
+                        moved.append((file.place, _move(file)))
             for folder in {file.place.parent for file in self._files}:
                 with _explained(folder):
-                    _sync_folder(folder)
+                    sync_folder(folder)
             self._open.close()
         except BaseException:
             for place, before in reversed(moved):
                 _restore(place, before)
             raise
         self._files.clear()
+        self._folders.clear()
         for _, before in moved:
             if before is not None:
                 before.unlink(missing_ok=True)
 
 
+def _is_alike(folder: Path, other: Path) -> bool:
+    """Whether two folders hold the same files: somebody was killed who had placed one of several."""
+    if not (folder.is_dir() and other.is_dir()):
+        return False
+    names = {path.name for path in folder.iterdir()}
+    if names != {path.name for path in other.iterdir()}:
+        return False
+    return all((folder / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
 def _move(file: _File) -> Path | None:
     """Move a file to its place; where what was there before is kept until all have moved."""
+    if file.beside.is_dir():
+        if os.path.lexists(file.place):
+            raise FileExistsError
+        for path in file.beside.iterdir():
+            _sync(path)
+        sync_folder(file.beside)
+        file.beside.rename(file.place)
+        return None
     if file.replaces:
         before = file.place.with_name(_name(_PREFIX)) if os.path.lexists(file.place) else None
         if before is not None:
@@ -140,9 +170,14 @@ def _move(file: _File) -> Path | None:
 def _restore(place: Path, before: Path | None) -> None:
     with suppress(OSError):
         if before is None:
-            place.unlink()
+            _remove(place)
         else:
             before.replace(place)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 @contextmanager
@@ -172,8 +207,8 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Some file systems have no fsync for folders; there a rename is as lasting as it gets."""
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk. Some file systems have no fsync for folders; there they last as they are."""
     try:
         _sync(folder)
     except OSError as problem:
@@ -197,8 +232,7 @@ def sweep(folder: Path, prefix: str = _PREFIX) -> None:
     with suppress(OSError):
         for path in folder.iterdir():
             if path.name.startswith(prefix) and path.name.endswith(".tmp") and _is_left(path, prefix):
-                with suppress(OSError):
-                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+                _remove(path)
 
 
 def _is_left(path: Path, prefix: str) -> bool:

@@ -14,14 +14,13 @@ from typing import IO, Any
 import polars as pl
 
 from reissue.errors import DataError
-from reissue.files.staging import Staging
+from reissue.files.places import MANIFEST
+from reissue.files.staging import Staging, sync_folder
 from reissue.ledger.pack import Keep, csv_bytes, pack_frame, unpack_frame
 from reissue.ledger.recorded import Recorded
 
 __all__ = ["FolderInLedger", "KeptParts", "keep_parts"]
 
-MANIFEST = "_manifest.json"
-"""Its name in an exported folder; readers of Parquet pass over names that begin like this."""
 _PART = "part"
 _CHANGED = (
     "Release {number} was written as CSV by other versions of the libraries, and the bytes differ now. Export it to a "
@@ -91,11 +90,26 @@ class FolderInLedger:
             return False
         return True
 
+    @property
+    def _files(self) -> dict[str, str]:
+        """What the files of the folder are called, to their names in the store."""
+        parts = {f"{number:05d}.parquet": name for number, name in enumerate(self.names, start=1)}
+        return {MANIFEST: self.release.files[f"table.{self.table}"], **parts}
+
+    def is_at(self, place: Path) -> bool:
+        """Whether a folder holds just this: it was written before, perhaps by somebody who was killed after it."""
+        files = self._files
+        if not place.is_dir() or {one.name for one in place.iterdir()} != set(files):
+            return False
+        return all((place / name).read_bytes() == self.read(kept) for name, kept in files.items())
+
     def _stage_folder(self, place: Path, staging: Staging) -> None:
+        if self.is_at(place):
+            sync_folder(place.parent)
+            return
         staging.add_folder(place)
-        for number, name in enumerate(self.names, start=1):
-            staging.add_bytes(place / f"{number:05d}.parquet", self.read(name))
-        staging.add_bytes(place / MANIFEST, self.read(self.release.files[f"table.{self.table}"]))
+        for name, kept in self._files.items():
+            staging.add_bytes(place / name, self.read(kept))
 
     def _write_csv(self, beside: Path, *, packed: bool) -> None:
         with beside.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file as out:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reissue.errors import DataError, InputError
-from reissue.files.staging import Staging
+from reissue.files.staging import Staging, sweep
 from reissue.ledger.chain import LedgerEntry, is_sealed
 from reissue.ledger.key import Key
 
@@ -153,7 +153,8 @@ def write_head(file: Path, head: Head, key: Key) -> None:
 
 
 def refuse_unwritable(file: Path) -> None:
-    """Say before anything is recorded that a head could not be."""
+    """Say before anything is recorded that a head could not be; what killed writers left beside it goes away."""
+    sweep(file.parent)
     if not os.access(file.parent, os.W_OK):
         raise InputError(
             f"The head of the ledger cannot be written to '{file.parent}'. Set {ENVIRONMENT} to a file that can be "

@@ -10,6 +10,7 @@ import os
 import secrets
 import stat
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +21,7 @@ import polars as pl
 from reissue.data.identifiers import identifier_texts
 from reissue.errors import InputError
 from reissue.files.places import read_whole
-from reissue.files.staging import Staging
+from reissue.files.staging import Staging, sweep, sync_folder
 
 __all__ = ["ENVIRONMENT", "Key", "KeyWarning", "find_key"]
 
@@ -70,7 +71,7 @@ def find_key(file: Path | None, *, make: bool = False) -> Key:
         return _checked(given, f"The environment variable {ENVIRONMENT}")
     if file is None:
         raise InputError(f"This ledger needs its key: set {ENVIRONMENT}, or name a file with --key.")
-    if make and not file.exists():
+    if make:
         _make(file)
     try:
         text = read_whole(file, _LONGEST).decode()
@@ -117,11 +118,15 @@ def _period(text: str) -> int:
 
 
 def _make(file: Path) -> None:
-    """Write a new key, whole or not at all, and never over another one."""
-    try:
-        with Staging() as staging:
-            staging.add_bytes(file, f"{secrets.token_hex(32)}\n".encode(), private=True)
-            staging.place()
-    except InputError:
-        if not file.exists():
-            raise
+    """Write a new key if there is none, whole or not at all. It is on disk before anything is made with it."""
+    if not file.exists():
+        try:
+            with Staging() as staging:
+                staging.add_bytes(file, f"{secrets.token_hex(32)}\n".encode(), private=True)
+                staging.place()
+        except InputError:
+            if not file.exists():
+                raise
+    with suppress(OSError):  # a killed process may have made it; a folder that cannot be read is not ours
+        sweep(file.parent)
+        sync_folder(file.parent)

@@ -5,12 +5,11 @@ policy or taxonomy) and "release" (one release with its findings). Reading needs
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
@@ -18,7 +17,7 @@ import polars as pl
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.places import beside_folder, refuse_existing, second_path
-from reissue.files.staging import Staging
+from reissue.files.staging import Staging, scratch_folder
 from reissue.files.tables import stage_tables
 from reissue.ledger.chain import LedgerEntry, broken, content_name
 from reissue.ledger.entry import FORMAT, later_format
@@ -52,7 +51,9 @@ class Ledger:
         self.head_file = head
         self.unwritten = ""
         """Why the head could not be written after the last entry, if it could not."""
-        self._scratch: TemporaryDirectory[str] | None = None
+        self._scratch = ExitStack()
+        self._folder: Path | None = None
+        """Where files of a database lie for those who read paths."""
 
     def __repr__(self) -> str:
         """How many releases it holds, in one sentence."""
@@ -123,9 +124,8 @@ class Ledger:
     def close(self) -> None:
         """Let go of the place."""
         self.store.close()
-        if self._scratch is not None:
-            self._scratch.cleanup()
-            self._scratch = None
+        self._scratch.close()
+        self._folder = None
 
     @property
     def name(self) -> str:
@@ -281,8 +281,9 @@ class Ledger:
         beside = [str(beside_folder(Path(path), one)) if in_folder else second_path(path, one) for one in further]
         places = [str(path), *beside]
         for name, place in zip(release.tables, places, strict=True):
-            parts = FolderInLedger.of(release, name, self.store.read) is not None
-            refuse_existing(place, force=force, table=not (parts and in_folder))
+            parts = in_folder and FolderInLedger.of(release, name, self.store.read)
+            if not parts or not parts.is_at(Path(place)):
+                refuse_existing(place, force=force, table=not parts)
         for name, place in zip(release.tables, places, strict=True):
             folder = FolderInLedger.of(release, name, self.store.read)
             how = {"in_folder": in_folder, "force": force}
@@ -294,6 +295,12 @@ class Ledger:
                 frame = pl.concat(self.parts(release, name))
                 stage_tables(staging, [(frame, place)], force=force, dialect=dialect)
         return places
+
+    def is_exported(self, number: int, folder: Path) -> bool:
+        """Whether a folder is what `export` would write there."""
+        release = self.release(number)
+        parts = FolderInLedger.of(release, release.tables[0], self.store.read)
+        return parts is not None and parts.is_at(folder)
 
     def contents(self, number: int, name: str) -> list[bytes]:
         """What `export` would write to files of a name, nothing written; empty where they are not kept as they go out.
@@ -403,13 +410,12 @@ class Ledger:
             for name in names:
                 self.store.read(name)
             return self.store.folder
-        if self._scratch is None:
-            self._scratch = TemporaryDirectory(prefix="reissue.")
-        folder = Path(self._scratch.name)
+        if self._folder is None:
+            self._folder = self._scratch.enter_context(scratch_folder())
         for name in names:
-            if not (folder / name).exists():
-                (folder / name).write_bytes(self.store.read(name))
-        return folder
+            if not (self._folder / name).exists():
+                (self._folder / name).write_bytes(self.store.read(name))
+        return self._folder
 
 
 def _numbered(releases: Sequence[Recorded], number: int) -> Recorded:

@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from reissue.errors import DataError, InputError
 from reissue.files.places import LEDGER_FILE
+from reissue.files.staging import sync_folder
 from reissue.ledger.chain import LedgerEntry, Seal, checked, content_name, is_content, sealed_after
 
 __all__ = ["PARTS", "MissingFileError", "NoLedgerError", "Store", "Writer", "is_url"]
@@ -139,6 +140,9 @@ class Store:
                 place.mkdir(mode=0o700, exist_ok=True)
                 (place / _FILES).mkdir(mode=0o700, exist_ok=True)
                 os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite's own would be everybody's to read
+                # On disk before anything is committed in it, also where a killed process had made it.
+                for folder in (place / _FILES, place, place.absolute().parent):
+                    sync_folder(folder)
         except OSError as problem:
             raise InputError(f"The ledger '{place}' cannot be made: {problem.strerror or 'error'}.") from None
         address = sa.URL.create("sqlite+pysqlite", database=str(file))
@@ -351,21 +355,18 @@ def _prepare(connection: Any, _: object) -> None:
 def _write_durably(folder: Path, name: str, content: bytes, ledger: str) -> None:
     """A file whole and on disk, or an error and no file."""
     place = folder / name
-    if place.is_file() and place.stat().st_size == len(content) and place.read_bytes() == content:
-        return
     beside = None
     try:
+        if place.is_file() and place.stat().st_size == len(content) and place.read_bytes() == content:
+            sync_folder(folder)  # a killed writer may have left it there with its name not on disk
+            return
         handle, beside = tempfile.mkstemp(dir=folder, prefix=".writing.")
         with os.fdopen(handle, "wb") as out:
             out.write(content)
             out.flush()
             os.fsync(out.fileno())
         Path(beside).replace(place)
-        directory = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_folder(folder)
     except OSError as problem:
         raise InputError(
             f"The ledger '{ledger}' cannot be written: {problem.strerror or 'error'}. Nothing was recorded."

@@ -18,7 +18,7 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import format_of
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.pack import ENDINGS, csv_bytes, pack_frame, pack_places
-from reissue.ledger.recorded import ReleaseRecord, releases_of, sent_of
+from reissue.ledger.recorded import Recorded, ReleaseRecord, releases_of, sent_of
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def adopt(
     """Take releases (paths, dataframes, mappings of tables) into a ledger, in the order published; how many it has now.
 
     Only before the ledger's own first release: what comes in between could not be made safe any more. `schema` is for a
-    ledger that is begun with these releases: if it has them already, from a run that was cut short, nothing is added.
+    ledger that is begun with these releases. Where the ledger's last releases are these already, from a run that was
+    cut short after it, nothing is added.
     """
     _ = ledger.key
     with ledger.writing() as writer:
@@ -51,15 +52,23 @@ def adopt(
         if schema is not None and not before:
             ledger.amend_by(writer, schema)
         records = [_taken(data, ledger, writer, sorted(set(recipients)), dialect) for data in releases]
+        if _are_last(records, before, alone=schema is not None):
+            return len(before)
         if schema is not None and before:
-            if [_mark(one.record) for one in before] == list(map(_mark, records)):
-                return len(before)
             raise InputError(
                 f"There is a ledger at '{ledger.name}' already, with other releases. To adopt more, leave --schema out."
             )
         for record in records:
             writer.append("release", record.as_json())
         return len(releases_of(writer.entries))
+
+
+def _are_last(records: Sequence[ReleaseRecord], before: Sequence[Recorded], *, alone: bool) -> bool:
+    """Whether releases are the last ones of those before, or all of them; one that was withdrawn is none of them."""
+    last = before[-len(records) :]
+    if any(one.withdrawn is not None for one in last) or (alone and len(before) != len(records)):
+        return False
+    return bool(records) and [_mark(one.record) for one in last] == list(map(_mark, records))
 
 
 def _mark(record: ReleaseRecord) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """A whole series at once: snapshot after snapshot through a stateful method, with a memory file between two runs."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import FORMATS, in_folder, written_like
 from reissue.files.staging import Staging
 from reissue.publishing.anonymize import anonymize
-from reissue.release.memory import Memory, load_memory, pack_memory
+from reissue.publishing.series_run import SeriesRun
+from reissue.release.memory import Memory
 from reissue.release.release import Release
 from reissue.requirements import Requirement
 from reissue.schema import Options, Schema
@@ -70,6 +72,8 @@ class Written:
 
     releases: tuple[Release, ...]
     files: tuple[tuple[str, ...], ...]
+    again: bool = False
+    """Whether they are those of the run before, from the same tables."""
 
 
 def write_series(
@@ -88,28 +92,39 @@ def write_series(
 ) -> Written:
     """Make and write the next releases: of a table, or of all tables in a folder.
 
-    Everything is made before anything is written, the memory last. `memory` is a file that is continued, or begun; for
-    a single table there must be one. `inputs` are files beside the data that must not be replaced; `more` is for
-    `anonymize_series`.
+    Everything is made before anything is written, the memory first: the same run once more gives the same releases.
+    `memory` is a file that is continued, or begun; for a single table there must be one. `inputs` are files beside the
+    data that must not be replaced; `more` is for `anonymize_series`.
     """
     files = snapshots(data) if data.is_dir() else [data]
     if memory is None and not data.is_dir():
         raise InputError(f"The method '{method}' follows people from release to release: give --memory FILE to keep.")
     outputs = _outputs(files, data, out, memory, force=force, inputs=inputs)
-    earlier = load_memory(memory) if memory is not None and memory.exists() else None
+    run = None if memory is None else SeriesRun.begin(memory, schema, method)
     tables = [Table.read(file, schema, dialect=dialect) for file in files]
     more |= dict(options or {})
-    releases = anonymize_series(tables, schema, requirement, method=method, memory=earlier, **more)
+    if run is not None:
+        more["memory"], more["seed"] = _settled(run, tables, schema, requirement, more)
+    releases = anonymize_series(tables, schema, requirement, method=method, **more)
     with Staging() as staging:
-        if outputs.folder is not None:
+        if outputs.folder is not None and not outputs.folder.is_dir():
             staging.add_folder(outputs.folder)
         pairs = zip(releases, (file.path for file in outputs.files if file.table), strict=True)
         written = [release.stage(staging, str(target), force=force) for release, target in pairs]
         kept = releases[-1].draft.memory
-        if memory is not None and kept is not None:
-            staging.add_bytes(memory, pack_memory(kept), replaces=True, private=True)
-        staging.place()
-    return Written(tuple(releases), tuple(map(tuple, written)))
+        with nullcontext() if run is None or kept is None else run.remembered(kept):
+            staging.place()
+    return Written(tuple(releases), tuple(map(tuple, written)), again=run is not None and run.is_again)
+
+
+def _settled(
+    run: SeriesRun, tables: Sequence[Table], schema: Schema, requirement: Requirement, more: dict[str, Any]
+) -> tuple[Memory, int]:
+    """The memory that a run goes on from, and its seed."""
+    for table in tables:
+        run.add(table.frame)
+    asked = {name: value for name, value in more.items() if name != "progress"}
+    return run.settle(schema, {"requirement": str(requirement), "tables": len(tables), **asked})
 
 
 def _outputs(

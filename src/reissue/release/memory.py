@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -32,11 +32,13 @@ from reissue.taxonomy.codings import Coding, prepare
 __all__ = [
     "Memory",
     "MethodState",
+    "SeriesFile",
     "SeriesTable",
     "enter",
     "fingerprint",
     "keep",
     "load_memory",
+    "load_series",
     "pack_memory",
     "read_memory",
     "save_memory",
@@ -46,6 +48,7 @@ __all__ = [
 
 _NUMBER = "\0number"
 """Beside columns of the user, so of a name that none of them has."""
+Kept = TypeVar("Kept", "Memory", "SeriesFile")
 _BATCH = 250_000
 """Identifiers that are texts at a time."""
 
@@ -238,6 +241,20 @@ def _stable_codes(table: Table, past: pl.DataFrame) -> tuple[Ints, pl.DataFrame]
 
 # --- files -----------------------------------------------------------------------------------------------------------
 
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesFile:
+    """What the memory file of a series holds: enough to make the last releases again, should their maker be killed."""
+
+    VERSION: ClassVar[int] = Memory.VERSION
+
+    memory: Memory
+    before: Memory
+    """The one that the last run went on from."""
+    mark: str
+    """Tells the last run's tables, and what was asked, from any other; to those who have the memory's key."""
+
+
 _ZIPPED = b"PK"
 """How memory files of earlier versions begin."""
 _OTHER = (
@@ -252,25 +269,39 @@ def save_memory(memory: Memory, path: str | Path, *, force: bool = False) -> Non
     write_private(pack_memory(memory), path, force=force)
 
 
-def pack_memory(memory: Memory) -> bytes:
+def pack_memory(memory: Memory | SeriesFile) -> bytes:
     """A memory as the content of its file."""
     return pack_state(memory)
 
 
 def load_memory(path: str | Path) -> Memory:
     """Read a memory file."""
+    return load_series(path).memory
+
+
+def load_series(path: str | Path) -> SeriesFile:
+    """Read a memory file, with what it tells of the run that wrote it."""
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no memory file '{path}'.")
-    return read_memory(path.read_bytes(), f"The file '{path}'")
+    content, what = path.read_bytes(), f"The file '{path}'"
+    found = _read(SeriesFile, content, what)
+    if found is not None:
+        return found
+    memory = read_memory(content, what)
+    return SeriesFile(memory, memory, "")
 
 
 def read_memory(content: bytes, what: str) -> Memory:
     """A memory again; `what` it is read from begins the sentence that says why not."""
-    try:
-        memory = None if content.startswith(_ZIPPED) else unpack_state(Memory, content)
-    except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError):
-        raise DataError(f"{what} is not a memory file of Reissue, or it is damaged.") from None
+    memory = _read(Memory, content, what)
     if memory is None:
         raise DataError(_OTHER.format(what))
     return memory
+
+
+def _read(kind: type[Kept], content: bytes, what: str) -> Kept | None:
+    try:
+        return None if content.startswith(_ZIPPED) else unpack_state(kind, content)
+    except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError):
+        raise DataError(f"{what} is not a memory file of Reissue, or it is damaged.") from None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -267,7 +268,7 @@ class Release:
         """The same beside their places, to be placed with other files."""
         places = self.places(path)
         for place in places:
-            if not isinstance(place, DatabaseTable):
+            if not isinstance(place, DatabaseTable) and not staging.is_new(Path(place).parent):
                 refuse_existing(place, force=force)
         tables = list(zip(self.tables.values(), places, strict=True))
         stage_tables(staging, tables, force=force, dialect=dialect or self.table.dialect)

@@ -217,7 +217,8 @@ def export(
     from reissue.data.outputs import Output, Outputs, ledger_inputs
     from reissue.ledger import Ledger
 
-    Outputs((Output("--out", out, table=bool(out.suffix)),), tuple(ledger_inputs(ledger, None)), force=force)
+    output = Output("--out", out, table=bool(out.suffix), repeats=True)
+    Outputs((output,), tuple(ledger_inputs(ledger, None)), force=force)
     with Ledger.open(ledger) as book:
         paths = book.export(number, out, force=force)
     if as_json:

@@ -5,12 +5,10 @@ by the method itself. Values are coded as in the whole table, shares are compare
 release is counted again from what was written before it is there.
 """
 
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +19,7 @@ from reissue.algorithms.partition.regions import find_regions
 from reissue.engines.base import FinishedRows, RegionWork, Rewritable
 from reissue.engines.registry import SPARK, choose
 from reissue.errors import DataError, InputError, InternalError
-from reissue.files.staging import reason
+from reissue.files.staging import Staging, reason
 from reissue.published.counted import read_counted
 from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.coding import WholeCoding, code_whole
@@ -31,7 +29,7 @@ from reissue.requirements import Requirement
 from reissue.schema import Role, Schema
 from reissue.verify.by_parts import meets_by_parts, value_totals
 
-__all__ = ["ReleaseFolder", "ReleaseFrame", "anonymize_frame", "write_release"]
+__all__ = ["ReleaseFolder", "ReleaseFrame", "anonymize_frame", "fill_folder", "write_release"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +83,35 @@ def write_release(
     """Make a release region by region, and write it to a folder that is not there yet."""
     if place.exists():
         raise InputError(f"'{place}' is there already. Name a folder that is not.")
-    source, asked = _rewritable(data, engine), asked.with_earlier(engine, schema)
-    with _all_or_nothing(place) as beside:
-        made = _run(source, schema, asked, beside, seed, fits, progress)
+    with Staging() as staging:
+        made = fill_folder(data, schema, asked, staging.add_folder(place), engine, seed, fits, progress)
+        staging.place()
     progress(1.0)
-    return ReleaseFolder(folder=place, **made.known(asked))
+    return replace(made, folder=place)
+
+
+def fill_folder(
+    data: Any,
+    schema: Schema,
+    asked: Asked,
+    folder: Path,
+    engine: str,
+    seed: int | None,
+    fits: int | None,
+    progress: Callable[[float], None],
+) -> ReleaseFolder:
+    """The same into an empty folder, which may be left with some of it if anything goes wrong."""
+    source, asked = _rewritable(data, engine), asked.with_earlier(engine, schema)
+    try:
+        made = _run(source, schema, asked, folder, seed, fits, progress)
+    except OSError as problem:
+        raise InputError(f"The release cannot be written: {reason(problem)}.") from None
+    except pl.exceptions.PolarsError:
+        raise DataError(
+            "The table cannot be read to its end, or there is no room for it on disk: a file is damaged, the files "
+            "differ, or the disk is full."
+        ) from None
+    return ReleaseFolder(folder=folder, **made.known(asked))
 
 
 def anonymize_frame(
@@ -196,25 +218,6 @@ class _Run:
         told = {"rows": self.finished.rows, "groups": self.finished.groups, "regions": self.regions, "loss": self.loss}
         warnings = (TIGHT,) if asked.tight and not asked.by_cells else ()
         return {**told, "requirement": asked.requirement, "method": asked.method, "warnings": warnings}
-
-
-@contextmanager
-def _all_or_nothing(place: Path) -> Iterator[Path]:
-    """A folder beside a place, which is moved there when all went well, and goes away otherwise."""
-    beside = place.with_name(f".{place.name}.{token_hex(8)}")
-    try:
-        beside.mkdir()
-        yield beside
-        beside.rename(place)
-    except OSError as problem:
-        raise InputError(f"'{place}' cannot be written: {reason(problem)}.") from None
-    except pl.exceptions.PolarsError:
-        raise DataError(
-            "The table cannot be read to its end, or there is no room for it on disk: a file is damaged, the files "
-            "differ, or the disk is full."
-        ) from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _recheck(release: FinishedRows, coding: WholeCoding, asked: Asked) -> None:

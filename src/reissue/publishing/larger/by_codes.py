@@ -4,6 +4,7 @@ The method is run as it is in memory, and so the release has the same rows. It i
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ import polars as pl
 
 from reissue.engines.base import InBatches, Source
 from reissue.errors import InputError
-from reissue.files.places import SECOND_TABLES, beside_folder, refuse_existing
+from reissue.files.places import beside_folder, refuse_existing
 from reissue.files.staging import Staging
 from reissue.publishing.anonymize import anonymize
 from reissue.publishing.larger.codes import table_by_codes
-from reissue.release.memory import load_memory, pack_memory
+from reissue.publishing.series_run import SeriesRun
 from reissue.release.release import Release
 from reissue.requirements import Requirement
 from reissue.schema import Schema
@@ -51,30 +52,26 @@ def write_by_codes(
 
     A further table goes to a folder beside the first one's, as out.sensitive. A file has so many `rows` at most.
     """
-    _refuse_beside(place)
-    earlier = load_memory(memory) if memory is not None and memory.exists() else None
-    table = table_by_codes(source, schema, earlier)
+    if place.exists():
+        raise InputError(f"'{place}' is there already. Name a folder that is not.")
+    refuse_existing(place, force=False, table=False)
+    more, run = dict(asked), None if memory is None else SeriesRun.begin(memory, schema, asked["method"])
+    if run is not None:
+        for batch in source.batches([name for name in source.columns if name in schema.used]):
+            run.add(batch, in_order=source.in_order)
+        more["memory"], more["seed"] = run.settle(schema, {"requirement": str(requirement), **asked})
+    table = table_by_codes(source, schema, more.get("memory"))
     progress(0.2)
-    more = dict(asked) if earlier is None else {"memory": earlier, **asked}
     release = anonymize(table, schema, requirement, progress=lambda done: progress(0.2 + 0.6 * done), **more)
     with Staging() as staging:
-        for number, name in enumerate(release.tables):
+        for number, name in reversed(list(enumerate(release.tables))):  # so that all is there when the first one is
             folder = place if number == 0 else beside_folder(place, name)
             _stage(staging, folder, release.in_parts(name, PART if rows is None else rows))
         kept = release.draft.memory
-        if memory is not None and kept is not None:
-            staging.add_bytes(memory, pack_memory(kept), replaces=True, private=True)
-        staging.place()
+        with nullcontext() if run is None or kept is None else run.remembered(kept):
+            staging.place()
     progress(1.0)
     return release
-
-
-def _refuse_beside(place: Path) -> None:
-    """Stop before work starts if there is something already where the release goes."""
-    for one in (place, *(beside_folder(place, name) for name in SECOND_TABLES)):
-        if one.exists():
-            raise InputError(f"'{one}' is there already. Name a folder that is not.")
-    refuse_existing(place, force=False, table=False)
 
 
 def _stage(staging: Staging, folder: Path, parts: Iterator[pl.DataFrame]) -> None:

@@ -31,7 +31,7 @@ from reissue.policy import Policy
 from reissue.published import Tables, read_published
 from reissue.publishing.candidate import Candidate, Request, as_json, refuse_other_form, refuse_other_people
 from reissue.publishing.gate import Attackable, GateResult, gate_attacks, run_gate, state_mark
-from reissue.publishing.larger.anonymize import ReleaseFolder, write_release
+from reissue.publishing.larger.anonymize import ReleaseFolder, fill_folder
 from reissue.publishing.larger.asked import Asked, why_all_rows
 from reissue.publishing.larger.by_codes import PART
 from reissue.publishing.larger.codes import table_by_codes
@@ -80,13 +80,15 @@ def publish_folder(
     newcomers: bool = False,
     schema: Schema | None = None,
     fits: int | None = None,
+    before_record: Callable[[], object] = lambda: None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> PublishedFolder:
     """Make the next release of a table larger than memory, attack it with all earlier ones, and record it in parts.
 
     `data` is Parquet, a file or a folder. What the policy asks for is done region by region, and judged by who is in
     which group, where that is possible; else by the codes of all rows, which come into memory, as if the table were
-    there. `fits` says how many rows are grouped at a time, or are in a part.
+    there. `fits` says how many rows are grouped at a time, or are in a part. `before_record` is called before a release
+    is recorded that was not there before: if it raises, nothing is.
     """
     request = Request(tuple(sorted(set(recipients))), day_of(dated), seed, newcomers)
     first = first_schema(ledger, schema, dry_run=dry_run)
@@ -99,7 +101,7 @@ def publish_folder(
             raise InputError(f"A ledger is fed by engine memory, stream or spark; '{engine}' keeps its rows elsewhere.")
         codes = not in_regions(policy, schema)
         copy = PrivateCopy.of(source, schema, ledger, request, scratch / "named", ordered=codes)
-        turn_of = _Turn(ledger, schema, policy, entries, request, copy)
+        turn_of = _Turn(ledger, schema, policy, entries, request, copy, before_record)
         return turn_of.run(scratch / "release", fits, writer, progress)
 
 
@@ -113,6 +115,7 @@ class _Turn:
     entries: "Sequence[LedgerEntry]"
     request: Request
     copy: PrivateCopy
+    before_record: Callable[[], object]
 
     @property
     def releases(self) -> tuple[Recorded, ...]:
@@ -150,6 +153,7 @@ class _Turn:
         problems = problems_of(None, together.findings, self.policy, together.uncompared)
         if problems:
             raise refusal(self.number, problems, together.findings, self.policy, None)
+        self.before_record()
         keep = (lambda _, ending: ending) if writer is None else writer.keep
         if writer is not None:
             writer.remove_all_but(needed_files(self.entries))
@@ -174,7 +178,8 @@ class _Turn:
             self.ledger, self.entries, table, self.copy.mark, self.copy.identifiers, self.request
         )
         candidate = replace(candidate, part=PART if fits is None else fits)
-        made = publish_candidate(candidate, self.entries, writer, progress=lambda share: progress(0.2 + 0.8 * share))
+        before, share_of = lambda _: self.before_record(), lambda share: progress(0.2 + 0.8 * share)
+        made = publish_candidate(candidate, self.entries, writer, before_record=before, progress=share_of)
         return PublishedFolder(
             made.number,
             made.release.table.rows - made.release.suppressed,
@@ -194,7 +199,8 @@ class _Turn:
         shown = self.schema.with_roles({self.schema.identifier or "": Role.KEEP})
         asked = Asked.of(self.policy.method, self.policy.require, 0.0, "nodes", {}, shown)
         asked = replace(asked, person=self.schema.identifier)
-        return write_release(self.copy.folder, shown, asked, place, "stream", seed, fits, progress)
+        place.mkdir()
+        return fill_folder(self.copy.folder, shown, asked, place, "stream", seed, fits, progress)
 
     def _attacked(self, made: ReleaseFolder, roster: bytes, progress: Callable[[float], None]) -> GateResult:
         """What attacks find, that read the candidate as they read what a ledger kept of earlier releases."""

@@ -1,7 +1,6 @@
 """Series: the releases of a ledger on a time line, each with its report and files; whether the ledger is whole."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -10,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from reissue.errors import InputError
 from reissue.files.places import second_path
+from reissue.files.staging import scratch_folder
 from reissue.ledger import Ledger
 from reissue.ledger.recorded import holders, releases_of, versions_of
 from reissue.policy import Policy
@@ -116,8 +116,8 @@ def _exported(place: str, number: int, name: str) -> list[tuple[str, bytes]]:
         if kept:
             names = [name, *(second_path(name, table) for table in book.release(number).tables[1:])]
             return list(zip(names, kept, strict=True))
-        with TemporaryDirectory(prefix="reissue.") as folder:
-            return [(Path(one).name, Path(one).read_bytes()) for one in book.export(number, Path(folder) / name)]
+        with scratch_folder() as folder:
+            return [(Path(one).name, Path(one).read_bytes()) for one in book.export(number, folder / name)]
 
 
 async def withdraw(request: Request) -> Response:

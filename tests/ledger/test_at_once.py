@@ -1,14 +1,11 @@
-"""Killed publishers, two at once, full disks, folders that cannot be written: whole or not at all, and nothing lost."""
+"""Two publishers at once, full disks, folders that cannot be written: whole or not at all, and nothing lost."""
 
-import json
-import os
 import resource
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,8 +17,6 @@ from tests.ledger.conftest import Begin
 from tests.ledger.series import INVARIANCE, MONTHS, schema
 from tests.silence import refused
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
@@ -32,44 +27,6 @@ def base(tmp_path: Path) -> Path:
         publish(MONTHS[0], ledger)
     MONTHS[1].write_parquet(folder / "next.parquet")
     return folder
-
-
-def crash(base: Path, attempts: int) -> Any:
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "tests.ledger.crash", str(base), str(attempts), "5"],
-        cwd=ROOT,
-        env={**os.environ, "POLARS_MAX_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def check_crashes(outcome: Any, attempts: int) -> None:
-    whole, found = outcome["whole"], outcome["found"]
-    assert len(found) == attempts
-    assert outcome["steps"] > 15, "every step that touches the disk is a place to die"
-    for one in found:
-        assert one["problems"] == one["then"] == []
-        assert one["left"] in {None, whole["again"]}
-        assert one["again"] == whole["again"]
-        assert one["total"] == 2
-        assert one["stray"] == 0
-        assert one["at last"] == 0
-    assert sum(one["killed"] for one in found) > attempts / 2
-    assert {one["releases"] for one in found if one["killed"]} == {1, 2}
-    assert {one["ahead"] for one in found} == {0, 1}, "the ledger is committed before its head is written"
-
-
-def test_a_killed_publisher_leaves_a_release_whole_or_not_at_all(base: Path) -> None:
-    check_crashes(crash(base, 80), 80)
-
-
-@pytest.mark.slow
-def test_hundreds_of_killed_publishers(base: Path) -> None:
-    check_crashes(crash(base, 500), 500)
 
 
 def test_of_two_publishers_one_wins(begin: Begin, place: str) -> None:
