@@ -17,8 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue import synth
+from reissue.attacks import Knowledge, Series, find, run_attack
 from reissue.attacks.findings import Status
 from reissue.cli._app import run
+from reissue.published import Tables, read_published
+from reissue.publishing.refusal import RefusedError
+from reissue.release.roster import roster_of
 from reissue.schema import Schema
 from tests.effort import examples
 
@@ -304,3 +309,31 @@ def test_a_limit_that_permits_everything_shows_nothing() -> None:
     assert (small.status, small.people, small.limit) == (Status.EXPOSED, 1, 2)
     harmless = replace(plan, policy={"harmless_values": ["a", "b"]})
     assert "No protected value is shown" in ri.attack([frame], harmless, only="disclosure")["disclosure"].sentence
+
+
+def test_what_a_ledger_keeps_without_quasi_identifiers_says_the_same() -> None:
+    month = next(synth.Population(seed=2, people=300).months(1))
+    release = ri.anonymize(month, synth.schema(), "k=3", seed=1)
+    kept = read_published(Tables({}, kept=roster_of(release)), synth.schema())
+    limits = {"disclosure": 0.5}
+    shown = ri.attack([release.frame], synth.schema(), only="disclosure", limits=limits)["disclosure"]
+    alone = run_attack(find("disclosure"), Series((kept,), synth.schema(), limits=limits), Knowledge())
+    assert 0 < shown.people == alone.people
+    assert (shown.sentence, shown.worst) == (alone.sentence, alone.worst)
+
+
+@pytest.mark.parametrize("ill", ["HIV", "HIV flu"])
+def test_a_table_without_identifiers_is_not_published_with_a_homogeneous_group(tmp_path: Path, ill: str) -> None:
+    """No other attack of the policy looks at the release by itself."""
+    values = (ill.split() * 6)[:6]
+    frame = pl.DataFrame({"age": ["20"] * 6 + ["50"] * 6, "ill": [*values, *["flu", "gout", "acne"] * 2]})
+    plan = Schema.of_columns(quasi=["age"], sensitive=["ill"])
+    policy = {"require": "k=3", "attacks": ["correspondence"], "method": "correspondence"}
+    with ri.Ledger.create(tmp_path / "x.ledger", replace(plan, policy=policy)) as ledger:
+        if ill == "HIV":
+            with pytest.raises(RefusedError, match="disclosure: Release 1 by itself links 6 of 12 people") as refused:
+                ri.publish(frame, ledger)
+            assert any("different values in every group" in line for line in refused.value.report.advice)
+        else:
+            ri.publish(frame, ledger)
+            assert ledger.releases[0].findings["disclosure"].status == Status.WITHSTOOD

@@ -132,8 +132,8 @@ def run_gate(
             compared.add(_numbers(some))
         share(1.0)
     if not any(one.attack == GATE and one.status != Status.NOT_RUN for one in findings) and ALONE not in names:
-        names = [*names, ALONE]  # nobody solved for everyone: at least the release by itself is judged
-        findings.append(candidate.finding(find(ALONE), (), progress))
+        alone = candidate.finding(find(ALONE), (), progress)  # nobody solved for everyone: at least this is judged
+        names, findings = [*names, ALONE], [*findings, *([alone] if alone.status != Status.NOT_RUN else [])]
     order = {name: place for place, name in enumerate(names)}
     missing = tuple(numbers for numbers in map(_numbers, groups) if numbers and numbers not in compared)
     missing = missing if release.schema.sensitive or release.schema.kept else ()  # else there is nothing to compare

@@ -43,7 +43,8 @@ def describe(found: ReleaseDisclosure) -> Case:
 def _steps(found: ReleaseDisclosure, column: ColumnShares, group: int, limit: float) -> list[str]:
     counts, entry = column.counts, int(column.worst or 0)
     value, size = int(counts.value[entry]), int(column.sizes[group])
-    look = in_words(shown(found.published.box(group)))
+    # Of what a ledger keeps without quasi-identifiers there is nothing to show.
+    look = in_words(shown(found.published.box(group))) if found.published.tables.frames else ""
     name = value_text(column.view.names[value])
     share, prior = column.share[entry], column.prior[value]
     above = "above" if share > limit + 1e-9 else "within"

@@ -13,7 +13,7 @@ import polars as pl
 from reissue._arrays import Bools, Floats, Ints
 from reissue.attacks.findings import ALONE, FIRST
 from reissue.counting.histogram import Histogram, counted
-from reissue.counting.texts import MISSING, joined_texts, ranked_texts
+from reissue.counting.texts import MISSING, TextCounts, joined_texts, ranked_texts
 from reissue.errors import DataError
 from reissue.people.knowledge import Knowledge
 from reissue.protection import Protection, ValueView
@@ -141,13 +141,20 @@ def disclosed(release: PublishedRelease, series: Series, knowledge: Knowledge) -
     """Count what a release shows; a column by itself, and where there are several all of them together."""
     release = release.of_its_columns()
     number = series.numbers[next(place for place, one in enumerate(series.releases) if one.tables is release.tables)]
-    shown = [name for name in release.schema.sensitive if name in release.shown]
-    if not release.consistent:
+    kept = None if release.tables.frames else release.roster
+    sensitive = release.schema.sensitive
+    shown = [name for name in sensitive if kept is not None or name in release.shown]
+    if kept is None and not release.consistent:
         raise DataError("The two tables do not belong together: the sizes of their groups differ.")
-    people = _people(release)
-    sizes = release.sizes if people is None else _distinct(release.group, people, release.groups)
-    columns = _columns(release, shown, protection_of(series), sizes, people) if shown else ()
-    lacking = tuple(name for name in release.schema.sensitive if name not in shown)
+    people = None if kept is not None else _people(release)
+    if kept is not None:
+        sizes, values = kept.histogram.sizes, _Values.of_roster(kept.histogram)
+    elif people is not None:
+        sizes, values = _distinct(release.group, people, release.groups), _Values.of_rows(release, shown)
+    else:
+        sizes, values = release.sizes, _Values.of_rows(release, shown)
+    columns = _columns(values, shown, protection_of(series), sizes, people) if shown else ()
+    lacking = tuple(name for name in sensitive if name not in shown)
     # A coalition's records were taken out: what must be left then is the question of the attack `coalition`.
     k = None if knowledge.coalition else _k(series, release) or (None if shown else UNIQUE)
     by_people = people is not None or not release.schema.several_rows
@@ -170,20 +177,38 @@ def protection_of(series: Series) -> Protection:
     return Protection.of(series.schema.policy, series.schema.sensitive, limit)
 
 
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Sensitive values, all columns together: of every row, or as a ledger kept them of every group."""
+
+    names: Sequence[str]
+    value: Ints
+    group: Ints
+    weights: Ints
+
+    @classmethod
+    def of_rows(cls, release: PublishedRelease, shown: Sequence[str]) -> "_Values":
+        names, value = ranked_texts(joined_texts(release.values, shown))
+        return cls(names.to_list(), value, release.value_group, release.weights)
+
+    @classmethod
+    def of_roster(cls, counts: TextCounts) -> "_Values":
+        return cls(counts.names, counts.value, counts.group, np.asarray(counts.count, np.int64))
+
+
 def _columns(
-    release: PublishedRelease, shown: Sequence[str], protection: Protection, sizes: Ints, people: Ints | None
+    values: _Values, shown: Sequence[str], protection: Protection, sizes: Ints, people: Ints | None
 ) -> tuple[ColumnShares, ...]:
     """The columns that a release shows, each by itself, and where there are several all of them together."""
-    names, value = ranked_texts(joined_texts(release.values, shown))
-    texts = [None if len(shown) == 1 and name == MISSING else name for name in names.to_list()]
+    texts = [None if len(shown) == 1 and name == MISSING else name for name in values.names]
     made = []
     for view in replace(protection, columns=tuple(shown)).views(texts):
-        label, group, weights = view.label[value], release.value_group, release.weights
+        label, weights = view.label[values.value], values.weights
         if people is not None:
-            first = pl.DataFrame({"person": people, "group": group, "label": label}).to_struct().is_first_distinct()
-            weights = first.to_numpy().astype(np.int64)
+            rows = pl.DataFrame({"person": people, "group": values.group, "label": label})
+            weights = rows.to_struct().is_first_distinct().to_numpy().astype(np.int64)
         some = weights > 0
-        counts = counted(group[some], label[some], release.groups, len(view.names), weights[some])
+        counts = counted(values.group[some], label[some], len(sizes), len(view.names), weights[some])
         made.append(ColumnShares(view, counts, sizes))
     return tuple(made)
 
