@@ -24,7 +24,7 @@ from reissue.counting.texts import MISSING, SEPARATOR
 from reissue.errors import SchemaError, nearest
 from reissue.schema import Section
 
-__all__ = ["KEYS", "LIMIT", "Protection", "ValueView"]
+__all__ = ["KEYS", "LIMIT", "TOGETHER", "Protection", "ValueView"]
 
 LIMIT = 0.75
 """How surely a person may be linked to a value where nobody says otherwise."""

@@ -4,6 +4,7 @@ from reissue.requirements._base import All, Loss, Remaining, Requirement, parse,
 from reissue.requirements._subsets import Subsets
 from reissue.requirements.anonymity import KM, KAnonymity
 from reissue.requirements.closeness import TCloseness
+from reissue.requirements.columns import ByColumn, ColumnView, by_column
 from reissue.requirements.confidence import AlphaK, Confidence, SimpleLDiversity
 from reissue.requirements.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
 from reissue.requirements.likeness import BetaLikeness, DeltaDisclosure
@@ -18,7 +19,9 @@ __all__ = [
     "All",
     "AlphaK",
     "BetaLikeness",
+    "ByColumn",
     "CKSafety",
+    "ColumnView",
     "Confidence",
     "DeltaDisclosure",
     "EntropyLDiversity",
@@ -33,6 +36,7 @@ __all__ = [
     "SimpleLDiversity",
     "Subsets",
     "TCloseness",
+    "by_column",
     "parse",
     "register",
     "registered",

@@ -82,6 +82,9 @@ class Requirement(ABC):
     """Whether `cap` and `least` say all that it asks of a group."""
     by_people: ClassVar[bool] = False
     """Whether it is defined where people have several rows: of people in a group, and people who have a value."""
+    any_value: ClassVar[bool] = False
+    """Whether it bounds how often any value occurs in a group, whichever that is. Records whose value needs no
+    protection then count as if each had a value of its own; where it is False they count as they are."""
 
     @property
     def least(self) -> int:
@@ -130,6 +133,15 @@ class Requirement(ABC):
     def named_values(self) -> Sets:
         """The sensitive values, or sets of them, that it is asked of; none if it is asked of every single value."""
         return ()
+
+    @property
+    def written(self) -> "Requirement":
+        """What a user wrote, where this is that requirement asked of several columns."""
+        return self
+
+    def named_masks(self, domain: Domain) -> Bools:
+        """Which values belong to each of its `named_values`: items x values."""
+        return masks(domain, self.named_values) if self.named_values else np.zeros((0, domain.size), np.bool_)
 
     @abstractmethod
     def holds(self, counts: Counts) -> Bools:
@@ -224,18 +236,17 @@ class Requirement(ABC):
 
     def refuse_several_rows(self, domain: Domain) -> None:
         """Stop where people have several rows, and it is not defined for that."""
-        for part in self.parts():
-            if not part.by_people:
-                able = ", ".join(name for name, kind in registered().items() if kind.by_people)
-                raise RequirementError(
-                    f"The requirement '{part.name}' is not defined where people have several rows, as the schema says: "
-                    f"it takes every row for somebody with one value. Defined are: {able}."
-                )
-            if part.named_values and (masks(domain, part.named_values).sum(axis=1) > 1).any():
-                raise RequirementError(
-                    f"The requirement '{part.name}' names values that are taken together, in braces or by a node of a "
-                    "taxonomy. Where people have several rows, name single values."
-                )
+        if not self.by_people:
+            able = ", ".join(name for name, kind in registered().items() if kind.by_people)
+            raise RequirementError(
+                f"The requirement '{self.name}' is not defined where people have several rows, as the schema says: "
+                f"it takes every row for somebody with one value. Defined are: {able}."
+            )
+        if self.named_values and (masks(domain, self.named_values).sum(axis=1) > 1).any():
+            raise RequirementError(
+                f"The requirement '{self.name}' names values that are taken together, in braces or by a node of a "
+                "taxonomy. Where people have several rows, name single values."
+            )
 
     def fits(self, domain: Domain) -> None:
         """Refuse sensitive values that it cannot judge: without order, tree or numbers, or without a value it names."""
@@ -320,6 +331,10 @@ class All(Requirement):
         """Those of the first part that names any."""
         return next((part.named_values for part in self.requirements if part.named_values), ())
 
+    def named_masks(self, domain: Domain) -> Bools:
+        """Those of the first part that names any."""
+        return next((part for part in self.requirements if part.named_values), self.requirements[0]).named_masks(domain)
+
     def holds(self, counts: Counts) -> Bools:
         """Which groups meet every part."""
         return reduce(np.logical_and, (part.holds(counts) for part in self.requirements))
@@ -337,6 +352,11 @@ class All(Requirement):
         """Refuse sensitive values that any part cannot judge."""
         for part in self.requirements:
             part.fits(domain)
+
+    def refuse_several_rows(self, domain: Domain) -> None:
+        """Stop where people have several rows, and a part is not defined for that."""
+        for part in self.requirements:
+            part.refuse_several_rows(domain)
 
     def __str__(self) -> str:
         """As `parse` reads it."""
