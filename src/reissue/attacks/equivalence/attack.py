@@ -84,7 +84,7 @@ def add(state: EquivalenceState | None, seen: SeenBuckets) -> EquivalenceState:
     numbers = before.numbers + series.numbers
     if before.obstacle or seen.arrivals is None:
         return EquivalenceState(numbers, before.obstacle or seen.obstacle)
-    if series.schema.updates and series.schema.updates.get("none") is not True:
+    if series.schema.updates and not series.schema.values_stay:
         return EquivalenceState(numbers, _CHANGING)
     arrival = arrive(NumberedCrowd() if before.evidence is None else before.evidence.crowd, seen.arrivals)
     promises = [one for one in (_promise(series.releases[0]), before.promised) if one is not None]

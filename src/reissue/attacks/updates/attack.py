@@ -170,7 +170,7 @@ def _beyond(state: UpdateState, limit: float) -> Ints:
 
 def _staying(series: Series) -> bool:
     """Whether values never change, whichever there are."""
-    return not series.schema.updates or series.schema.updates.get("none") is True
+    return not series.schema.updates or series.schema.values_stay
 
 
 # --- on releases at hand ---------------------------------------------------------------------------------------------
