@@ -184,6 +184,10 @@ class Protection:
         limits = [default if name is None else own.get(_alike(name), default) for name in names]
         return np.where(self.harmless_in(column, names), np.inf, np.array(limits, np.float64))
 
+    def guarded(self, names: Sequence[str | None]) -> Bools:
+        """Which values that have these texts, joined where there are several sensitive columns, need protection."""
+        return self.views(names)[-1].protected if self.columns else np.ones(len(names), np.bool_)
+
     def views(self, names: Sequence[str | None]) -> tuple[ValueView, ...]:
         """The views of values that have these texts, joined where there are several sensitive columns.
 

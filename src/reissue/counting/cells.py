@@ -11,7 +11,7 @@ from reissue.counting.histogram import Histogram, counted
 from reissue.counting.keys import pack
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Cells", "Counts", "Domain", "Labels", "cells_of"]
+__all__ = ["Cells", "Counts", "Domain", "Relabelling", "cells_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Domain:
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class Relabelling:
     """Other values for the values of a domain: several of them may become one."""
 
     of_value: Codes | Ints
@@ -122,7 +122,7 @@ class Counts:
         flat = np.bincount(keys, self._weights, self.total * labels).astype(np.int64, copy=False)
         return flat.reshape(self.total, labels)
 
-    def relabelled(self, labels: Labels) -> "Counts":
+    def relabelled(self, labels: Relabelling) -> "Counts":
         """The same groups by other values."""
         return Counts(self._groups, labels.of_value[self._sensitive], labels.domain, self.total, self._weights)
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.cells import Counts, Domain, Labels
+from reissue.counting.cells import Counts, Domain, Relabelling
 from reissue.taxonomy.tree import Taxonomy
 
 __all__ = ["Margin", "margins_of"]
@@ -28,7 +28,7 @@ class Margin:
     harmless: Bools
     """The column's values to whether they need no protection."""
 
-    def labels(self, whole: Domain) -> Labels | None:
+    def labels(self, whole: Domain) -> Relabelling | None:
         """The column's values for those of all columns together; None where they are the same."""
         return None if self.label is None else _labels(self, whole)
 
@@ -50,10 +50,10 @@ class Margin:
 
 
 @lru_cache(maxsize=256)
-def _labels(margin: Margin, whole: Domain) -> Labels:
+def _labels(margin: Margin, whole: Domain) -> Relabelling:
     label = np.arange(whole.size) if margin.label is None else margin.label
     totals = np.bincount(label, whole.totals, margin.size).astype(np.int64)
-    return Labels(label, Domain(totals, margin.taxonomy))
+    return Relabelling(label, Domain(totals, margin.taxonomy))
 
 
 def margins_of(

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.cells import Counts, Domain, Labels
+from reissue.counting.cells import Counts, Domain, Relabelling
 from reissue.counting.histogram import Histogram, counted, starts_of
 from reissue.counting.keys import pack
 from reissue.counting.segments import ranges
@@ -56,7 +56,7 @@ class PeopleCounts(Counts):
         first = self._first(self._sensitive)
         return counted(self._groups[first], self._sensitive[first], self.total, self.domain.size)
 
-    def relabelled(self, labels: Labels) -> "PeopleCounts":
+    def relabelled(self, labels: Relabelling) -> "PeopleCounts":
         """The same groups by other values: a person with several values that become one is counted once."""
         sensitive = labels.of_value[self._sensitive]
         return PeopleCounts(self._groups, sensitive, self._people, labels.domain, self.total, self._weights)
@@ -92,7 +92,7 @@ class SharedCounts(Counts):
         """It is."""
         return True
 
-    def relabelled(self, labels: Labels) -> Counts:
+    def relabelled(self, labels: Relabelling) -> Counts:
         """Not known: a person may have several values that become one."""
         del labels
         raise InternalError("People who were counted by value cannot be counted by another. Please report this.")
@@ -112,7 +112,7 @@ class SetCounts(SharedCounts):
         super().__init__(group, values, count, counts.sizes, sets.domain)
         self._sets, self._counts = sets, counts
 
-    def relabelled(self, labels: Labels) -> Counts:
+    def relabelled(self, labels: Relabelling) -> Counts:
         """The same groups by other values: a person with several values that become one is counted once."""
         return SetCounts(self._counts, _relabelled(self._sets, labels))
 
@@ -145,7 +145,7 @@ class ValueSets:
 
 
 @lru_cache(maxsize=32)
-def _relabelled(sets: ValueSets, labels: Labels) -> ValueSets:
+def _relabelled(sets: ValueSets, labels: Relabelling) -> ValueSets:
     """The sets of other values."""
     width = max(labels.domain.size, 1)
     keys = np.unique(np.repeat(np.arange(sets.number), sets.lengths) * width + labels.of_value[sets.values])

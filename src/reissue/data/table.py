@@ -146,6 +146,15 @@ class Table:
         codes, frame = self.codes.take(rows, axis=1), self.frame[rows]
         return replace(self, codes=codes, sensitive=sensitive, domain=domain, frame=frame, people=people, draw=draw)
 
+    def of_sensitive(self, column: str) -> "Table":
+        """The table of one sensitive column: the others are no columns of it."""
+        place = self.schema.sensitive.index(column)
+        label, secret = self.joint[place], self.secrets[place]
+        sensitive, taxonomy = label[self.sensitive], secret.taxonomy
+        domain = Domain(np.bincount(label, self.domain.totals, taxonomy.size).astype(np.int64), taxonomy)
+        joint, schema = np.arange(taxonomy.size, dtype=np.int32)[np.newaxis], self.schema.of_sensitive(column)
+        return replace(self, schema=schema, sensitive=sensitive, domain=domain, secrets=(secret,), joint=joint)
+
     def with_boxes(self, *, tight: bool) -> "Table":
         """The same, published as ranges from the smallest to the largest value of a group, or as nodes only."""
         return replace(self, codings=tuple(with_ranges(one, tight=tight) for one in self.codings))

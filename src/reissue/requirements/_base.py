@@ -182,6 +182,14 @@ class Requirement(ABC):
         """How far each group is above it (1 or more) or below; see the module `fitness`."""
         return np.where(self.holds(counts), 1.0, BELOW)
 
+    def capped_sets(self, codes: Ints, domain: Domain) -> Bools:
+        """Sets x values: those that touch some values and whose rows `cap` bounds, where it is `capped`."""
+        if self.named_values:
+            return self.named_masks(domain)
+        found = np.zeros((len(codes), domain.size), np.bool_)
+        found[np.arange(len(codes)), codes] = True
+        return found
+
     def cap(self, sizes: Ints) -> Ints:
         """Size of a group to the most rows that a value (or set) it is asked of may have; -1 where it is too small."""
         return sizes

@@ -7,7 +7,7 @@ of any table (that unions keep it, that adding records keeps it) is therefore tr
 
 Records whose value needs no protection count as if each had a value of its own, where a requirement bounds how often
 *any* value occurs (`Requirement.any_value`): that is an ordinary table too. Shortcuts that ask for one set of values
-only (`by_values`, `capped`, `excess_limit`) are not offered; coalitions are judged view by view (`views`).
+only (`by_values`, `excess_limit`) are not offered; coalitions are judged view by view (`views`).
 
 O(columns x triples); for values that need no protection O(records with them).
 """
@@ -119,6 +119,25 @@ class ByColumn(Requirement):
     def share_limit(self) -> float | None:
         """As what is asked."""
         return self.asked.share_limit
+
+    @property
+    def capped(self) -> bool:  # type: ignore[override]
+        """As what is asked: `capped_sets` are those of every column."""
+        return self.asked.capped
+
+    def cap(self, sizes: Ints) -> Ints:
+        """As what is asked."""
+        return self.asked.cap(sizes)
+
+    def capped_sets(self, codes: Ints, domain: Domain) -> Bools:
+        """Those of every column, but for values that need no protection: each of their records is by itself."""
+        found = []
+        for view in self.views:
+            labels, inner = view.margin.labels(domain), view.margin.domain(domain)
+            own = np.unique(codes if labels is None else labels.of_value[codes])
+            sets = view.asked.capped_sets(own[~view.margin.harmless[own]] if view.apart else own, inner)
+            found.append(sets if labels is None else sets[:, labels.of_value])
+        return np.concatenate(found)
 
     @property
     def invariant_m(self) -> int | None:

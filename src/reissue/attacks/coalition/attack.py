@@ -33,7 +33,7 @@ from reissue.kernels.coalitions.search import STRATEGIES
 from reissue.people.knowledge import Knowledge
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
-from reissue.requirements import Requirement, parse
+from reissue.requirements import Requirement, by_column, parse
 from reissue.words import plural
 
 __all__ = ["Weakness", "coalition", "weakest"]
@@ -68,6 +68,7 @@ def _of_release(published: PublishedRelease, series: Series, knowledge: Knowledg
     """The smallest coalition that breaks the requirement in a release."""
     requirement = _requirement(published, series, knowledge)
     records = read_records(published, series.schema)
+    requirement = by_column(requirement, records.margins, records.contributions.domain)
     requirement.fits(records.contributions.domain)
     return records, requirement, weakest(records, requirement)
 

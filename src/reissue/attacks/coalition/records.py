@@ -18,7 +18,8 @@ from reissue.attacks.cases import box_text, row_texts, shown
 from reissue.attacks.pictures import Shown
 from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
-from reissue.data.table import code_column
+from reissue.counting.margins import Margin
+from reissue.data.table import code_column, column_margins
 from reissue.errors import CannotRunError, DataError, InputError
 from reissue.kernels.coalitions.contributions import Contributions
 from reissue.published import Form, PublishedRelease, read_published, read_tables
@@ -37,6 +38,8 @@ class ProviderRecords:
     contributions: Contributions
     names: Sequence[str]
     """The providers' names by number."""
+    margins: Sequence[Margin]
+    """Each sensitive column by itself, and all of them together where there are several."""
     look: Callable[[int], tuple[Shown, dict[int, str]]]
     """Group to its quasi-identifiers as published, if generalized, and to the texts of its sensitive values."""
 
@@ -55,10 +58,14 @@ def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords
         totals = np.bincount(columns[0], published.weights, codings[0].taxonomy.size).astype(np.int64)
         domain = Domain(totals, codings[0].taxonomy)
         values = columns[0].astype(np.int64)
+        joint = np.arange(domain.size, dtype=np.int32)[np.newaxis]
     else:
         packed = pack(columns, [c.taxonomy.size for c in codings])[0] if columns else np.zeros(frame.height, np.int64)
         values, _ = rank(packed)
         domain = Domain(np.bincount(values, published.weights).astype(np.int64))
+        first = np.unique(values, return_index=True)[1]
+        joint = np.array([column[first] for column in columns], np.int32).reshape(len(columns), domain.size)
+    margins = column_margins(schema, codings, joint)
 
     def look(group: int) -> tuple[Shown, dict[int, str]]:
         mine = np.flatnonzero(groups == group)
@@ -66,7 +73,8 @@ def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords
         texts = {name: rows[name][0] for name in schema.quasi}
         return shown(texts), dict(zip(values[mine].tolist(), row_texts(rows.select(schema.sensitive)), strict=True))
 
-    return ProviderRecords(Contributions.of_rows(groups, providers, values, domain, published.weights), names, look)
+    given = Contributions.of_rows(groups, providers, values, domain, published.weights)
+    return ProviderRecords(given, names, margins, look)
 
 
 def _of_release(release: Release) -> ProviderRecords:
@@ -98,7 +106,8 @@ def _of_release(release: Release) -> ProviderRecords:
         of_fake = fakes.groups if draft.form != Form.GENERALIZED else number[fakes.groups]
         given = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64))
         totals = totals + np.bincount(fakes.sensitive, minlength=len(totals))
-    return ProviderRecords(Contributions.of_rows(*given, replace(table.domain, totals=totals)), names, look)
+    contributions = Contributions.of_rows(*given, replace(table.domain, totals=totals))
+    return ProviderRecords(contributions, names, table.margins, look)
 
 
 def _with_counterfeits(given: tuple[Ints, Ints, Ints], of_fake: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:

@@ -15,7 +15,7 @@ from reissue.attacks.coalition.records import ProviderRecords, read_records
 from reissue.errors import InputError
 from reissue.published import read_published
 from reissue.release.release import Release
-from reissue.requirements import Requirement
+from reissue.requirements import Requirement, by_column
 from reissue.words import plural
 
 __all__ = ["CoalitionView", "ProvidersView", "few_coalitions", "may_be_told", "view_of", "view_of_release"]
@@ -112,6 +112,7 @@ def view_of(
 
     Without a `coalition` these are all of one provider, of two and so on, as long as they are few.
     """
+    requirement = by_column(requirement, records.margins, records.contributions.domain)
     requirement.fits(records.contributions.domain)
     names = list(records.names)
     strangers = set(coalition) - set(names)

@@ -125,6 +125,7 @@ attack(
     NAME,
     "Subtracts groups of the same values from each other: who has the same value as whom.",
     fewest=2,
+    each_column=True,
     needs=(
         "at least two releases, values that do not change, and to know who is in each release: our own, files that "
         "kept the identifier, or `--knows members=FOLDER`"
