@@ -12,7 +12,6 @@ from reissue.errors import CannotRunError, InputError, Why
 from reissue.people.knowledge import Knowledge
 from reissue.protection import TOGETHER
 from reissue.published.series import Series
-from reissue.schema import Role
 
 __all__ = ["Ran", "cannot_run", "run", "run_attack"]
 
@@ -96,7 +95,11 @@ def _worst(attack: str, found: Mapping[str, Finding | None]) -> Finding | None:
     brief = {name: _brief(one) for name, one in known.items()}
     details = {**worst.details, "column": column, "columns": brief}
     if worst.reason is None:
-        return replace(worst, sentence=f"{where}: {worst.sentence}", details=details)
+        said = f"{where}: {worst.sentence}"
+        if worst.status == Status.WITHSTOOD:
+            worst_off = f"Worst {said[0].lower()}{said[1:]}"
+            said = f"Every sensitive column withstands it by itself, and so do all of them together. {worst_off}"
+        return replace(worst, sentence=said, details=details)
     everywhere = len({one.reason for one in known.values()}) == 1
     reason = worst.reason if everywhere else f"{where[0].lower()}{where[1:]}, {worst.reason}"
     return not_run(attack, worst.releases, reason, details, why=worst.why or Why.DOES_NOT_APPLY, needs=worst.needs)
@@ -128,12 +131,11 @@ def _run(attack: Attack, series: Series, knowledge: Knowledge, places: Collectio
     """The same of the values of all sensitive columns together."""
     held = knowledge.held(len(series))
     states: dict[int, Any] = {}
-    ignored: Sequence[str] = ()
     try:
         _one_row_each(attack, series)
         _every_row(attack, series, knowledge)
+        _same_columns(attack, series)
         series, knowledge = _seen(attack, series, knowledge, held)
-        series, ignored = _compared(attack, series)
         last = len(series) - 1
         wanted = {*places, last}
         states = {place: state for place, state in fold_over(attack.fold, series, knowledge) if place in wanted}
@@ -141,7 +143,7 @@ def _run(attack: Attack, series: Series, knowledge: Knowledge, places: Collectio
         found = attack.fold.explain(states[last], found, series, knowledge)
     except CannotRunError as obstacle:
         found = cannot_run(attack.name, held, obstacle)
-    return Ran(replace(_noted(found, ignored), compares=attack.compares), attack, series, knowledge, states)
+    return Ran(found, attack, series, knowledge, states)
 
 
 def _one_row_each(attack: Attack, series: Series) -> None:
@@ -165,41 +167,19 @@ def _every_row(attack: Attack, series: Series, knowledge: Knowledge) -> None:
     raise CannotRunError(f"it needs every row, and an engine counted equal ones together: use engine memory{people}.")
 
 
-def _compared(attack: Attack, series: Series) -> tuple[Series, tuple[str, ...]]:
-    """The releases by the columns that they share, where the attack needs the same in all; and those ignored."""
-    schema, ignored = series.schema, list[str]()
-    for names, any_will_do, what in (
-        (schema.quasi, attack.any_columns, "quasi-identifiers"),
-        (schema.sensitive, attack.any_values, "sensitive columns"),
-    ):
-        lacking = [{*names} - {*one.shown} if one.tables.frames else set() for one in series.releases]
-        some = set().union(*lacking)
-        if any_will_do or not some or set.intersection(*lacking):
-            continue  # a column that no release has is a mistake in the schema, which says so itself
-        if some == {*names} or any(one.source or one.roster for one in series.releases):
-            raise CannotRunError(f"it needs the same {what} in every release: {_lack(series.numbers, lacking)}.")
-        ignored += [name for name in names if name in some]
-    if not ignored:
-        return series, ()
-    shared = schema.with_roles(dict.fromkeys(ignored, Role.DROP))
-    return replace(series, releases=tuple(one.with_schema(shared) for one in series.releases), schema=shared), tuple(
-        ignored
-    )
-
-
-def _lack(numbers: Sequence[int], lacking: Sequence[Collection[str]]) -> str:
-    return "; ".join(
-        f"release {number} lacks {', '.join(sorted(one))}" for number, one in zip(numbers, lacking, strict=True) if one
-    )
-
-
-def _noted(found: Finding, ignored: Sequence[str]) -> Finding:
-    """A finding that says which columns were ignored."""
-    if not ignored or found.status == Status.NOT_RUN:
-        return found
-    names = ", ".join(map(repr, ignored))
-    note = f" Ignored, because some release lacks {'it' if len(ignored) == 1 else 'them'}: {names}."
-    return replace(found, sentence=found.sentence + note, details={**found.details, "ignored": list(ignored)})
+def _same_columns(attack: Attack, series: Series) -> None:
+    """Stop where some releases lack quasi-identifiers that others show, and the attack needs the same in all."""
+    quasi = set(series.schema.quasi)
+    lacking = [quasi.intersection(one.lacking if one.tables.frames else ()) for one in series.releases]
+    everywhere = set.intersection(*lacking) if lacking else set()
+    if attack.any_columns or everywhere or not any(lacking):
+        return  # a column that no release has is a mistake in the schema, which says so itself
+    some = [
+        f"release {number} lacks {', '.join(sorted(one))}"
+        for number, one in zip(series.numbers, lacking, strict=True)
+        if one
+    ]
+    raise CannotRunError(f"it needs the same quasi-identifiers in every release: {'; '.join(some)}.")
 
 
 def _judged(attack: Attack, state: object, series: Series) -> Finding | None:

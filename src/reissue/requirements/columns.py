@@ -23,6 +23,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.margins import Margin
 from reissue.errors import InternalError, RequirementError
+from reissue.protection import TOGETHER
 from reissue.requirements._base import All, Requirement
 from reissue.requirements._subsets import Subsets
 from reissue.requirements._values import Sets
@@ -196,8 +197,7 @@ class ByColumn(Requirement):
     def why(self, whole: Counts) -> str:
         """What the first column that cannot meet it has instead."""
         view = self._failing(whole) or self.views[0]
-        several = "," in view.margin.column and view.margin.label is None
-        named = "the sensitive columns taken together" if several else f"the column '{view.margin.column}'"
+        named = "the sensitive columns taken together" if TOGETHER in view.margin.column else f"the column '{view.margin.column}'"
         return f" in {named}{view.asked.why(view.counts(whole))}"
 
     def _failing(self, whole: Counts) -> ColumnView | None:
