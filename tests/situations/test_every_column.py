@@ -236,3 +236,35 @@ def test_no_coalition_looks_at_one_column_only(method: str) -> None:
             broken += sum(len(values) < 3 or len(set(values)) < 2 for values in left.values())
     assert (found.status == Status.EXPOSED) == bool(broken)
     assert method == "pool" or not broken
+
+
+def test_slots_of_a_panel_are_judged_by_each_column_and_by_what_needs_protection() -> None:
+    """Four slots share one history: all have one value of `hiv`, and four wards."""
+    roles = {"age": "quasi", "hiv": "sensitive", "ward": "sensitive"}
+    frame = pl.DataFrame({"group": [1] * 4, "slot": range(4), "age": [1] * 4, "hiv": ["p"] * 4, "ward": list("abcd")})
+    policy = {"limit": 0.5}
+    plain = ri.attack([frame], {"columns": roles, "policy": policy}, only="trajectory", limits={"trajectory": 2})
+    assert plain["trajectory"].details["above"] == 4
+    policy |= {"harmless_values": {"hiv": ["p"]}}
+    spared = ri.attack([frame], {"columns": roles, "policy": policy}, only="trajectory", limits={"trajectory": 2})
+    assert spared["trajectory"].details["above"] == 0
+    assert spared["trajectory"].status == Status.WITHSTOOD
+
+
+@pytest.mark.parametrize("sensitive", [["hiv"], ["hiv", "ward"]])
+@pytest.mark.parametrize("method", ["mondrian", "pool", "topdown"])
+def test_a_table_that_is_streamed_is_judged_alike(tmp_path: Path, method: str, sensitive: list[str]) -> None:
+    asked, frame = "k=5 & confidence=0.5", people(600, positive=0.4).drop("id")
+    frame = frame.with_columns(hiv=pl.when(pl.col("hiv") == "positive").then("hiv"))
+    frame = frame.with_columns(hiv=pl.when(pl.col("age") % 4 == 0).then(pl.lit("unclear")).otherwise("hiv"))
+    frame.write_parquet(tmp_path / "people.parquet")
+    schema = ri.Schema.of_columns(quasi=["age", "zip"], sensitive=sensitive)
+    made = ri.anonymize_folder(
+        tmp_path / "people.parquet", schema, asked, tmp_path / "out", method=method, seed=1, engine="stream"
+    )
+    assert made.groups == ri.anonymize(frame, schema, asked, method=method, seed=1).groups
+    out = pl.read_parquet(tmp_path / "out" / "*.parquet")
+    for column in sensitive:
+        for values in groups_of(out, (column,)).values():
+            known = Counter(value for (value,) in values if value is not None)
+            assert max(known.values(), default=0) <= len(values) / 2

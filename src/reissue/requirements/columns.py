@@ -197,7 +197,8 @@ class ByColumn(Requirement):
     def why(self, whole: Counts) -> str:
         """What the first column that cannot meet it has instead."""
         view = self._failing(whole) or self.views[0]
-        named = "the sensitive columns taken together" if TOGETHER in view.margin.column else f"the column '{view.margin.column}'"
+        column = view.margin.column
+        named = "the sensitive columns taken together" if TOGETHER in column else f"the column '{column}'"
         return f" in {named}{view.asked.why(view.counts(whole))}"
 
     def _failing(self, whole: Counts) -> ColumnView | None:

@@ -51,7 +51,6 @@ MEASURE = "class: how many people share what all releases show of a person, the 
     files_alone=True,
     several_rows=True,
     by_people=True,
-    each_column=True,
     needs="files that kept a pseudonym (`--identifier COLUMN`), or columns that never change, such as a date of birth",
     story=(
         "Someone knows what a person looked like (age, home) each time a release was made, and when the person was in "
