@@ -12,7 +12,6 @@ O(rows log rows) beside the method itself.
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -22,41 +21,21 @@ from reissue.counting.cells import Counts, Domain
 from reissue.counting.keys import rank
 from reissue.counting.people import ValueSets, value_sets
 from reissue.data.table import Table
-from reissue.errors import InternalError
 from reissue.release.release import Draft
-from reissue.requirements import All, Requirement
+from reissue.requirements import All, Asking, Requirement
 from reissue.taxonomy.tree import Level, Taxonomy
 
 __all__ = ["run_method"]
 
 
 @dataclass(frozen=True, eq=False)
-class _OfPeople(Requirement):
-    """A requirement asked of people who have sets of values, where groups are counted by the numbers of the sets."""
+class _OfPeople(Asking):
+    """A requirement asked of people who have sets of values, where groups are counted by the numbers of the sets.
 
-    name: ClassVar[str] = "people"
-    asked: Requirement
+    Groups that are united have no person in common, so it is as monotone as what is asked.
+    """
+
     sets: ValueSets
-
-    @property
-    def sensitive(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
-        return self.asked.sensitive
-
-    @property
-    def monotone(self) -> bool:  # type: ignore[override]
-        """As what is asked: groups that are united have no person in common."""
-        return self.asked.monotone
-
-    @property
-    def growing(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
-        return self.asked.growing
-
-    @property
-    def relative(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
-        return self.asked.relative
 
     @property
     def least(self) -> int:
@@ -70,16 +49,6 @@ class _OfPeople(Requirement):
     def fitness(self, counts: Counts) -> Floats:
         """How far each group is above it or below."""
         return self.asked.fitness(self.sets.expand(counts))
-
-    @classmethod
-    def parse(cls, argument: str) -> "Requirement":
-        """Nobody writes it."""
-        del argument
-        raise InternalError("A requirement of people is made of another one, and never read. Please report this.")
-
-    def __str__(self) -> str:
-        """As what is asked."""
-        return str(self.asked)
 
 
 def run_method(method: Algorithm, job: Job) -> Draft:

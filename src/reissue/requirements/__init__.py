@@ -1,6 +1,6 @@
 """Requirements: predicates on groups' counts, one family per file. They compose with `&` and parse from text."""
 
-from reissue.requirements._base import All, Loss, Remaining, Requirement, parse, register, registered
+from reissue.requirements._base import All, Asking, Loss, Remaining, Requirement, parse, register, registered
 from reissue.requirements._subsets import Subsets
 from reissue.requirements.anonymity import KM, KAnonymity
 from reissue.requirements.closeness import TCloseness
@@ -18,6 +18,7 @@ __all__ = [
     "KM",
     "All",
     "AlphaK",
+    "Asking",
     "BetaLikeness",
     "ByColumn",
     "CKSafety",

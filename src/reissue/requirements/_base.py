@@ -11,13 +11,14 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue._plugins import load_plugin, load_plugins
 from reissue.counting.cells import Counts, Domain
-from reissue.errors import RequirementError, nearest
+from reissue.errors import InternalError, RequirementError, nearest
 from reissue.requirements._subsets import Subsets
 from reissue.requirements._values import Sets, masks, split
 
 __all__ = [
     "BELOW",
     "All",
+    "Asking",
     "Loss",
     "Remaining",
     "Requirement",
@@ -369,6 +370,55 @@ class All(Requirement):
     def __str__(self) -> str:
         """As `parse` reads it."""
         return " & ".join(str(part) for part in self.requirements)
+
+
+@dataclass(frozen=True, eq=False)
+class Asking(Requirement):
+    """Another requirement, asked of groups that are counted in another way; nobody writes it."""
+
+    name: ClassVar[str] = "asking"
+    asked: Requirement
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.asked.name)
+
+    def __repr__(self) -> str:
+        return repr(self.asked)
+
+    @property
+    def sensitive(self) -> bool:  # type: ignore[override]
+        """As what is asked."""
+        return self.asked.sensitive
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """As what is asked."""
+        return self.asked.monotone
+
+    @property
+    def growing(self) -> bool:  # type: ignore[override]
+        """As what is asked."""
+        return self.asked.growing
+
+    @property
+    def relative(self) -> bool:  # type: ignore[override]
+        """As what is asked."""
+        return self.asked.relative
+
+    @property
+    def least(self) -> int:
+        """As what is asked."""
+        return self.asked.least
+
+    @classmethod
+    def parse(cls, argument: str) -> Requirement:
+        """Nobody writes it."""
+        del argument
+        raise InternalError("This requirement is made of another one, and never read. Please report this.")
+
+    def __str__(self) -> str:
+        """As what is asked."""
+        return str(self.asked)
 
 
 _REGISTRY: dict[str, type[Requirement]] = {}

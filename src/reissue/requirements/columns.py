@@ -15,16 +15,15 @@ O(columns x triples); for values that need no protection O(records with them).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar
 
 import numpy as np
 
 from reissue._arrays import Bools, Floats, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.margins import Margin
-from reissue.errors import InternalError, RequirementError
+from reissue.errors import RequirementError
 from reissue.protection import TOGETHER
-from reissue.requirements._base import All, Requirement
+from reissue.requirements._base import All, Asking, Requirement
 from reissue.requirements._subsets import Subsets
 from reissue.requirements._values import Sets
 
@@ -48,7 +47,8 @@ class ColumnView:
     def columns(self, values: Ints, domain: Domain, counts: Ints) -> tuple[Ints, Ints, Domain]:
         """A table of counts, whose columns are values, as the part judges it: its counts, values and their domain."""
         labels = self.margin.labels(domain)
-        own, place = np.unique(values if labels is None else labels.of_value[values], return_inverse=True)
+        seen = (values if labels is None else labels.of_value[values]).astype(np.int64)
+        own, place = np.unique(seen, return_inverse=True)
         merged = np.zeros((len(counts), len(own)), np.int64)
         np.add.at(merged.T, place.reshape(-1), counts.T)
         inner = domain if labels is None else labels.domain
@@ -68,33 +68,10 @@ def _apart(counts: Ints, values: Ints, domain: Domain, harmless: Bools) -> tuple
 
 
 @dataclass(frozen=True, eq=False)
-class ByColumn(Requirement):
+class ByColumn(Asking):
     """A part of a requirement, asked of sensitive columns each by itself, and of all of them together."""
 
-    name: ClassVar[str] = "by column"
-    asked: Requirement
     views: tuple[ColumnView, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.asked.name)
-
-    def __repr__(self) -> str:
-        return repr(self.asked)
-
-    @property
-    def monotone(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
-        return self.asked.monotone
-
-    @property
-    def growing(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
-        return self.asked.growing
-
-    @property
-    def relative(self) -> bool:  # type: ignore[override]
-        """As what is asked."""
-        return self.asked.relative
 
     @property
     def across(self) -> bool:  # type: ignore[override]
@@ -105,11 +82,6 @@ class ByColumn(Requirement):
     def by_people(self) -> bool:  # type: ignore[override]
         """As what is asked."""
         return self.asked.by_people
-
-    @property
-    def least(self) -> int:
-        """As what is asked."""
-        return self.asked.least
 
     @property
     def least_people(self) -> int:
@@ -135,7 +107,7 @@ class ByColumn(Requirement):
         found = []
         for view in self.views:
             labels, inner = view.margin.labels(domain), view.margin.domain(domain)
-            own = np.unique(codes if labels is None else labels.of_value[codes])
+            own = np.unique((codes if labels is None else labels.of_value[codes]).astype(np.int64))
             sets = view.asked.capped_sets(own[~view.margin.harmless[own]] if view.apart else own, inner)
             found.append(sets if labels is None else sets[:, labels.of_value])
         return np.concatenate(found)
@@ -203,16 +175,6 @@ class ByColumn(Requirement):
 
     def _failing(self, whole: Counts) -> ColumnView | None:
         return next((view for view in self.views if not view.asked.possible(view.counts(whole))), None)
-
-    @classmethod
-    def parse(cls, argument: str) -> Requirement:
-        """Nobody writes it."""
-        del argument
-        raise InternalError("A requirement by column is made of another one, and never read. Please report this.")
-
-    def __str__(self) -> str:
-        """As what is asked."""
-        return str(self.asked)
 
 
 def _seen(view: ColumnView, subsets: Subsets) -> Subsets:

@@ -67,7 +67,7 @@ def _guarded(release: PublishedRelease, columns: Sequence[str]) -> Bools:
     """Row to whether one of its values in some columns needs protection."""
     protection = Protection.of(release.schema.policy, release.schema.sensitive)
     free = [protection.harmless_in(name, release.main[name].cast(pl.String).to_list()) for name in columns]
-    return ~np.logical_and.reduce(free)
+    return np.asarray(~np.logical_and.reduce(free), np.bool_)
 
 
 def _same(cls: Ints, release: PublishedRelease, columns: Sequence[str]) -> Ints:

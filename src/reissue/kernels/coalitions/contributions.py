@@ -89,7 +89,8 @@ class Contributions:
         if view.apart and spared.any():
             times = np.where(spared, count, 1)
             own, count = np.repeat(spared, times), np.repeat(np.where(spared, 1, count), times)
-            group, provider, value = (np.repeat(column, times) for column in (group, provider, value))
+            group, provider = np.repeat(group, times), np.repeat(provider, times)
+            value = np.repeat(value.astype(np.int64), times)
             value = np.where(own, domain.size + np.cumsum(own) - 1, value)
             domain = Domain(np.append(np.where(view.margin.harmless, 0, domain.totals), np.ones(int(own.sum()), int)))
         made = Contributions.of_rows(group, provider, value, domain, count)
