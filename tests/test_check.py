@@ -80,8 +80,10 @@ def test_json_has_no_infinity() -> None:
     assert (found["k"], found["l"], found["m-unique"]) == (1, 1, 1)
     again = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert again["met"] is True
-    assert again["measures"][0] == {"name": "k", "value": 1, "sentence": found.measures[0].sentence}
-    assert again["verdicts"] == [{"requirement": "k=1", "met": True, "groups": 0, "rows": 0, "unit": "rows"}]
+    assert again["measures"][0] == {"name": "k", "value": 1, "sentence": found.measures[0].sentence, "column": ""}
+    assert again["verdicts"] == [
+        {"requirement": "k=1", "met": True, "groups": 0, "rows": 0, "unit": "rows", "columns": []}
+    ]
 
 
 def test_every_kind_of_frame_and_file(tmp_path: Path) -> None:
@@ -179,12 +181,33 @@ def test_distances_appear_where_they_apply() -> None:
     assert check(days, Schema.of_columns(quasi=["q"], sensitive=["s"]))["k-e"] == 3
 
 
-def test_several_sensitive_columns_are_taken_together() -> None:
+def test_several_sensitive_columns_are_judged_one_by_one_and_together() -> None:
     frame = PUBLISHED.with_columns(stage=pl.Series([1, 2, 1, 1, 1, 1, None]))
     schema = Schema.of_columns(quasi=["age", "zip"], sensitive=["disease", "stage"])
     found = check(frame, schema, "l=3 & t=0.6")
-    assert found.met
-    assert found["l"] == 3
+    assert [one.met for one in found.verdicts] == [False, True]
+    assert found.verdicts[0].columns == ("disease", "stage")
+    assert "in the column 'disease' and in the column 'stage'" in found.verdicts[0].sentence
+    assert found["l"] == 2
+    own = {column: {one.name: one.value for one in measures}["l"] for column, measures in found.columns.items()}
+    assert own == {"disease": 2, "stage": 2, "disease, stage": 3}
+    assert json.loads(json.dumps(found.as_dict()))["columns"]["stage"][1]["value"] == 2
+    assert any(one.column == "disease" and one.sentence.startswith("In the column") for one in found.measures)
+    assert "In the sensitive columns taken together, l = 3" in str(found)
+
+
+def test_records_whose_value_needs_no_protection_count_as_values_of_their_own() -> None:
+    frame = pl.DataFrame({"q": [1, 1, 1, 2, 2, 2], "s": [None, None, "x", "neg", "neg", "x"]})
+    plain = {"columns": {"q": "quasi", "s": "sensitive"}}
+    found = check(frame, plain, "confidence=0.5")
+    assert not found.met
+    assert found.unprotected == 2
+    assert "2 records have a sensitive value that needs no protection" in found.first
+    spared = check(frame, {**plain, "policy": {"harmless_values": ["neg"]}}, "confidence=0.5")
+    assert spared.met
+    assert spared["confidence"] == pytest.approx(1 / 3)
+    guarded = check(frame, {**plain, "policy": {"missing_is_sensitive": True}})
+    assert (guarded["confidence"], guarded.unprotected) == (pytest.approx(2 / 3), 0)
 
 
 CELLS: dict[str, st.SearchStrategy[Any]] = {

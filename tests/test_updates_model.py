@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from reissue import synth
 from reissue.errors import InputError, SchemaError
 from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates, settled
+from tests.effort import examples
 
 
 def schema(section: str, folder: Path = Path()) -> Schema:
@@ -172,3 +174,72 @@ def test_listed_chances_leave_a_rest_for_every_other_value() -> None:
             read_updates(replace(plan, updates=wrong), ["a", "b"])
     with pytest.raises(SchemaError, match="sum to 1"):
         read_updates(replace(plan, updates={"chances": {"a": {"b": 0.7, "c": 0.7}}}), ["a", "b"])
+
+
+# --- several sensitive columns ---------------------------------------------------------------------------------------
+
+TWO = {"id": "identifier", "age": "quasi", "disease": "sensitive", "ward": "sensitive"}
+
+
+def two(**updates: Any) -> Schema:
+    return Schema.read({"columns": TWO, "updates": updates})
+
+
+@examples(60)
+@given(data=st.data())
+def test_columns_change_independently(data: Any) -> None:
+    """The chance of a combination is the product of its columns' chances, over the combinations that occur."""
+    shares = st.integers(0, 4).map(lambda n: n / 10)
+    chances = {a: {b: data.draw(shares) for b in "xyz" if b != a} for a in "xyz"}
+    wards = {a: {b: data.draw(shares) for b in "pq" if b != a} for a in "pq"}
+    pairs = [(a, b) for a in "xyz" for b in "pq"]
+    occur = data.draw(st.lists(st.sampled_from(pairs), min_size=1, unique=True))
+    schema = two(disease={"chances": chances, "close": True}, ward={"chances": wards, "close": True})
+    model = read_updates(schema, [f"{a}\1{b}" for a, b in occur])
+    alone = {
+        column: read_updates(schema.of_sensitive(column), list(values))
+        for column, values in (("disease", "xyz"), ("ward", "pq"))
+    }
+
+    def chance(column: str, before: str, after: str) -> float:
+        known = alone[column]
+        if known.fixed:
+            return float(before == after)
+        return float(known.chance[known.names.index(before), known.names.index(after)])
+
+    steps = model.steps(1)
+    for row, (a, b) in enumerate(occur):
+        weights = [chance("disease", a, c) * chance("ward", b, d) for c, d in occur]
+        assert steps[row].tolist() == pytest.approx([one / sum(weights) for one in weights])
+
+
+def test_a_column_that_stays_and_one_that_changes() -> None:
+    schema = two(disease={"order": ["mild", "severe"]}, ward={"none": True})
+    model = read_updates(schema, ["mild\1a", "severe\1a", "severe\1b", "\0\1a"])
+    assert model.can.astype(int).tolist() == [[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    assert not schema.values_stay
+    assert two(none=True).values_stay
+    assert two(disease={"none": True}, ward={"none": True}).values_stay
+    assert read_updates(two(none=True), ["x\1y"]).fixed
+    assert Schema.loads(schema.dumps()) == schema
+    assert schema.of_sensitive("ward").updates == {"none": True}
+
+
+@pytest.mark.parametrize(
+    ("updates", "said"),
+    [
+        ({"order": ["a", "b"]}, "names several. Write a section for each"),
+        ({"disease": {"none": True}}, r"\[updates.ward\]"),
+        ({"disease": {"none": True}, "wards": {"none": True}}, "names a column that is not sensitive"),
+        ({"disease": {"none": True}, "ward": {"file": "no.csv", "order": True}}, "exactly one of"),
+    ],
+)
+def test_what_says_too_little_of_several_columns(updates: Any, said: str) -> None:
+    with pytest.raises(SchemaError, match=said):
+        read_updates(two(**updates), ["x\1y"])
+
+
+def test_one_column_may_have_a_section_of_its_own() -> None:
+    one = {key: role for key, role in TWO.items() if key != "ward"}
+    schema = Schema.read({"columns": one, "updates": {"disease": {"order": ["mild", "severe"]}}})
+    assert read_updates(schema, ["mild", "severe"]).can.tolist() == [[True, True], [False, True]]

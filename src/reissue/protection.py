@@ -24,7 +24,7 @@ from reissue.counting.texts import MISSING, SEPARATOR
 from reissue.errors import SchemaError, nearest
 from reissue.schema import Section
 
-__all__ = ["KEYS", "LIMIT", "Protection", "ValueView"]
+__all__ = ["KEYS", "LIMIT", "TOGETHER", "Protection", "ValueView"]
 
 LIMIT = 0.75
 """How surely a person may be linked to a value where nobody says otherwise."""
@@ -183,6 +183,10 @@ class Protection:
         own, default = self.by_value.get(column, {}), self.by_column.get(column, self.limit)
         limits = [default if name is None else own.get(_alike(name), default) for name in names]
         return np.where(self.harmless_in(column, names), np.inf, np.array(limits, np.float64))
+
+    def guarded(self, names: Sequence[str | None]) -> Bools:
+        """Which values that have these texts, joined where there are several sensitive columns, need protection."""
+        return self.views(names)[-1].protected if self.columns else np.ones(len(names), np.bool_)
 
     def views(self, names: Sequence[str | None]) -> tuple[ValueView, ...]:
         """The views of values that have these texts, joined where there are several sensitive columns.

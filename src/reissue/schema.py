@@ -174,6 +174,35 @@ class Schema:
         """How a column generalizes; automatic where the schema says nothing."""
         return self.hierarchies.get(column, Hierarchy())
 
+    @property
+    def updates_by_column(self) -> Mapping[str, Section]:
+        """The `[updates]` section of each sensitive column; nothing where it says nothing of columns.
+
+        One section is for all columns only where it says that no value changes, or where there is one column.
+        """
+        section, columns = self.updates, self.sensitive
+        own = (
+            bool(section) and set(section) <= set(columns) and all(isinstance(one, Mapping) for one in section.values())
+        )
+        if own and (len(columns) > 1 or "chances" not in section):
+            return dict(section)
+        same = bool(section) and (len(columns) == 1 or set(section) == {"none"})
+        return dict.fromkeys(columns, section) if same else {}
+
+    @property
+    def values_stay(self) -> bool:
+        """Whether `[updates]` says of all sensitive columns that values never change."""
+        said = self.updates_by_column
+        return bool(said) and set(said) == set(self.sensitive) and all(one.get("none") is True for one in said.values())
+
+    def of_sensitive(self, column: str) -> "Schema":
+        """The schema of one sensitive column: the others are no columns of it."""
+        others = [name for name in self.sensitive if name != column]
+        said = self.updates_by_column.get(column, {})
+        policy = {key: _of_column(value, others) for key, value in self.policy.items()}
+        made = self.with_roles(dict.fromkeys(others, Role.DROP))
+        return replace(made, updates=said, policy=policy)
+
     def with_roles(self, roles: Mapping[str, Role | str]) -> "Schema":
         """The same schema with some roles changed."""
         columns = {**self.columns, **{name: _role(name, role) for name, role in roles.items()}}
@@ -249,6 +278,13 @@ class Schema:
         document |= {"updates": dict(self.updates)} if self.updates else {}
         document |= {"policy": dict(self.policy)} if self.policy else {}
         return tomlkit.dumps(document)
+
+
+def _of_column(value: Any, others: Sequence[str]) -> Any:
+    """What a key of the policy says, without what it says of other sensitive columns."""
+    if isinstance(value, Mapping):
+        return {key: one for key, one in value.items() if key not in others}
+    return [one for one in value if one not in others] if isinstance(value, list | tuple) else value
 
 
 def _refuse_nesting(document: Any) -> None:

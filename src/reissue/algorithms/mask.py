@@ -31,8 +31,8 @@ from reissue.algorithms.registry import ByRegions, Job, Option, algorithm, find
 from reissue.counting.cells import Counts, Domain
 from reissue.errors import InputError, NotMetError, RequirementError
 from reissue.release.release import Draft
-from reissue.requirements import Requirement, SimpleLDiversity
-from reissue.requirements._values import masks, read_sets
+from reissue.requirements import Requirement, SimpleLDiversity, by_column
+from reissue.requirements._values import read_sets
 from reissue.schema import Options
 
 __all__ = ["asked_for", "mask"]
@@ -59,7 +59,7 @@ def asked_for(requirement: Requirement, options: Options) -> tuple[Requirement, 
     if not goal:
         raise RequirementError("The method 'mask' needs to know what to protect: add simple-l=2, or the option m=2.")
     wanted = reduce(lambda a, b: a & b, goal)
-    return reduce(lambda a, b: a & b, blind), wanted, given or max(_m(part) for part in goal)
+    return reduce(lambda a, b: a & b, blind), wanted, given or max(_m(part.written) for part in goal)
 
 
 def _needs_all(options: Options) -> str:
@@ -101,6 +101,7 @@ _BY_REGIONS = ByRegions(_needs_all, lambda asked, options, *_: asked_for(asked, 
 def mask(job: Job) -> Draft:
     """Group the rows by quasi-identifiers alone and change what breaks the requirement; see the module's docstring."""
     blind, goal, m = asked_for(job.requirement, job.options)
+    goal = by_column(goal, job.table.margins, job.table.domain)
     for part in goal.parts():
         part.fits(job.table.domain)
     one = bool(_BY_REGIONS.one(goal, job.suppress) or _BY_REGIONS.refusal(job.options))
@@ -169,7 +170,7 @@ def _choose(counts: Counts, fine: Bools, goal: Requirement, m: int) -> tuple[Int
 
 def _columns(goal: Requirement, domain: Domain) -> list[Bools]:
     """The parts that named sets cut the values into, what no set holds last; only that one where none is named."""
-    named = [masks(domain, part.values) for part in goal.parts() if getattr(part, "values", ())]  # type: ignore[attr-defined]
+    named = [masked for part in goal.parts() if len(masked := part.named_masks(domain))]
     if not named:
         return [np.ones(domain.size, np.bool_)]
     patterns, column = np.unique(np.concatenate(named), axis=1, return_inverse=True)

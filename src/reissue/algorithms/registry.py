@@ -188,6 +188,9 @@ class Algorithm:
     """Whether what it makes depends on random numbers, so that it cannot be run again for the same release."""
     refuses_changes: bool = False
     """Whether it refuses a sensitive value that changes while a person stays."""
+    by_value: bool = False
+    """Whether it makes groups of different values, which are those of all sensitive columns taken together: each column
+    by itself may then fall short, and the release is refused."""
     unforced: str = ""
     """Why nothing follows from what it generalized, where it does not generalize only what it must."""
     m_requirement: str = ""
@@ -288,6 +291,7 @@ def algorithm(
     several_rows: SeveralRows = "",
     random: bool = False,
     refuses_changes: bool = False,
+    by_value: bool = False,
     unforced: str = "",
     m_requirement: str = "",
     remedies: Mapping[str, str] | None = None,
@@ -317,6 +321,7 @@ def algorithm(
             several_rows=several_rows,
             random=random,
             refuses_changes=refuses_changes,
+            by_value=by_value,
             unforced=unforced,
             m_requirement=m_requirement,
             remedies=dict(remedies or {}),

@@ -77,6 +77,9 @@ class Attack:
     """Whether it is for those who have nothing but the files: a gate, which knows more, asks for it only by name."""
     on_request: bool = False
     """Whether it is run only where it is asked for by name, here or in a policy: it takes longer than all others."""
+    each_column: bool = False
+    """Whether it takes the values of all sensitive columns for one value: where there are several, it is run for each
+    column by itself too, and the worst decides."""
     asked_if: str = ""
     """The question of `reissue init` whose answer yes puts it into the policy; none for an attack of other reasons."""
     heading: Heading = Heading.INFERENCE
@@ -132,6 +135,7 @@ def attack(
     by_people: bool = False,
     files_alone: bool = False,
     on_request: bool = False,
+    each_column: bool = False,
     asked_if: str = "",
     heading: Heading = Heading.INFERENCE,
     no_probability: str = "",
@@ -166,6 +170,7 @@ def attack(
             by_people=by_people,
             files_alone=files_alone,
             on_request=on_request,
+            each_column=each_column,
             asked_if=asked_if,
             heading=heading,
             no_probability=no_probability,

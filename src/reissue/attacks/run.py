@@ -1,15 +1,16 @@
 """Running an attack for an adversary: on the releases at hand, without the coalition's own records."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 from reissue.attacks.findings import ALONE, FIRST, Finding, Status, not_run
 from reissue.attacks.fold import fold_over, some_members
 from reissue.attacks.registry import Attack, registered
-from reissue.errors import CannotRunError, InputError
+from reissue.errors import CannotRunError, InputError, Why
 from reissue.people.knowledge import Knowledge
+from reissue.protection import TOGETHER
 from reissue.published.series import Series
 from reissue.schema import Role
 
@@ -27,12 +28,17 @@ class Ran:
     knowledge: Knowledge
     states: Mapping[int, Any]
     """Place to the state after it: those asked for, and the last. None where the attack could not be run."""
+    columns: "Mapping[str, Ran]" = field(default_factory=dict)
+    """Where it was run for each sensitive column, and for all of them together: these runs."""
 
     def found_at(self, places: Sequence[int]) -> Iterator[Finding | None]:
         """What it finds after some of the releases, by the limit of them all; in each, if it judges them by themselves.
 
         None where it could not be run then.
         """
+        if self.columns:
+            each = zip(*(ran.found_at(places) for ran in self.columns.values()), strict=True)
+            return (_worst(self.attack.name, dict(zip(self.columns, found, strict=True))) for found in each)
         limit, last = self.finding.limit, len(self.series) - 1
         series, grown = self.series, self.attack.fold.grown
         if self.attack.per_release:
@@ -58,9 +64,74 @@ def run_attack(attack: Attack, series: Series, knowledge: Knowledge) -> Finding:
 
 
 def run(attack: Attack, series: Series, knowledge: Knowledge, places: Collection[int] = ()) -> Ran:
-    """Run an attack on the releases that the adversary holds, and keep its states after some of them."""
+    """Run an attack on the releases that the adversary holds, and keep its states after some of them.
+
+    Where there are several sensitive columns, an attack that takes their values for one is run for each of them too.
+    """
     if not len(series):
         raise InputError("There is nothing to attack: give one release or more.")
+    columns = series.schema.sensitive
+    if not attack.each_column or len(columns) < 2:
+        return _run(attack, series, knowledge, places)
+    seen = {column: series.of_sensitive(column) for column in columns} | {TOGETHER.join(columns): series}
+    ran = {}
+    for turn, (column, one) in enumerate(seen.items()):
+
+        def within(share: float, turn: int = turn) -> None:
+            knowledge.progress((turn + share) / len(seen))
+
+        ran[column] = _run(attack, one, replace(knowledge, progress=within), places)
+    worst = _worst(attack.name, {column: one.finding for column, one in ran.items()})
+    assert worst is not None  # noqa: S101  # every run has a finding
+    return replace(ran[TOGETHER.join(columns)], finding=worst, columns=ran)
+
+
+def _worst(attack: str, found: Mapping[str, Finding | None]) -> Finding | None:
+    """What an attack finds in the sensitive column that is worst off, and in short what it finds in the others."""
+    known = {column: one for column, one in found.items() if one is not None}
+    if not known:
+        return None
+    column = max(known, key=lambda name: _gravity(known[name]))
+    worst, where = known[column], _where(column)
+    brief = {name: _brief(one) for name, one in known.items()}
+    details = {**worst.details, "column": column, "columns": brief}
+    if worst.reason is None:
+        said = f"{where}: {worst.sentence}"
+        if worst.status == Status.WITHSTOOD:
+            worst_off = f"Worst {said[0].lower()}{said[1:]}"
+            said = f"Every sensitive column withstands it by itself, and so do all of them together. {worst_off}"
+        return replace(worst, sentence=said, details=details)
+    everywhere = len({one.reason for one in known.values()}) == 1
+    reason = worst.reason if everywhere else f"{where[0].lower()}{where[1:]}, {worst.reason}"
+    why = worst.why or Why.DOES_NOT_APPLY
+    made = not_run(attack, worst.releases, reason, details, why=why, needs=worst.needs)
+    return replace(made, compares=worst.compares)
+
+
+def _where(column: str) -> str:
+    return "In the sensitive columns taken together" if TOGETHER in column else f"In the column '{column}'"
+
+
+def _gravity(found: Finding) -> tuple[int, int, float]:
+    """Who is exposed comes first, then what could not be run: that is never counted as withstood."""
+    order = (Status.WITHSTOOD, Status.NOT_RUN, Status.EXPOSED)
+    worst, limit = found.worst or 0.0, found.limit or 0.0
+    return order.index(found.status), found.people, limit - worst if found.at_least else worst - limit
+
+
+def _brief(found: Finding) -> dict[str, Any]:
+    return {
+        "status": str(found.status),
+        "sentence": found.sentence,
+        "reason": found.reason,
+        "people": found.people,
+        "worst": found.worst,
+        "limit": found.limit,
+    }
+
+
+def _run(attack: Attack, series: Series, knowledge: Knowledge, places: Collection[int]) -> Ran:
+    """The same of the values of all sensitive columns together."""
     held = knowledge.held(len(series))
     states: dict[int, Any] = {}
     ignored: Sequence[str] = ()

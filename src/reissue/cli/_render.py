@@ -84,6 +84,7 @@ def show_check(outcome: "Check", *, everything: bool = False) -> None:
     values = [(one.name, "-" if one.value is None else f"{one.value:.4g}", one.sentence) for one in outcome.measures]
     if everything or not outcome.verdicts:
         show_table(["measure", "value", "in words"], values)
+    say(*outcome.by_column)
     if outcome.risk is not None:
         say("Risk that a record is linked to its person:", *(f"  {sentence}" for sentence in outcome.risk.sentences))
     if outcome.verdicts and not everything:

@@ -11,7 +11,7 @@ from reissue.counting.histogram import Histogram, counted
 from reissue.counting.keys import pack
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["Cells", "Counts", "Domain", "cells_of"]
+__all__ = ["Cells", "Counts", "Domain", "Relabelling", "cells_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,15 @@ class Domain:
     def positions(self) -> Floats:
         """Where each value lies on a line, for ordered distances."""
         return self.taxonomy.positions if self.taxonomy else np.arange(self.size, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Relabelling:
+    """Other values for the values of a domain: several of them may become one."""
+
+    of_value: Codes | Ints
+    domain: Domain
+    """Of the other values."""
 
 
 class Counts:
@@ -112,6 +121,33 @@ class Counts:
         keys = self._groups * np.int64(labels) + label[self._sensitive]
         flat = np.bincount(keys, self._weights, self.total * labels).astype(np.int64, copy=False)
         return flat.reshape(self.total, labels)
+
+    def relabelled(self, labels: Relabelling) -> "Counts":
+        """The same groups by other values."""
+        return Counts(self._groups, labels.of_value[self._sensitive], labels.domain, self.total, self._weights)
+
+    def apart(self, chosen: Bools) -> "Counts":
+        """The same groups, where every record with one of some values has a value of its own.
+
+        Values of a group are in no order then. O(triples and these records).
+        """
+        spared = chosen[self.value]
+        if not spared.any():
+            return self
+        times = np.where(spared, self.count, 1)
+        group, value = np.repeat(self.group, times), np.repeat(self.value, times)
+        count, own = np.repeat(np.where(spared, 1, self.count), times), np.repeat(spared, times)
+        value[own] = self.domain.size + np.arange(int(own.sum()))
+        totals = np.append(np.where(chosen, 0, self.domain.totals), np.ones(int(own.sum()), np.int64))
+        return self._as_counted(group, value, count, Domain(totals))
+
+    def _as_counted(self, group: Ints, value: Ints, count: Ints, domain: Domain) -> "Counts":
+        """The same groups with other values: how often each group has each."""
+        made = Counts(group, value, domain, self.total, count)
+        made.sizes = self.sizes
+        lengths = np.bincount(group, minlength=self.total)
+        made.histogram = Histogram(np.append(0, np.cumsum(lengths)), value, count, domain.size)
+        return made
 
     def only(self, chosen: Bools) -> "Counts":
         """The same of the chosen groups, numbered anew."""

@@ -5,15 +5,16 @@ once in the group. So counts of one group may sum to more than its size, and a s
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from reissue._arrays import Bools, Codes, Ints
-from reissue.counting.cells import Counts, Domain
+from reissue.counting.cells import Counts, Domain, Relabelling
 from reissue.counting.histogram import Histogram, counted, starts_of
 from reissue.counting.keys import pack
 from reissue.counting.segments import ranges
+from reissue.errors import InternalError
 
 __all__ = ["PeopleCounts", "SharedCounts", "ValueSets", "value_sets"]
 
@@ -55,6 +56,14 @@ class PeopleCounts(Counts):
         first = self._first(self._sensitive)
         return counted(self._groups[first], self._sensitive[first], self.total, self.domain.size)
 
+    def relabelled(self, labels: Relabelling) -> "PeopleCounts":
+        """The same groups by other values: a person with several values that become one is counted once."""
+        sensitive = labels.of_value[self._sensitive]
+        return PeopleCounts(self._groups, sensitive, self._people, labels.domain, self.total, self._weights)
+
+    def _as_counted(self, group: Ints, value: Ints, count: Ints, domain: Domain) -> Counts:
+        return SharedCounts(group, value, count, self.sizes, domain)
+
     def _first(self, *columns: Codes | Ints) -> Ints:
         """One row of each person in each group, or of each combination with other columns."""
         sizes = [self.total, int(self._people.max(initial=0)) + 1, *(self.domain.size for _ in columns)]
@@ -83,6 +92,30 @@ class SharedCounts(Counts):
         """It is."""
         return True
 
+    def relabelled(self, labels: Relabelling) -> Counts:
+        """Not known: a person may have several values that become one."""
+        del labels
+        raise InternalError("People who were counted by value cannot be counted by another. Please report this.")
+
+    def _as_counted(self, group: Ints, value: Ints, count: Ints, domain: Domain) -> Counts:
+        return SharedCounts(group, value, count, self.sizes, domain)
+
+
+class SetCounts(SharedCounts):
+    """The same, where it is known how many people have which set of values."""
+
+    def __init__(self, counts: Counts, sets: "ValueSets") -> None:
+        """Counts of people by the number of their set."""
+        lengths = sets.lengths[counts.value]
+        values = sets.values[ranges(sets.starts[counts.value], lengths)]
+        group, count = np.repeat(counts.group, lengths), np.repeat(counts.count, lengths)
+        super().__init__(group, values, count, counts.sizes, sets.domain)
+        self._sets, self._counts = sets, counts
+
+    def relabelled(self, labels: Relabelling) -> Counts:
+        """The same groups by other values: a person with several values that become one is counted once."""
+        return SetCounts(self._counts, _relabelled(self._sets, labels))
+
 
 @dataclass(frozen=True, eq=False)
 class ValueSets:
@@ -108,10 +141,16 @@ class ValueSets:
 
     def expand(self, counts: Counts) -> Counts:
         """Counts of people by the number of their set, as counts of people by value."""
-        lengths = self.lengths[counts.value]
-        values = self.values[ranges(self.starts[counts.value], lengths)]
-        group, count = np.repeat(counts.group, lengths), np.repeat(counts.count, lengths)
-        return SharedCounts(group, values, count, counts.sizes, self.domain)
+        return SetCounts(counts, self)
+
+
+@lru_cache(maxsize=32)
+def _relabelled(sets: ValueSets, labels: Relabelling) -> ValueSets:
+    """The sets of other values."""
+    width = max(labels.domain.size, 1)
+    keys = np.unique(np.repeat(np.arange(sets.number), sets.lengths) * width + labels.of_value[sets.values])
+    starts = np.searchsorted(keys, np.arange(sets.number + 1) * width)
+    return ValueSets(starts, keys % width, sets.of_person, labels.domain)
 
 
 def value_sets(people: Ints, sensitive: Codes, domain: Domain) -> ValueSets:

@@ -120,7 +120,10 @@ def schema_inputs(path: Path | None, schema: "Schema | None" = None) -> Iterator
         yield Input("the schema", path)
     if schema is not None:
         named = [one.file for one in schema.hierarchies.values() if one.file is not None]
-        named += [schema.folder / str(schema.updates[name]) for name in ("file", "history") if name in schema.updates]
+        for said in schema.updates_by_column.values():
+            earlier = said.get("history", [])
+            files = [*earlier] if isinstance(earlier, list) else [earlier]
+            named += [schema.folder / str(one) for one in [*files, *([said["file"]] if "file" in said else [])]]
         yield from (Input("a file that the schema names", file) for file in named)
 
 

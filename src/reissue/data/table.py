@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ import polars as pl
 from reissue._arrays import Codes, Ints
 from reissue.counting.cells import Counts, Domain
 from reissue.counting.keys import pack
+from reissue.counting.margins import Margin, margins_of
 from reissue.counting.people import PeopleCounts
 from reissue.data.frames import Back, from_frame
 from reissue.data.identifiers import identifier_texts
@@ -19,6 +21,7 @@ from reissue.errors import DataError, SchemaError, TaxonomyError, nearest_column
 from reissue.files.databases import database_table, is_database_url
 from reissue.files.dialect import FOUND, PLAIN, Dialect
 from reissue.files.tables import refuse_nested, settle
+from reissue.protection import TOGETHER, Protection
 from reissue.schema import Role, Schema
 from reissue.taxonomy.codings import Coding, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
@@ -28,6 +31,7 @@ __all__ = [
     "RowDraws",
     "Table",
     "code_column",
+    "column_margins",
     "joint_codes",
     "people_of",
     "to_polars",
@@ -106,6 +110,11 @@ class Table:
         """The columns as the user gave them, in order, and their types."""
         return self.frame.schema if self.given is None else self.given
 
+    @cached_property
+    def margins(self) -> tuple[Margin, ...]:
+        """Each sensitive column by itself, and all of them together where there are several."""
+        return column_margins(self.schema, self.secrets, self.joint)
+
     @property
     def ids(self) -> pl.Series | None:
         """The identifiers, for methods that follow people from release to release."""
@@ -136,6 +145,15 @@ class Table:
         draw = None if self.draw is None else self.draw.some(rows)
         codes, frame = self.codes.take(rows, axis=1), self.frame[rows]
         return replace(self, codes=codes, sensitive=sensitive, domain=domain, frame=frame, people=people, draw=draw)
+
+    def of_sensitive(self, column: str) -> "Table":
+        """The table of one sensitive column: the others are no columns of it."""
+        place = self.schema.sensitive.index(column)
+        label, secret = self.joint[place], self.secrets[place]
+        sensitive, taxonomy = label[self.sensitive], secret.taxonomy
+        domain = Domain(np.bincount(label, self.domain.totals, taxonomy.size).astype(np.int64), taxonomy)
+        joint, schema = np.arange(taxonomy.size, dtype=np.int32)[np.newaxis], self.schema.of_sensitive(column)
+        return replace(self, schema=schema, sensitive=sensitive, domain=domain, secrets=(secret,), joint=joint)
 
     def with_boxes(self, *, tight: bool) -> "Table":
         """The same, published as ranges from the smallest to the largest value of a group, or as nodes only."""
@@ -232,6 +250,30 @@ def _encode(column: pl.Series, coding: Coding) -> Codes:
             + remedy
         )
     return codes
+
+
+def column_margins(schema: Schema, secrets: Sequence[Coding], joint: Codes) -> tuple[Margin, ...]:
+    """Each sensitive column by itself, and all of them together where there are several.
+
+    Parameters
+    ----------
+    schema
+        Names the columns, and says which of their values need no protection.
+    secrets
+        How each sensitive column was coded.
+    joint
+        Sensitive columns x codes of all of them together.
+
+    """
+    protection = Protection.of(schema.policy, schema.sensitive)
+    taxonomies = [coding.taxonomy for coding in secrets]
+    return margins_of(
+        schema.sensitive,
+        tuple(joint),
+        taxonomies,
+        lambda column, place: protection.harmless_in(column, taxonomies[place].names),
+        TOGETHER.join(schema.sensitive),
+    )
 
 
 def unlisted_values(data: Any, schema: Schema, *, dialect: Dialect = FOUND) -> dict[str, list[str]]:

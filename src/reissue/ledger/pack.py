@@ -7,8 +7,9 @@ of each slot, it is kept who is in which slot.
 
 import io
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -57,17 +58,28 @@ def pack_schema(schema: Schema, keep: Keep) -> tuple[str, dict[str, str]]:
         if hierarchy.file is not None:
             name = keep(_content(hierarchy.file), hierarchy.file.suffix)
             document["taxonomy"][column]["file"] = files[f"taxonomy.{column}"] = name
-    updates = schema.updates
-    if "history" in updates:
+    for column, section in schema.updates_by_column.items():
+        several = len(schema.sensitive) > 1
+        packed = _pack_updates(schema.of_sensitive(column), section, keep)
+        if several and column in document["updates"]:
+            document["updates"][column] = packed
+        elif not several:
+            document["updates"] = packed
+        if "file" in packed:
+            files[f"updates.{column}" if several else "updates"] = packed["file"]
+    return tomlkit.dumps(document), files
+
+
+def _pack_updates(schema: Schema, section: Mapping[str, Any], keep: Keep) -> dict[str, Any]:
+    """What says how the values of one column change, with the file that it names kept."""
+    if "history" in section:
         # The holder's own earlier tables name people: what is learned from them is kept, never they themselves.
         learned = read_updates(schema).frame().write_csv().encode()
-        document["updates"] = {"file": keep(learned, ".csv"), "close": True}
-    elif "file" in updates:
-        path = schema.folder / str(updates["file"])
-        document["updates"]["file"] = keep(_content(path), path.suffix)
-    if "file" in document.get("updates", {}):
-        files["updates"] = document["updates"]["file"]
-    return tomlkit.dumps(document), files
+        return {"file": keep(learned, ".csv"), "close": True}
+    if "file" in section:
+        path = schema.folder / str(section["file"])
+        return {**section, "file": keep(_content(path), path.suffix)}
+    return dict(section)
 
 
 def _content(path: Path) -> bytes:

@@ -18,6 +18,7 @@ import polars as pl
 
 from reissue._arrays import Bools, Codes, Ints
 from reissue.counting.cells import Counts, Domain, cells_of
+from reissue.counting.margins import Margin
 from reissue.data.table import Table, to_polars
 from reissue.engines.base import Source
 from reissue.errors import CannotRunError, TaxonomyError
@@ -50,6 +51,8 @@ class Linkage:
     """Group to whether it is not known who stands in it."""
     absent: Ints
     """Group to how many of the people who fit are not in the data."""
+    margins: tuple[Margin, ...] = ()
+    """Each sensitive column by itself, and all of them together where there are several."""
 
     @property
     def domain(self) -> Domain:
@@ -85,7 +88,7 @@ def link_release(release: Release) -> Linkage:
     apart = not draft.form.boxes
     exact = np.ones(release.groups, np.bool_) if apart else (release.boxes.lo == release.boxes.hi).all(axis=0)
     cells = cells_of(table.codes, table.sizes)
-    return _of_rows(cells.of_row, cells.of_row[kept], groups, counts, exact)
+    return replace(_of_rows(cells.of_row, cells.of_row[kept], groups, counts, exact), margins=table.margins)
 
 
 def _of_rows(
@@ -109,10 +112,10 @@ def link(release: PublishedRelease, population: Any) -> Linkage:
     lo, hi = published_boxes(release, people)
     if (lo > hi).any():
         raise CannotRunError("the external table lacks people whom the release shows: it is not of these people.")
-    counts = _counts(release, people)
+    counts, margins = _counts(release, people)
     if not release.form.boxes and (lo == hi).all():
-        return _link_exact(release, people, lo, counts)
-    return _link_boxes(release, people, (lo, hi), counts)
+        return replace(_link_exact(release, people, lo, counts), margins=margins)
+    return replace(_link_boxes(release, people, (lo, hi), counts), margins=margins)
 
 
 def _population(data: Any, schema: Schema) -> Table:
@@ -137,8 +140,8 @@ def _known(schema: Schema, columns: Collection[str]) -> Schema:
     return schema.with_roles({name: Role.DROP for name in schema.columns if name not in used})
 
 
-def _counts(release: PublishedRelease, people: Table) -> Counts:
-    """Published sensitive values by group, in the external table's coding where it has them."""
+def _counts(release: PublishedRelease, people: Table) -> tuple[Counts, tuple[Margin, ...]]:
+    """Published sensitive values by group, in the external table's coding where it has them; and their columns."""
     schema = release.schema
     release.require(*schema.sensitive)
     there = np.flatnonzero(release.weights)
@@ -151,12 +154,14 @@ def _counts(release: PublishedRelease, people: Table) -> Counts:
     secret = {name: schema.hierarchies[name] for name in schema.sensitive if name in schema.hierarchies}
     plain = pl.DataFrame([pl.repeat("-", frame.height, eager=True).alias(nothing), *shown])
     try:
-        table = Table.read(plain, Schema(roles, secret, folder=schema.folder), secrets=people.secrets)
+        table = Table.read(
+            plain, Schema(roles, secret, policy=schema.policy, folder=schema.folder), secrets=people.secrets
+        )
     except TaxonomyError:
         raise CannotRunError("the release shows sensitive values that the table of people does not know.") from None
     totals = np.bincount(table.sensitive, times, table.domain.size).astype(np.int64)
     domain = replace(table.domain, totals=totals)
-    return Counts(release.value_group[there], table.sensitive, domain, release.groups, times)
+    return Counts(release.value_group[there], table.sensitive, domain, release.groups, times), table.margins
 
 
 def _as_given(column: pl.Series, kind: pl.DataType) -> pl.Series:

@@ -112,6 +112,15 @@ class PublishedRelease:
         """The same tables as another schema has them."""
         return replace(self, schema=schema)
 
+    def of_sensitive(self, column: str) -> "PublishedRelease":
+        """The same as somebody sees it who looks at one sensitive column only."""
+        source, kept, place = self.source, self.tables.kept, self.schema.sensitive.index(column)
+        source = None if source is None else source.of_sensitive(column)
+        if kept is not None:
+            kept = kept.of_sensitive(place, None if kept.table is None else kept.table.of_sensitive(column))
+        tables = replace(self.tables, source=source, kept=kept)
+        return replace(self, tables=tables, schema=self.schema.of_sensitive(column))
+
     def require(self, *columns: str) -> None:
         """Stop if the published tables lack columns that the schema names."""
         known = list(self.shown)

@@ -62,6 +62,11 @@ class Series:
         kept = tuple(self.releases[self.numbers.index(number)] for number in numbers)
         return replace(self, releases=kept, numbers=tuple(numbers))
 
+    def of_sensitive(self, column: str) -> "Series":
+        """The same releases as somebody sees them who looks at one sensitive column only."""
+        releases = tuple(one.of_sensitive(column) for one in self.releases)
+        return replace(self, releases=releases, schema=self.schema.of_sensitive(column))
+
     def limit(self, attack: str) -> float | None:
         """The limit of an attack: the caller's, else the policy's; None if neither says one."""
         named = self.schema.policy.get("limits") or self.schema.policy.get("ceilings")

@@ -17,7 +17,7 @@ from reissue.engines.registry import SPARK, choose
 from reissue.errors import InputError, InternalError, SchemaError
 from reissue.release.memory import Memory, MethodState, SeriesTable, enter, keep
 from reissue.release.release import Release
-from reissue.requirements import Requirement, parse
+from reissue.requirements import Requirement, by_column, parse
 from reissue.schema import Schema
 from reissue.verify.recheck import make_release
 
@@ -73,14 +73,15 @@ def anonymize(
         raise SchemaError(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
         )
-    chosen.refuse_several_rows(requirement, table)
+    asked = by_column(requirement, table.margins, table.domain)
+    chosen.refuse_several_rows(asked, table)
     rng = np.random.default_rng(seed)
-    job = Job(table, requirement, rng, suppress, settled, progress)
+    job = Job(table, asked, rng, suppress, settled, progress)
     if chosen.state is not None:
         entry = enter(table, memory, method, chosen.state, newcomers=newcomers)
-        return _continue(job, chosen, entry, tight=boxes == "tight")
+        return _continue(job, requirement, chosen, entry, tight=boxes == "tight")
     refuse_memory(memory, method)
-    chosen.refuse_impossible(requirement, table, suppress)
+    chosen.refuse_impossible(asked, table, suppress)
     if chosen.draws(settled):
         table = drawn(table, draw_key(rng))
     draft = run_method(chosen, replace(job, table=table))
@@ -129,14 +130,14 @@ def _read(data: Any, schema: Schema, memory: Memory | None) -> Table:
     return table_by_codes(source, schema, memory)
 
 
-def _continue(job: Job, chosen: Algorithm, entry: SeriesTable, *, tight: bool) -> Release:
+def _continue(job: Job, requirement: Requirement, chosen: Algorithm, entry: SeriesTable, *, tight: bool) -> Release:
     """The next release of a series; its draft carries the memory for the one after."""
     entry = replace(entry, table=entry.table.with_boxes(tight=tight))
-    draft = chosen.run(
-        replace(job, table=entry.table, state=entry.state, people=entry.people, stable_code=entry.stable_code)
-    )
+    asked = by_column(requirement, entry.table.margins, entry.table.domain)
+    known: dict[str, Any] = {"state": entry.state, "people": entry.people, "stable_code": entry.stable_code}
+    draft = chosen.run(replace(job, table=entry.table, requirement=asked, **known))
     job.progress(1.0)
     if not isinstance(draft.state, MethodState):
         raise InternalError(f"The method '{chosen.name}' left no state for the next release. Please report this.")
     draft = replace(draft, memory=keep(entry, draft.state, chosen.name))
-    return make_release(entry.table, draft, job.requirement, chosen.name, job.rng)
+    return make_release(entry.table, draft, requirement, chosen.name, job.rng)

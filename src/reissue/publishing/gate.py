@@ -34,7 +34,7 @@ from reissue.published import PublishedRelease, read_published
 from reissue.published.series import Series
 from reissue.release.release import Form, Release
 from reissue.release.states import unpack_state
-from reissue.requirements import Requirement
+from reissue.requirements import Requirement, by_column
 from reissue.schema import Schema
 from reissue.updates import read_updates
 from reissue.verify.second_look import confirm, confirm_coalitions, confirm_posteriors
@@ -231,7 +231,9 @@ class _Candidate:
         `look_back` bounds what is read again. A state holds all releases and costs less than to begin anew with some.
         """
         everyone = tuple(some) == self.earlier or (self.policy.collude is None and not self.policy.alone)
-        if attack.kept is not None and everyone:
+        # A state is of the values of all sensitive columns together: where each is attacked, releases are read again.
+        apart = attack.each_column and len(self.release.schema.sensitive) > 1
+        if attack.kept is not None and everyone and not apart:
             try:
                 return self._go_on(attack.name, attack.kept, progress)
             except CannotCarryError:
@@ -246,9 +248,10 @@ class _Candidate:
         series = self._all(attack.name, some)
         found = run_attack(attack, series, Knowledge(progress=progress))
         if attack.name == "coalition" and found.status == Status.WITHSTOOD:
-            contributions = read_records(series.releases[-1], series.schema).contributions
-            limit = int(found.limit or 0)
-            _refuse_unconfirmed(confirm_coalitions(contributions, self.release.requirement, limit, self._sample()))
+            records = read_records(series.releases[-1], series.schema)
+            contributions, limit = records.contributions, int(found.limit or 0)
+            asked = by_column(self.release.requirement, records.margins, contributions.domain)
+            _refuse_unconfirmed(confirm_coalitions(contributions, asked, limit, self._sample()))
         return replace(found, releases=series.numbers) if found.status == Status.NOT_RUN else found
 
     def _all(self, name: str, some: Sequence[Recorded]) -> Series:

@@ -1,7 +1,7 @@
 """Draft and Release: what an algorithm decided, and what goes out."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -193,6 +193,15 @@ class Release:
             name: own[name] for name in public if frame.schema[name] != own[name] and not isinstance(own[name], pl.Enum)
         }
         return frame.with_columns(pl.col(ours).cast(pl.String)).cast(held) if ours or held else frame  # type: ignore[arg-type]
+
+    def of_sensitive(self, column: str) -> "Release":
+        """The release as somebody sees it who looks at one sensitive column only."""
+        draft, label = self.draft, self.table.joint[self.schema.sensitive.index(column)]
+        fakes = draft.counterfeits
+        fakes = None if fakes is None else replace(fakes, sensitive=label[fakes.sensitive])
+        changed = None if draft.sensitive is None else label[draft.sensitive]
+        draft = replace(draft, sensitive=changed, counterfeits=fakes)
+        return replace(self, table=self.table.of_sensitive(column), draft=draft)
 
     def in_parts(self, name: str, rows: int) -> Iterator[pl.DataFrame]:
         """A published table so many rows at a time, as it goes out; one of no rows is one part."""

@@ -4,7 +4,7 @@ It is made from a Release, or from what a ledger kept of one, which holds no qua
 person of a group has which of its values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ import polars as pl
 from reissue._arrays import Codes, Ints
 from reissue.counting.histogram import counted
 from reissue.counting.keys import distinct_keys
-from reissue.counting.texts import TextCounts, joined_texts, ranked_texts
+from reissue.counting.texts import SEPARATOR, TextCounts, joined_texts, ranked_texts
 from reissue.data.table import Table
 from reissue.release.release import Release
 from reissue.requirements import Requirement
@@ -59,6 +59,19 @@ class Roster:
     def records(self) -> Ints:
         """Record to its group: of people, then of the others."""
         return np.concatenate([self.group, self.nobody])
+
+    def of_sensitive(self, place: int, table: Table | None) -> "Roster":
+        """The same by one of several sensitive columns: its place, and the table where that column is the only one."""
+        texts = pl.Series([name.split(SEPARATOR)[place] for name in self.histogram.names], dtype=pl.String)
+        names, label = ranked_texts(texts)
+        before = self.histogram
+        found = counted(before.group, label[before.value], before.groups, len(names), before.count)
+        histogram = TextCounts(found.starts, found.value, found.count, len(names), tuple(names.to_list()))
+        labels = self.labels
+        if labels is not None:
+            own = labels.text.str.split(SEPARATOR).list.get(place)
+            labels = replace(labels, text=own)
+        return replace(self, histogram=histogram, labels=labels, table=table)
 
     @property
     def groups(self) -> int:

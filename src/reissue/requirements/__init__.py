@@ -1,9 +1,10 @@
 """Requirements: predicates on groups' counts, one family per file. They compose with `&` and parse from text."""
 
-from reissue.requirements._base import All, Loss, Remaining, Requirement, parse, register, registered
+from reissue.requirements._base import All, Asking, Loss, Remaining, Requirement, parse, register, registered
 from reissue.requirements._subsets import Subsets
 from reissue.requirements.anonymity import KM, KAnonymity
 from reissue.requirements.closeness import TCloseness
+from reissue.requirements.columns import ByColumn, ColumnView, by_column
 from reissue.requirements.confidence import AlphaK, Confidence, SimpleLDiversity
 from reissue.requirements.diversity import EntropyLDiversity, LDiversity, RecursiveLDiversity
 from reissue.requirements.likeness import BetaLikeness, DeltaDisclosure
@@ -17,8 +18,11 @@ __all__ = [
     "KM",
     "All",
     "AlphaK",
+    "Asking",
     "BetaLikeness",
+    "ByColumn",
     "CKSafety",
+    "ColumnView",
     "Confidence",
     "DeltaDisclosure",
     "EntropyLDiversity",
@@ -33,6 +37,7 @@ __all__ = [
     "SimpleLDiversity",
     "Subsets",
     "TCloseness",
+    "by_column",
     "parse",
     "register",
     "registered",

@@ -11,13 +11,14 @@ import numpy as np
 from reissue._arrays import Bools, Floats, Ints
 from reissue._plugins import load_plugin, load_plugins
 from reissue.counting.cells import Counts, Domain
-from reissue.errors import RequirementError, nearest
+from reissue.errors import InternalError, RequirementError, nearest
 from reissue.requirements._subsets import Subsets
 from reissue.requirements._values import Sets, masks, split
 
 __all__ = [
     "BELOW",
     "All",
+    "Asking",
     "Loss",
     "Remaining",
     "Requirement",
@@ -82,6 +83,9 @@ class Requirement(ABC):
     """Whether `cap` and `least` say all that it asks of a group."""
     by_people: ClassVar[bool] = False
     """Whether it is defined where people have several rows: of people in a group, and people who have a value."""
+    any_value: ClassVar[bool] = False
+    """Whether it bounds how often any value occurs in a group, whichever that is. Records whose value needs no
+    protection then count as if each had a value of its own; where it is False they count as they are."""
 
     @property
     def least(self) -> int:
@@ -131,6 +135,15 @@ class Requirement(ABC):
         """The sensitive values, or sets of them, that it is asked of; none if it is asked of every single value."""
         return ()
 
+    @property
+    def written(self) -> "Requirement":
+        """What a user wrote, where this is that requirement asked of several columns."""
+        return self
+
+    def named_masks(self, domain: Domain) -> Bools:
+        """Which values belong to each of its `named_values`: items x values."""
+        return masks(domain, self.named_values) if self.named_values else np.zeros((0, domain.size), np.bool_)
+
     @abstractmethod
     def holds(self, counts: Counts) -> Bools:
         """Which groups meet it. Groups without rows are not asked about: their answer means nothing."""
@@ -169,6 +182,14 @@ class Requirement(ABC):
     def fitness(self, counts: Counts) -> Floats:
         """How far each group is above it (1 or more) or below; see the module `fitness`."""
         return np.where(self.holds(counts), 1.0, BELOW)
+
+    def capped_sets(self, codes: Ints, domain: Domain) -> Bools:
+        """Sets x values: those that touch some values and whose rows `cap` bounds, where it is `capped`."""
+        if self.named_values:
+            return self.named_masks(domain)
+        found = np.zeros((len(codes), domain.size), np.bool_)
+        found[np.arange(len(codes)), codes] = True
+        return found
 
     def cap(self, sizes: Ints) -> Ints:
         """Size of a group to the most rows that a value (or set) it is asked of may have; -1 where it is too small."""
@@ -224,18 +245,17 @@ class Requirement(ABC):
 
     def refuse_several_rows(self, domain: Domain) -> None:
         """Stop where people have several rows, and it is not defined for that."""
-        for part in self.parts():
-            if not part.by_people:
-                able = ", ".join(name for name, kind in registered().items() if kind.by_people)
-                raise RequirementError(
-                    f"The requirement '{part.name}' is not defined where people have several rows, as the schema says: "
-                    f"it takes every row for somebody with one value. Defined are: {able}."
-                )
-            if part.named_values and (masks(domain, part.named_values).sum(axis=1) > 1).any():
-                raise RequirementError(
-                    f"The requirement '{part.name}' names values that are taken together, in braces or by a node of a "
-                    "taxonomy. Where people have several rows, name single values."
-                )
+        if not self.by_people:
+            able = ", ".join(name for name, kind in registered().items() if kind.by_people)
+            raise RequirementError(
+                f"The requirement '{self.name}' is not defined where people have several rows, as the schema says: "
+                f"it takes every row for somebody with one value. Defined are: {able}."
+            )
+        if self.named_values and (masks(domain, self.named_values).sum(axis=1) > 1).any():
+            raise RequirementError(
+                f"The requirement '{self.name}' names values that are taken together, in braces or by a node of a "
+                "taxonomy. Where people have several rows, name single values."
+            )
 
     def fits(self, domain: Domain) -> None:
         """Refuse sensitive values that it cannot judge: without order, tree or numbers, or without a value it names."""
@@ -320,6 +340,10 @@ class All(Requirement):
         """Those of the first part that names any."""
         return next((part.named_values for part in self.requirements if part.named_values), ())
 
+    def named_masks(self, domain: Domain) -> Bools:
+        """Those of the first part that names any."""
+        return next((part for part in self.requirements if part.named_values), self.requirements[0]).named_masks(domain)
+
     def holds(self, counts: Counts) -> Bools:
         """Which groups meet every part."""
         return reduce(np.logical_and, (part.holds(counts) for part in self.requirements))
@@ -338,9 +362,63 @@ class All(Requirement):
         for part in self.requirements:
             part.fits(domain)
 
+    def refuse_several_rows(self, domain: Domain) -> None:
+        """Stop where people have several rows, and a part is not defined for that."""
+        for part in self.requirements:
+            part.refuse_several_rows(domain)
+
     def __str__(self) -> str:
         """As `parse` reads it."""
         return " & ".join(str(part) for part in self.requirements)
+
+
+@dataclass(frozen=True, eq=False)
+class Asking(Requirement):
+    """Another requirement, asked of groups that are counted in another way; nobody writes it."""
+
+    name: ClassVar[str] = "asking"
+    asked: Requirement
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.asked.name)
+
+    def __repr__(self) -> str:
+        return repr(self.asked)
+
+    @property
+    def sensitive(self) -> bool:  # type: ignore[override]
+        """As what is asked."""
+        return self.asked.sensitive
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """As what is asked."""
+        return self.asked.monotone
+
+    @property
+    def growing(self) -> bool:  # type: ignore[override]
+        """As what is asked."""
+        return self.asked.growing
+
+    @property
+    def relative(self) -> bool:  # type: ignore[override]
+        """As what is asked."""
+        return self.asked.relative
+
+    @property
+    def least(self) -> int:
+        """As what is asked."""
+        return self.asked.least
+
+    @classmethod
+    def parse(cls, argument: str) -> Requirement:
+        """Nobody writes it."""
+        del argument
+        raise InternalError("This requirement is made of another one, and never read. Please report this.")
+
+    def __str__(self) -> str:
+        """As what is asked."""
+        return str(self.asked)
 
 
 _REGISTRY: dict[str, type[Requirement]] = {}

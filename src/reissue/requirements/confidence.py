@@ -52,6 +52,11 @@ class _Bounded(Requirement):
         return np.asarray(np.maximum.reduce(each), np.float64)
 
     @property
+    def any_value(self) -> bool:  # type: ignore[override]
+        """Whether it names no values."""
+        return not self.values
+
+    @property
     def named_values(self) -> Sets:
         """Its values."""
         return self.values

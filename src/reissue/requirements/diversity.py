@@ -32,6 +32,7 @@ class LDiversity(Requirement):
 
     name: ClassVar[str] = "l"
     example: ClassVar[str] = "l=3"
+    any_value: ClassVar[bool] = True
     growing: ClassVar[bool] = True
     by_values: ClassVar[bool] = True
     by_people: ClassVar[bool] = True
@@ -86,6 +87,7 @@ class EntropyLDiversity(Requirement):
 
     name: ClassVar[str] = "entropy-l"
     example: ClassVar[str] = "entropy-l=3"
+    any_value: ClassVar[bool] = True
     l: float  # noqa: E741
 
     def __post_init__(self) -> None:
@@ -148,6 +150,7 @@ class RecursiveLDiversity(Requirement):
 
     name: ClassVar[str] = "recursive"
     example: ClassVar[str] = "recursive=3,3"
+    any_value: ClassVar[bool] = True
     c: float
     l: int  # noqa: E741
 

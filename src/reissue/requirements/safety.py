@@ -56,6 +56,7 @@ class CKSafety(Requirement):
 
     name: ClassVar[str] = "c-k"
     example: ClassVar[str] = "c-k=0.5,2"
+    any_value: ClassVar[bool] = True
     c: float
     k: int
 

@@ -22,6 +22,7 @@ class MUnique(Requirement):
 
     name: ClassVar[str] = "m-unique"
     example: ClassVar[str] = "m-unique=2"
+    any_value: ClassVar[bool] = True
     monotone: ClassVar[bool] = False
     by_people: ClassVar[bool] = True
     m: int

@@ -10,7 +10,7 @@ import numpy as np
 
 from reissue.counting.cells import Counts, Domain
 from reissue.data.table import Table
-from reissue.requirements import Requirement
+from reissue.requirements import Requirement, by_column
 from reissue.taxonomy.codings import Hierarchy, read_hierarchy
 from reissue.taxonomy.notation import span_of
 
@@ -53,13 +53,24 @@ Judge = Callable[[Any, Sequence[int], Sequence[int]], bool]
 
 
 def meets(table: Table, group: Sequence[int], requirement: Requirement, everyone: Sequence[int]) -> bool:
-    """Whether one group of rows meets a requirement, where `everyone` is published."""
-    codes = table.sensitive[list(group)].tolist()
-    published = table.sensitive[list(everyone)].tolist()
+    """Whether one group of rows meets a requirement in every sensitive column, where `everyone` is published."""
+    codes, published = list(group), list(everyone)
     return all(
-        _JUDGES[part.name](part, codes, published) if _has_twin(part) else _alone(part, codes, published, table)
+        _in_every_column(part, codes, published, table) if _has_twin(part) else _alone(part, codes, published, table)
         for part in requirement.parts()
     )
+
+
+def _in_every_column(part: Requirement, group: Sequence[int], everyone: Sequence[int], table: Table) -> bool:
+    """By the definition; a row whose value needs no protection has a value of its own, where any value counts."""
+    met = True
+    for margin in table.margins if part.sensitive and table.margins else (None,):
+        of_row = table.sensitive if margin is None or margin.label is None else margin.label[table.sensitive]
+        own = of_row.tolist()
+        if margin is not None and part.any_value:
+            own = [-1 - row if margin.harmless[code] else code for row, code in enumerate(own)]
+        met &= _JUDGES[part.name](part, [own[row] for row in group], [own[row] for row in everyone])
+    return met
 
 
 def _has_twin(part: Requirement) -> bool:
@@ -67,11 +78,12 @@ def _has_twin(part: Requirement) -> bool:
     return part.name in _JUDGES and not getattr(part, "values", ()) and getattr(part, "distance", "equal") == "equal"
 
 
-def _alone(part: Requirement, codes: Sequence[int], published: Sequence[int], table: Table) -> bool:
+def _alone(part: Requirement, codes: list[int], published: list[int], table: Table) -> bool:
     """The requirement's own verdict on this single group, for those without a twin below."""
-    totals = np.bincount(published, minlength=table.domain.size)
-    counts = Counts(np.zeros(len(codes), np.int32), np.array(codes, np.int32), Domain(totals, table.domain.taxonomy), 1)
-    return bool(part.holds(counts)[0])
+    totals = np.bincount(table.sensitive[published], minlength=table.domain.size)
+    domain = Domain(totals, table.domain.taxonomy)
+    counts = Counts(np.zeros(len(codes), np.int32), table.sensitive[codes], domain, 1)
+    return bool(by_column(part, table.margins, domain).holds(counts)[0])
 
 
 def _most(codes: Sequence[int]) -> list[int]:

@@ -156,6 +156,29 @@ class UpdateModel:
         return cls(tuple(names), can / can.sum(axis=1, keepdims=True), even=True)
 
     @classmethod
+    def product(
+        cls, models: Sequence["UpdateModel"], parts: Sequence[Sequence[Name]], names: Sequence[Name]
+    ) -> "UpdateModel":
+        """Of several columns that change independently of each other, for combinations of their values.
+
+        Combinations that are not named are left out; what a combination could become beside them is shared among the
+        others that it can become. `parts` are the values of each combination, column by column.
+        """
+        if all(model.fixed for model in models):
+            return cls.none(names)
+        refuse_large(len(names))
+        chance = np.ones((len(names), len(names)))
+        for at, model in enumerate(models):
+            place = {name: number for number, name in enumerate(model.names)}
+            own = np.array([place[part[at]] for part in parts], np.int64)
+            each = np.eye(len(model.names)) if model.fixed else model.chance
+            chance *= each[np.ix_(own, own)]
+        total = chance.sum(axis=1, keepdims=True)
+        chance = np.where(total > 0, chance / np.where(total > 0, total, 1), np.eye(len(names)))
+        even = all(model.even or model.fixed for model in models)
+        return cls.evenly(names, chance > 0) if even else cls(tuple(names), chance)
+
+    @classmethod
     def of_pairs(cls, before: Sequence[Name], after: Sequence[Name], chance: Sequence[float] | None) -> "UpdateModel":
         """From listed updates. What is left of a value's probability is its chance to stay.
 

@@ -1,6 +1,8 @@
 """The `[updates]` section of a schema, read: where an update model comes from.
 
-A file, the sensitive column's taxonomy, an order, the holder's own history, listed chances, or none at all.
+A file, the sensitive column's taxonomy, an order, the holder's own history, listed chances, or none at all. Where there
+are several sensitive columns each has a section of its own, `[updates.disease]`, and columns are taken to change
+independently of each other: the model of their combinations is the product of theirs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reissue.counting.texts import MISSING, SEPARATOR
 from reissue.errors import SchemaError, nearest
 from reissue.files.dialect import Dialect
 from reissue.files.tables import read_file
@@ -25,13 +28,34 @@ _KEYS = (*SOURCES, "close", "smoothing", "delimiter", "rest")
 
 def read_updates(schema: Schema, names: Sequence[Name] = ()) -> UpdateModel:
     """The model that a schema's `[updates]` section describes, with the given values first; none if it has none."""
-    section = schema.updates
-    if not section:
+    if not schema.updates:
         return UpdateModel.none(names)
-    _check(section, schema)
+    sections = schema.updates_by_column
+    _refuse_columns(schema, sections)
+    if len(sections) == 1:
+        return _of_column(schema, sections[schema.sensitive[0]], names)
+    parts = [_apart(name, len(sections)) for name in names]
+    models = [
+        _of_column(schema.of_sensitive(column), sections[column], list(dict.fromkeys(own)))
+        for column, own in zip(
+            schema.sensitive, zip(*parts, strict=True) if parts else [()] * len(sections), strict=True
+        )
+    ]
+    return UpdateModel.product(models, parts, names)
+
+
+def _of_column(schema: Schema, section: Section, names: Sequence[Name]) -> UpdateModel:
+    """The model of the one sensitive column of a schema."""
+    _check(section)
     source = next(key for key in SOURCES if key in section)
     model = _BUILDERS[source](section, schema, names)
     return (model.closed() if section.get("close") else model.checked()).aligned(names)
+
+
+def _apart(name: Name, columns: int) -> list[Name]:
+    """The values of several columns that were joined to one."""
+    pieces = [MISSING] * columns if name is None else name.split(SEPARATOR)
+    return [None if piece == MISSING else piece for piece in pieces]
 
 
 def settled(schema: Schema, model: UpdateModel) -> bool:
@@ -39,11 +63,12 @@ def settled(schema: Schema, model: UpdateModel) -> bool:
 
     Without one it is what was seen so far, which can always become more.
     """
-    if not schema.updates:
+    if not schema.updates or len(schema.sensitive) > 1:
+        return False  # of several columns the model is that of the combinations that occur
+    (section,) = schema.updates_by_column.values()
+    if section.get("order") is True or section.get("rest"):
         return False
-    if schema.updates.get("order") is True or schema.updates.get("rest"):
-        return False
-    if "taxonomy" in schema.updates:
+    if "taxonomy" in section:
         hierarchy = schema.hierarchy(schema.sensitive[0])
         # Without any value there is a missing one, which can be part of a branch.
         listed = hierarchy.kind in {"file", "tree"} and hierarchy.unlisted == "error"
@@ -51,7 +76,26 @@ def settled(schema: Schema, model: UpdateModel) -> bool:
     return True
 
 
-def _check(section: Section, schema: Schema) -> None:
+def _refuse_columns(schema: Schema, sections: Mapping[str, Section]) -> None:
+    """Stop where `[updates]` does not say of every sensitive column how its values change."""
+    columns = schema.sensitive
+    if not columns:
+        raise SchemaError("[updates] describes a sensitive column; the schema names none.")
+    strangers = [key for key in schema.updates if key not in columns and isinstance(schema.updates[key], Mapping)]
+    strangers = [key for key in strangers if key not in _KEYS]
+    if strangers:
+        raise SchemaError(
+            f"[updates.{strangers[0]}] names a column that is not sensitive." + nearest(strangers[0], columns)
+        )
+    lacking = [name for name in columns if name not in sections]
+    if lacking:
+        raise SchemaError(
+            f"[updates] describes one sensitive column; the schema names several. Write a section for each, such as  "
+            f"[updates.{lacking[0]}]  with  none = true  where values never change."
+        )
+
+
+def _check(section: Section) -> None:
     for key in section:
         if key not in _KEYS:
             raise SchemaError(f"[updates] has an unknown key '{key}'." + nearest(key, _KEYS))
@@ -60,8 +104,6 @@ def _check(section: Section, schema: Schema) -> None:
         raise SchemaError(f"[updates] must have exactly one of {', '.join(SOURCES)}.")
     if section.get("close", False) not in {True, False}:
         raise SchemaError("[updates]: `close` must be true or false.")
-    if given != ["none"] and len(schema.sensitive) != 1:
-        raise SchemaError("[updates] describes one sensitive column; the schema names several, or none.")
     for key, owner in (("smoothing", "history"), ("delimiter", "file"), ("rest", "chances")):
         if key in section and owner not in section:
             raise SchemaError(f"[updates]: `{key}` goes with `{owner}`.")

@@ -22,7 +22,7 @@ from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding, prepare
 from reissue.verify.check import meets
 from reissue.verify.groups import CheckedGroups, read_groups
-from reissue.verify.measures import judge
+from reissue.verify.measures import judge_columns
 
 __all__ = ["meets_by_parts", "value_totals"]
 
@@ -82,7 +82,7 @@ class _Counting:
         """Group to whether all that is asked for holds."""
         met = np.ones(groups.total, np.bool_)
         for part in self.requirement.parts():
-            met &= judge(part, groups).to_numpy()
+            met &= judge_columns(part, [groups])[0][1].to_numpy()
         return met
 
     def met_together(self, parts: Sequence[Source], shared: Ints) -> bool:

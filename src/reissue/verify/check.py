@@ -9,7 +9,9 @@ Rows are grouped once (one integer per row, sorted); everything else is read fro
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +21,18 @@ from reissue._notebook import card
 from reissue.engines.registry import AUTO
 from reissue.errors import DataError, NotMetError, SchemaError, nearest, nearest_column
 from reissue.files.dialect import FOUND, Dialect
+from reissue.protection import TOGETHER
 from reissue.published import Form, PublishedRelease, read_published
 from reissue.requirements import Requirement, parse
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding
 from reissue.verify.counted import read_for_check, refuse_records
-from reissue.verify.groups import CheckedGroups, read_groups
+from reissue.verify.groups import CheckedGroups, read_columns
 from reissue.verify.measures import (
     distance,
     effective,
     gain,
-    judge,
+    judge_columns,
     lacking,
     largest_share,
     log_ratio,
@@ -41,7 +44,7 @@ from reissue.verify.people import measures_of_people, people_of
 from reissue.verify.risk import GroupRisk, Preset, Risk, RiskInputs, find_preset, measure_people, measure_risk
 from reissue.words import number, plural
 
-__all__ = ["Check", "CheckResult", "Measure", "check", "meets"]
+__all__ = ["Check", "CheckResult", "Measure", "check", "meets", "unmet"]
 
 
 _TAKEN = {
@@ -56,6 +59,14 @@ _TAKEN = {
 }
 
 
+_SPARED = (
+    " {} records have a sensitive value that needs no protection: where any value counts, each of them counts as a "
+    "value of its own."
+)
+_LESS_IS_WORSE = {"k", "l", "entropy-l", "simple-l", "m-unique", "k-e"}
+"""Measures of which the smallest is the worst."""
+
+
 @dataclass(frozen=True)
 class Measure:
     """One thing that was measured: the worst over all groups."""
@@ -65,6 +76,9 @@ class Measure:
     value: float | None
     """None where no finite value would do."""
     sentence: str
+    column: str = ""
+    """The sensitive column in which it is worst, where there are several; all names where it is worst of their
+    combination."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +92,21 @@ class CheckResult:
     rows: int
     """Rows in those groups; or people, if that is the unit."""
     unit: str = "rows"
+    columns: tuple[str, ...] = ()
+    """The sensitive columns that fall short, where there are several; all names for their combination."""
 
     @property
     def sentence(self) -> str:
         """The verdict in words."""
         if self.met:
             return f"{self.requirement} is met."
-        return f"{self.requirement} is not met: {self.groups:,} groups with {self.rows:,} {self.unit} fall short."
+        where = f" {' and '.join(map(_where, self.columns))}" if self.columns else ""
+        short = f"{self.groups:,} groups with {self.rows:,} {self.unit} fall short"
+        return f"{self.requirement} is not met{where}: {short}."
+
+
+def _where(column: str) -> str:
+    return "in the sensitive columns taken together" if TOGETHER in column else f"in the column '{column}'"
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,12 +123,30 @@ class Check:
     """How likely records are linked to their people."""
     people: int | None = None
     """Different people in it, where people have several rows: then people are counted, and not rows."""
+    columns: Mapping[str, tuple[Measure, ...]] = field(default_factory=dict)
+    """Where there are several sensitive columns: each column, and all names for their combination, to its measures."""
+    unprotected: int = 0
+    """Records (or people) with a sensitive value that needs no protection: in any column."""
 
     @property
     def first(self) -> str:
         """How much there is, and what was taken for a group."""
         whose = "" if self.people is None else f" of {self.people:,} people"
-        return f"{self.rows:,} rows{whose} in {self.groups:,} groups{_TAKEN[self.form]}"
+        spared = _SPARED.format(f"{self.unprotected:,}") if self.unprotected else ""
+        return f"{self.rows:,} rows{whose} in {self.groups:,} groups{_TAKEN[self.form]}{spared}"
+
+    @property
+    def by_column(self) -> tuple[str, ...]:
+        """What each sensitive column by itself shows, where there are several; one sentence each."""
+        told = []
+        for column, measures in self.columns.items():
+            known = {one.name: one.value for one in measures}
+            where = _where(column)
+            told.append(
+                f"{where[0].upper()}{where[1:]}, l = {known['l']:g}, and a value can be inferred with confidence "
+                f"{known['confidence']:.4g}."
+            )
+        return tuple(told)
 
     @property
     def met(self) -> bool:
@@ -123,7 +163,7 @@ class Check:
     def __str__(self) -> str:
         """Everything in words, one sentence a line."""
         risk = () if self.risk is None else self.risk.sentences
-        parts = (m.sentence for m in self.measures), risk, (v.sentence for v in self.verdicts)
+        parts = (m.sentence for m in self.measures), self.by_column, risk, (v.sentence for v in self.verdicts)
         return "\n".join([self.first, *(sentence for part in parts for sentence in part)])
 
     def __repr__(self) -> str:
@@ -155,11 +195,19 @@ def meets(published: Any, schema: Schema, requirement: Requirement, secrets: Seq
     `secrets` are the holder's codings of the sensitive columns. Distances are measured from the distribution in the
     published table, which is all that its readers see.
     """
+    return not unmet(published, schema, requirement, secrets)
+
+
+def unmet(
+    published: Any, schema: Schema, requirement: Requirement, secrets: Sequence[Coding] = ()
+) -> tuple[CheckResult, ...]:
+    """The parts of a requirement that a release does not meet; arguments as of `meets`."""
     release = read_published(published, schema, as_text=False)
     if not release.consistent:
-        return False
-    groups = read_groups(release, secrets=secrets, sensitive=requirement.sensitive, people=people_of(release))
-    return all(judge(part, groups).all() for part in requirement.parts())
+        return (CheckResult(str(requirement), met=False, groups=release.groups, rows=release.values.height),)
+    columns = read_columns(release, secrets=secrets, sensitive=requirement.sensitive, people=people_of(release))
+    judged = (_verdict(part, columns) for part in requirement.parts())
+    return tuple(one for one in judged if not one.met)
 
 
 def check(
@@ -211,19 +259,23 @@ def check(
             f"The requirement {requirement} looks at sensitive values, but the schema names no such column."
         )
     people = people_of(release)
-    groups = read_groups(release, by=by, people=people)
-    if requirement is not None:
-        requirement.fits(groups.domain)
+    columns = read_columns(release, by=by, people=people)
+    groups = columns[-1]
     if requirement is not None and people is not None:
-        requirement.refuse_several_rows(groups.domain)
+        _refuse_several_rows(requirement, columns)
     parts = () if requirement is None else requirement.parts()
     form = release.form if by is None else Form.PERMUTED
     sizes = groups.size.cast(pl.Int64).to_numpy()
     risk, of_groups = measure_risk(release, by, sizes, inputs) if people is None else measure_people(sizes, inputs)
-    verdicts = [_verdict(part, groups) for part in parts] + ([] if asked is None else [_kept(asked, of_groups, groups)])
+    verdicts = [_verdict(part, columns) for part in parts]
+    if asked is not None:
+        verdicts.append(_kept(asked, of_groups, groups))
     rows, different = (int(sizes.sum()), None) if people is None else (len(people), people.n_unique())
-    measures = _measures(groups, schema, form)
-    return Check(rows, groups.total, measures, tuple(verdicts), form, risk, different)
+    measures = {one.column: _measures(one, schema, form) for one in columns}
+    several = measures if len(columns) > 1 else {}
+    worst = _worst(several) if several else measures[groups.column]
+    spared = 0 if groups.harmless is None else _unprotected(columns)
+    return Check(rows, groups.total, worst, tuple(verdicts), form, risk, different, several, spared)
 
 
 def _refuse(release: PublishedRelease, by: str | None) -> None:
@@ -243,9 +295,21 @@ def _refuse(release: PublishedRelease, by: str | None) -> None:
         raise DataError("The two tables do not belong together: the sizes of their groups differ.")
 
 
-def _verdict(requirement: Requirement, groups: CheckedGroups) -> CheckResult:
-    failed = ~judge(requirement, groups)
-    return _short(str(requirement), groups, failed, int(groups.size.filter(failed).sum()))
+def _refuse_several_rows(requirement: Requirement, columns: Sequence[CheckedGroups]) -> None:
+    """Stop where people have several rows, and a part is not defined for that."""
+    for part in requirement.parts():
+        for groups, _ in judge_columns(part, columns) if part.by_people else [(columns[-1], None)]:
+            part.refuse_several_rows(groups.domain)
+
+
+def _verdict(requirement: Requirement, columns: Sequence[CheckedGroups]) -> CheckResult:
+    """Whether every column meets a requirement by itself, and all of them together."""
+    judged = judge_columns(requirement, columns)
+    failed = ~reduce(and_, (met for _, met in judged))
+    found = _short(str(requirement), columns[-1], failed, int(columns[-1].size.filter(failed).sum()))
+    if len(columns) == 1 or not requirement.sensitive:
+        return found
+    return replace(found, columns=tuple(groups.column for groups, met in judged if not met.all()))
 
 
 def _kept(preset: Preset, risk: GroupRisk, groups: CheckedGroups) -> CheckResult:
@@ -264,23 +328,56 @@ def _short(words: str, groups: CheckedGroups, failed: pl.Series, rows: int) -> C
     return CheckResult(words, met, number, people, "people")
 
 
+def _unprotected(columns: Sequence[CheckedGroups]) -> int:
+    """The most records of a column whose value needs no protection."""
+    each = []
+    for groups in columns:
+        if groups.harmless is not None:
+            free = groups.harmless.gather(groups.runs["value"])
+            each.append(int(groups.runs["count"].filter(free).sum()))
+    return max(each, default=0)
+
+
 # --- measures in words -----------------------------------------------------------------------------------------------
 
 
+def _worst(columns: Mapping[str, tuple[Measure, ...]]) -> tuple[Measure, ...]:
+    """Of each measure the worst of all columns, which it names."""
+    found: dict[str, Measure] = {}
+    for column, measures in columns.items():
+        for one in measures:
+            if one.name == "k":
+                found[one.name] = one
+                continue
+            where = _where(column)
+            named = replace(one, column=column, sentence=f"{where[0].upper()}{where[1:]}: {one.sentence}")
+            best = found.setdefault(one.name, named)
+            found[one.name] = named if _badness(named) > _badness(best) else best
+    return tuple(found.values())
+
+
+def _badness(measure: Measure) -> float:
+    """The larger, the worse."""
+    if measure.value is None:
+        return math.inf
+    return -measure.value if measure.name in _LESS_IS_WORSE else measure.value
+
+
 def _measures(groups: CheckedGroups, schema: Schema, form: Form) -> tuple[Measure, ...]:
+    free = groups.spared
     if groups.members is not None:
-        return tuple(Measure(*one) for one in measures_of_people(groups, sensitive=bool(schema.sensitive)))
+        return tuple(Measure(*one) for one in measures_of_people(free, sensitive=bool(schema.sensitive)))
     if not schema.sensitive:
         return (_k(groups, form),)
     taxonomy = groups.domain.taxonomy
-    found = [_k(groups, form), _l(groups), _entropy(groups), _recursive(groups, 2), _recursive(groups, 3)]
-    found += [_simple(groups), _confidence(groups), _alpha_k(groups), _t(groups, "equal")]
+    found = [_k(groups, form), _l(free), _entropy(free), _recursive(free, 2), _recursive(free, 3)]
+    found += [_simple(free), _confidence(free), _alpha_k(free), _t(groups, "equal")]
     if taxonomy is not None and taxonomy.ordered:
         found += [_t(groups, "ordered"), _k_e(groups)]
     # Ranges that nobody chose say nothing about how far apart values are.
-    if taxonomy is not None and taxonomy.height > 1 and schema.hierarchy(schema.sensitive[0]).kind != "auto":
+    if taxonomy is not None and taxonomy.height > 1 and schema.hierarchy(groups.column).kind != "auto":
         found += [_t(groups, "hierarchical")]
-    return (*found, _beta(groups), _delta(groups), _c_k(groups), _m_unique(groups))
+    return (*found, _beta(groups), _delta(groups), _c_k(free), _m_unique(free))
 
 
 def _least(values: pl.Series) -> float:

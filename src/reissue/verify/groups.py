@@ -5,7 +5,7 @@ one integer, and sorted integers become runs: group, sensitive value, how many r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,12 +13,13 @@ import polars as pl
 
 from reissue.counting.cells import Domain
 from reissue.errors import TaxonomyError
+from reissue.protection import TOGETHER, Protection
 from reissue.published import Form, PublishedRelease
 from reissue.schema import Schema
 from reissue.taxonomy.codings import Coding, Hierarchy, prepare, unrounded
 from reissue.taxonomy.tree import Taxonomy
 
-__all__ = ["CheckedGroups", "number_column", "read_groups"]
+__all__ = ["CheckedGroups", "number_column", "read_columns", "read_groups"]
 
 _LIMIT = 2**62
 
@@ -40,6 +41,10 @@ class CheckedGroups:
     """How many records each of these rows stands for, where equal ones were counted; None: one each."""
     members: pl.DataFrame | None = None
     """Columns `group` and `person`, each pair once, where people have several rows; then runs count people, too."""
+    column: str = ""
+    """The sensitive column whose values these are, or all of them where they are taken together."""
+    harmless: pl.Series | None = None
+    """Value to whether it needs no protection; None: all need it."""
 
     @cached_property
     def statistics(self) -> pl.DataFrame:
@@ -51,6 +56,23 @@ class CheckedGroups:
         if self.members is None:
             return found
         return found.with_columns(self.members.group_by("group").len("size").sort("group")["size"])
+
+    @cached_property
+    def spared(self) -> "CheckedGroups":
+        """The same groups, where each record whose value needs no protection has a value of its own."""
+        if self.harmless is None or not self.harmless.any():
+            return self
+        free = self.runs.filter(self.harmless.gather(self.runs["value"]))
+        if not free.height:
+            return self
+        single = free.select(pl.col("group").repeat_by("count").explode())
+        number = pl.int_range(pl.len(), dtype=pl.Int64) + self.domain.size
+        single = single.with_columns(number.alias("value"), pl.lit(1).alias("count"))
+        bound = self.runs.filter(~self.harmless.gather(self.runs["value"]))
+        columns = [pl.col("group", "value", "count").cast(pl.Int64)]
+        runs = pl.concat([bound.select(columns), single.select(columns)]).sort("group", "value")
+        totals = np.append(np.where(self.harmless.to_numpy(), 0, self.domain.totals), np.ones(single.height, np.int64))
+        return CheckedGroups(runs, Domain(totals), self.rows, self.times, self.members, self.column)
 
     @property
     def total(self) -> int:
@@ -108,8 +130,11 @@ def read_groups(
     sensitive: bool = True,
     by: str | None = None,
     people: pl.Series | None = None,
+    columns: Sequence[str] = (),
 ) -> CheckedGroups:
     """Count published tables by group and sensitive value; `by` names another column that numbers the groups.
+
+    Values are those of some sensitive `columns` taken together; of all of them if none is named.
 
     `secrets` are the holder's codings of the sensitive columns; without them the published values make their own.
     Sensitive values are left alone if nobody asks for them. `people` says whose each row of one table is, where
@@ -122,13 +147,38 @@ def read_groups(
         key, bound = pl.Series(published.value_group), published.groups
     weights = pl.Series(published.weights) if published.tables.apart or published.tables.times is not None else None
     asked = sensitive and bool(schema.sensitive)
-    values, domain = _values(rows, weights, schema, secrets) if asked else _nothing(rows, weights)
+    if not asked:
+        values, domain, harmless = (*_nothing(rows, weights), None)
+    else:
+        values, domain, harmless = _values(rows, weights, schema, secrets, columns or schema.sensitive)
+    named = TOGETHER.join(columns or schema.sensitive) if asked else ""
     if people is not None:
-        return _by_people(key, values, people, domain)
+        return replace(_by_people(key, values, people, domain), column=named, harmless=harmless)
     if bound * domain.size > _LIMIT:
         key = key.rank("dense").cast(pl.Int64)
     boxes = (rows.select(schema.quasi), key) if published.form.boxes and by is None else None
-    return CheckedGroups(_runs(key * domain.size + values, domain.size, weights), domain, boxes, published.tables.times)
+    runs, times = _runs(key * domain.size + values, domain.size, weights), published.tables.times
+    return CheckedGroups(runs, domain, boxes, times, column=named, harmless=harmless)
+
+
+def read_columns(
+    published: PublishedRelease,
+    *,
+    secrets: Sequence[Coding] = (),
+    sensitive: bool = True,
+    by: str | None = None,
+    people: pl.Series | None = None,
+) -> tuple[CheckedGroups, ...]:
+    """The same for each sensitive column by itself, and for all of them together where there are several.
+
+    Groups have the same numbers in each.
+    """
+    names = published.schema.sensitive
+    sets: list[Sequence[str]] = [(), *([name] for name in names)] if sensitive and len(names) > 1 else [()]
+    found = [
+        read_groups(published, secrets=secrets, sensitive=sensitive, by=by, people=people, columns=one) for one in sets
+    ]
+    return (*found[1:], found[0])
 
 
 def number_column(column: pl.Series) -> tuple[pl.Series, int]:
@@ -189,21 +239,33 @@ def _nothing(rows: pl.DataFrame, weights: pl.Series | None) -> tuple[pl.Series, 
 
 
 def _values(
-    rows: pl.DataFrame, weights: pl.Series | None, schema: Schema, secrets: Sequence[Coding]
-) -> tuple[pl.Series, Domain]:
-    """The sensitive value of each row as a number, and the domain of those numbers in the published table."""
+    rows: pl.DataFrame, weights: pl.Series | None, schema: Schema, secrets: Sequence[Coding], columns: Sequence[str]
+) -> tuple[pl.Series, Domain, pl.Series]:
+    """The value of each row in some sensitive columns as a number, and the domain of those numbers in the release.
+
+    And which of them need no protection: those that need none in any of the columns.
+    """
+    places = [schema.sensitive.index(name) for name in columns]
     coded = [
         _leaves(rows[name], schema.hierarchy(name), secrets[place : place + 1])
-        for place, name in enumerate(schema.sensitive)
+        for name, place in zip(columns, places, strict=True)
+    ]
+    protection = Protection.of(schema.policy, schema.sensitive)
+    free = [
+        pl.Series(protection.harmless_in(name, taxonomy.names))
+        for name, (_, taxonomy) in zip(columns, coded, strict=True)
     ]
     values, taxonomy = coded[0]
-    size = taxonomy.size
+    harmless, size = free[0], taxonomy.size
     if len(coded) > 1:
         together = pl.DataFrame({str(place): codes for place, (codes, _) in enumerate(coded)})
         values = _key(together, together.columns)[0].rank("dense").cast(pl.Int64) - 1
         size = max(values.n_unique(), 1)
+        each = {str(place): own.gather(codes) for place, (own, (codes, _)) in enumerate(zip(free, coded, strict=True))}
+        spared = pl.DataFrame(each).select(pl.all_horizontal(pl.all()).alias("spared"))
+        harmless = spared.with_columns(values.alias("value")).unique("value").sort("value")["spared"]
     totals = np.bincount(values.to_numpy(), None if weights is None else weights.to_numpy(), size)
-    return values, Domain(totals.astype(np.int64), taxonomy if len(coded) == 1 else None)
+    return values, Domain(totals.astype(np.int64), taxonomy if len(coded) == 1 else None), harmless
 
 
 def _leaves(column: pl.Series, hierarchy: Hierarchy, secret: Sequence[Coding]) -> tuple[pl.Series, Taxonomy]:

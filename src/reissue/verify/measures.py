@@ -8,6 +8,8 @@ registered for it with `judge.register`.
 """
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
@@ -16,12 +18,15 @@ import polars as pl
 from reissue._arrays import Bools
 from reissue.counting.cells import Counts
 from reissue.counting.people import SharedCounts
+from reissue.errors import RequirementError
 from reissue.requirements import (
     KE,
     KM,
     AlphaK,
     BetaLikeness,
+    ByColumn,
     CKSafety,
+    ColumnView,
     Confidence,
     DeltaDisclosure,
     EntropyLDiversity,
@@ -45,6 +50,7 @@ __all__ = [
     "effective",
     "gain",
     "judge",
+    "judge_columns",
     "lacking",
     "largest_share",
     "log_ratio",
@@ -210,6 +216,45 @@ def judge(requirement: Requirement, groups: CheckedGroups) -> pl.Series:
         return pl.Series(requirement.holds(SharedCounts(runs[0], runs[1], runs[2], sizes, groups.domain)))
     counts = Counts(runs[0], runs[1], groups.domain, groups.total, runs[2])
     return pl.Series(requirement.holds(counts))
+
+
+def judge_columns(requirement: Requirement, columns: Sequence[CheckedGroups]) -> list[tuple[CheckedGroups, pl.Series]]:
+    """Which published groups meet a requirement, in each of the sensitive columns that it can be asked of.
+
+    Records whose value needs no protection count as values of their own, where any value is bounded.
+    """
+    asked, problems = [], []
+    for groups in columns:
+        try:
+            requirement.fits(groups.domain)
+        except RequirementError as problem:
+            problems.append(problem)
+        else:
+            seen = groups.spared if requirement.any_value else groups
+            asked.append((groups, judge(requirement, seen)))
+    if not asked:
+        raise problems[0]
+    return asked if requirement.sensitive else asked[-1:]
+
+
+@judge.register
+def _by_column(requirement: ByColumn, groups: CheckedGroups) -> pl.Series:
+    met = pl.repeat(True, groups.total, eager=True)
+    for view in requirement.views:
+        met &= judge(view.asked, _in_column(groups, view))
+    return met
+
+
+def _in_column(groups: CheckedGroups, view: ColumnView) -> CheckedGroups:
+    """The same groups by the values of one column."""
+    margin, harmless = view.margin, pl.Series(view.margin.harmless)
+    if margin.label is not None:
+        value = pl.Series(margin.label).cast(pl.Int64).gather(groups.runs["value"])
+        by_value = groups.runs.with_columns(value.alias("value")).group_by("group", "value")
+        runs = by_value.agg(pl.col("count").sum()).sort("group", "value")
+        groups = replace(groups, runs=runs, domain=margin.domain(groups.domain))
+    groups = replace(groups, harmless=harmless)
+    return groups.spared if view.apart else groups
 
 
 @judge.register

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from reissue.algorithms.registry import find
 from reissue.data.table import Table
-from reissue.errors import InternalError
+from reissue.errors import InternalError, NotMetError
 from reissue.release.recode import boxes_of, shuffled, tables_of
 from reissue.release.release import Draft, Release
 from reissue.requirements import Requirement
-from reissue.verify.check import meets
+from reissue.verify.check import unmet
 
 __all__ = ["make_release"]
 
@@ -20,7 +21,14 @@ def make_release(
     order = shuffled(draft, rng)
     tables = tables_of(table, draft, boxes, rng, order)
     release = Release(tables, table, draft, boxes, requirement, method, order)
-    if not meets(release, table.schema, requirement, table.secrets):
+    failed = unmet(release, table.schema, requirement, table.secrets)
+    if failed and len(table.schema.sensitive) > 1 and find(method).by_value:
+        raise NotMetError(
+            f"The method '{method}' makes groups of people who differ in the sensitive columns taken together, which "
+            f"is not enough here: {' '.join(one.sentence for one in failed)} Nothing was published. Use the method "
+            "'pool' or 'cohorts', which see to it that every sensitive column meets the requirement by itself."
+        )
+    if failed:
         raise InternalError(
             f"The release that '{method}' made does not meet {requirement} when counted again from its published "
             "columns. Nothing was published. Please report this."

@@ -62,6 +62,7 @@ __all__ = ["distinct"]
     suppresses=True,
     state=DistinctState,
     random=True,
+    by_value=True,
     m_requirement="m-unique",
     remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),
     suggestion=Suggestion(

@@ -122,6 +122,7 @@ class BucketState(RegisterState):
     },
     state=BucketState,
     random=True,
+    by_value=True,
     refuses_changes=True,
     m_requirement="simple-l",
     remedies={

@@ -41,6 +41,7 @@ __all__ = ["invariance"]
     options={"form": FORM, "ineligible": INELIGIBLE},
     state=RegisterState,
     random=True,
+    by_value=True,
     refuses_changes=True,
     m_requirement="m-unique",
     remedies=dict.fromkeys(("joint", "updates"), KEEPS_VALUES),

@@ -21,15 +21,16 @@ from reissue.attacks.coalition.people import Held, held, known_people, people_of
 from reissue.attacks.pictures import Shown
 from reissue.counting.cells import Domain
 from reissue.counting.keys import pack, rank
+from reissue.counting.margins import Margin
 from reissue.counting.people import ValueSets
-from reissue.data.table import code_column
+from reissue.data.table import code_column, column_margins
 from reissue.errors import CannotRunError, DataError, InputError, RequirementError
 from reissue.kernels.coalitions.contributions import Contributions
 from reissue.published import Form, PublishedRelease, read_published, read_tables
 from reissue.published.series import Series
 from reissue.release.recode import tables_of
 from reissue.release.release import Boxes, Release
-from reissue.requirements import Requirement
+from reissue.requirements import Requirement, by_column
 from reissue.requirements.of_people import of_people
 from reissue.schema import Schema
 
@@ -44,6 +45,8 @@ class ProviderRecords:
     """Of each provider; of sets of providers, where several of them have records of the same people."""
     names: Sequence[str]
     """The providers' names by number."""
+    margins: Sequence[Margin]
+    """Each sensitive column by itself, and all of them together where there are several."""
     look: Callable[[int], tuple[Shown, dict[int, str]]]
     """Group to its quasi-identifiers as published, if generalized, and to the texts of its sensitive values."""
     holders: Bools | None = None
@@ -72,14 +75,16 @@ class ProviderRecords:
 
     def asked(self, requirement: Requirement) -> Requirement:
         """The requirement, of people; CannotRunError where it is not defined for people with several values."""
-        requirement.fits(self.domain or self.contributions.domain)
+        domain = self.domain or self.contributions.domain
+        judged = by_column(requirement, self.margins, domain)
+        judged.fits(domain)
         if self.sets is None or self.domain is None:
-            return requirement
+            return judged
         try:
             requirement.refuse_several_rows(self.domain)
         except RequirementError as obstacle:
             raise CannotRunError(str(obstacle)) from None
-        return of_people(requirement, self.sets)
+        return of_people(judged, self.sets)
 
 
 def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords:
@@ -96,10 +101,14 @@ def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords
         totals = np.bincount(columns[0], published.weights, codings[0].taxonomy.size).astype(np.int64)
         domain = Domain(totals, codings[0].taxonomy)
         values = columns[0].astype(np.int64)
+        joint = np.arange(domain.size, dtype=np.int32)[np.newaxis]
     else:
         packed = pack(columns, [c.taxonomy.size for c in codings])[0] if columns else np.zeros(frame.height, np.int64)
         values, _ = rank(packed)
         domain = Domain(np.bincount(values, published.weights).astype(np.int64))
+        first = np.unique(values, return_index=True)[1]
+        joint = np.array([column[first] for column in columns], np.int32).reshape(len(columns), domain.size)
+    margins = column_margins(schema, codings, joint)
 
     def look(group: int) -> tuple[Shown, dict[int, str]]:
         mine = np.flatnonzero(groups == group)
@@ -110,19 +119,24 @@ def read_records(published: PublishedRelease, schema: Schema) -> ProviderRecords
     people = people_of_rows(published)
     if people is not None and repeated(people[0]):
         who, row = people
-        return _of_people(held(groups[row], providers[row], values[row], who, domain, len(names)), names, look, domain)
+        found = held(groups[row], providers[row], values[row], who, domain, len(names))
+        return _of_people(found, names, margins, look, domain)
     told = people is not None or schema.several_rows is False or len(names) == 1
     given = Contributions.of_rows(groups, providers, values, domain, published.weights)
-    return ProviderRecords(given, names, look, told=told)
+    return ProviderRecords(given, names, margins, look, told=told)
 
 
 def _of_people(
-    found: Held, names: Sequence[str], look: Callable[[int], tuple[Shown, dict[int, str]]], domain: Domain
+    found: Held,
+    names: Sequence[str],
+    margins: Sequence[Margin],
+    look: Callable[[int], tuple[Shown, dict[int, str]]],
+    domain: Domain,
 ) -> ProviderRecords:
     """Of people, some of whom several providers have records of, or one provider several."""
     sets = found.sets
     if sets is None:
-        return ProviderRecords(found.contributions, names, look, found.holders)
+        return ProviderRecords(found.contributions, names, margins, look, found.holders)
 
     def together(group: int) -> tuple[Shown, dict[int, str]]:
         published, texts = look(group)
@@ -130,7 +144,7 @@ def _of_people(
         known = {code: [texts[one] for one in own.tolist() if one in texts] for code, own in enumerate(each)}
         return published, {code: listed(own) for code, own in known.items() if own}
 
-    return ProviderRecords(found.contributions, names, together, found.holders, sets, domain)
+    return ProviderRecords(found.contributions, names, margins, together, found.holders, sets, domain)
 
 
 def _of_release(release: Release) -> ProviderRecords:
@@ -166,7 +180,8 @@ def _of_release(release: Release) -> ProviderRecords:
         given = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64))
         totals = totals + np.bincount(fakes.sensitive, minlength=len(totals))
     told = table.schema.identifier is not None or table.schema.several_rows is False or len(names) == 1
-    return ProviderRecords(Contributions.of_rows(*given, replace(table.domain, totals=totals)), names, look, told=told)
+    contributions = Contributions.of_rows(*given, replace(table.domain, totals=totals))
+    return ProviderRecords(contributions, names, table.margins, look, told=told)
 
 
 def _with_counterfeits(given: tuple[Ints, Ints, Ints], of_fake: Ints, value: Ints) -> tuple[Ints, Ints, Ints]:

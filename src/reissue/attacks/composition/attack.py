@@ -29,6 +29,7 @@ NAME = "composition"
     heavy=True,
     any_columns=True,
     files_alone=True,
+    each_column=True,
     needs="two releases or more, and nothing else",
     story=(
         "Someone knows about a person what the releases generalize (age, home), and that this person is in two of them "

@@ -99,6 +99,7 @@ class GuessAccuracy:
     NAME,
     "Learns across groups who tends to have which value, and guesses within each group.",
     per_release=True,
+    each_column=True,
     needs="the original table, to count right guesses (`--knows population=FILE`); of our own releases it is known",
     story=(
         "Someone learns from all groups together which people tend to have which value, the old or the young, men or "

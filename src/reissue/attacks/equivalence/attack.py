@@ -88,7 +88,7 @@ def add(state: EquivalenceState | None, seen: SeenBuckets) -> EquivalenceState:
     numbers = before.numbers + series.numbers
     if before.obstacle or seen.arrivals is None:
         return EquivalenceState(numbers, before.obstacle or seen.obstacle)
-    if series.schema.updates and series.schema.updates.get("none") is not True:
+    if series.schema.updates and not series.schema.values_stay:
         return EquivalenceState(numbers, _CHANGING)
     arrival = arrive(NumberedCrowd() if before.evidence is None else before.evidence.crowd, seen.arrivals)
     promises = [one for one in (_promise(series.releases[0]), before.promised) if one is not None]
@@ -130,6 +130,7 @@ attack(
     NAME,
     "Subtracts groups of the same values from each other: who has the same value as whom.",
     fewest=2,
+    each_column=True,
     needs=(
         "at least two releases, values that do not change, and to know who is in each release: our own, files that "
         "kept the identifier, or `--knows members=FOLDER`"

@@ -114,7 +114,7 @@ def update_model(schema: Schema, seen: Learnable, progress: Callable[[float], No
     if schema.updates:
         model = read_updates(schema, seen.names)
         if model.fixed:
-            return Chosen(Model(size), "none" if schema.updates.get("none") else "schema", said=True)
+            return Chosen(Model(size), "none" if schema.values_stay else "schema", said=True)
         steps = model.chance[:size, :size]
         return Chosen(Model(size, steps / np.maximum(steps.sum(axis=1, keepdims=True), 1e-300)), "schema", said=True)
     counts = _counted(seen.truth, size)

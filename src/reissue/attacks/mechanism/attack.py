@@ -45,7 +45,7 @@ from reissue.published import PublishedRelease, read_published
 from reissue.published.series import Series
 from reissue.release.recode import boxes_of, tables_of
 from reissue.release.release import Release
-from reissue.requirements import Requirement
+from reissue.requirements import Requirement, by_column
 from reissue.schema import Options, Schema
 
 __all__ = [
@@ -162,9 +162,10 @@ def _same_drafts(
     def run(world: Codes) -> Signature | None:
         table = _with(release.table, world)
         seed = rng.integers(2**63) if method.random else 0
-        job = Job(table, release.requirement, np.random.default_rng(seed), options=settled)
+        asked = by_column(release.requirement, table.margins, table.domain)
+        job = Job(table, asked, np.random.default_rng(seed), options=settled)
         try:
-            method.refuse_impossible(release.requirement, table)
+            method.refuse_impossible(asked, table)
             return signature(table, method.run(job))
         except (InputError, NotMetError):
             return None
@@ -286,6 +287,7 @@ def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) ->
     """Attack one release: Mondrian by what it refused, at any size; others by running them again."""
     requirement = requirement_of(release, series, knowledge)
     source = release.source or _made_again(release, series, knowledge, requirement)
+    requirement = by_column(requirement, source.table.margins, source.table.domain)
     more = 10 if series.exact else 1
     plain = (knowledge.algorithm or source.method) == "mondrian" and requirement.monotone and not knowledge.options
     if not knowledge.algorithm and find(source.method).blind and not requirement.sensitive:
@@ -296,7 +298,7 @@ def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) ->
     else:
         parts = _run_again(source, knowledge, more)
     kept = source.draft.groups >= 0
-    asked = value_sets(requirement, source.table.domain, knowledge.values)
+    asked = value_sets(requirement, source.table.domain, knowledge.values, source.table.margins)
     believed, shares = _believed(parts.posterior, source, asked, kept)
     limit = series.limits.get(NAME, limit_of(requirement))
     limit = float(shares.max(initial=0.0)) if limit is None else float(limit)
@@ -368,11 +370,12 @@ def _made(data: Any, schema: Schema, requirement: Requirement, knowledge: Knowle
     if method.stateful:
         raise CannotRunError("the algorithm follows people through a series; one table does not say what it made.")
     table = (data if isinstance(data, Table) else Table.read(data, schema)).with_boxes(tight=False)
-    method.refuse_impossible(requirement, table)
+    asked = by_column(requirement, table.margins, table.domain)
+    method.refuse_impossible(asked, table)
     rng, options = np.random.default_rng(0), method.settle(knowledge.options)
     if lot is not None:
         table = drawn(table, draw_key(np.random.default_rng(lot)))
-    draft = method.run(Job(table, requirement, rng, options=options))
+    draft = method.run(Job(table, asked, rng, options=options))
     boxes = boxes_of(table, draft)
     return Release(tables_of(table, draft, boxes, rng), table, draft, boxes, requirement, method.name)
 

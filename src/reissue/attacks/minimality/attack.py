@@ -33,7 +33,7 @@ from reissue.people.knowledge import Knowledge
 from reissue.people.linkage import Linkage, link, link_release
 from reissue.published import PublishedRelease
 from reissue.published.series import Series
-from reissue.requirements import Requirement, parse
+from reissue.requirements import Requirement, by_column, parse
 
 __all__ = ["Credibility", "Linkage", "credibility", "limit_of", "link", "link_release", "minimality", "requirement_of"]
 
@@ -78,7 +78,7 @@ def _explain(outcomes: Sequence["_Outcome"], found: Finding, series: Series, kno
 
 def _case(place: int, worst: "_Outcome", series: Series, knowledge: Knowledge) -> Case:
     linkage, release = worst.linkage, series.releases[place]
-    asked = value_sets(worst.requirement, linkage.domain, knowledge.values)
+    asked = value_sets(worst.requirement, linkage.domain, knowledge.values, linkage.margins)
     group = worst_of(linkage, worst.found).group
     own = release.source if knowledge.population is None else None
     boxed = own is None and release.form.boxes
@@ -199,6 +199,7 @@ def _outcome(release: PublishedRelease, series: Series, knowledge: Knowledge) ->
     """Attack one release."""
     requirement = requirement_of(release, series, knowledge)
     linkage = linkage_of(release, knowledge)
+    requirement = by_column(requirement, linkage.margins, linkage.domain)
     algorithm = knowledge.algorithm or (release.source.method if release.source else None)
     method = known(algorithm)
     why = "" if method is None else method.unforced

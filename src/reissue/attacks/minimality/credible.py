@@ -66,7 +66,7 @@ def credibility(linkage: Linkage, requirement: Requirement, values: Names = (), 
 
     A budget of 0 excludes nothing: what the release alone tells.
     """
-    asked = value_sets(requirement, linkage.domain, values)
+    asked = value_sets(requirement, linkage.domain, values, linkage.margins)
     if len(asked) * linkage.classes > _CELLS:
         raise CannotRunError(
             "there are too many sensitive values to follow each of them; name those that matter.", needs=["values"]
@@ -204,7 +204,7 @@ class _Attack:
         for cap in self.rule.caps(group.codes):
             mask = cap.mask[group.codes]
             most = cap.most(group.sizes)
-            if not getattr(cap.part, "values", ()) and (most < 1).any() and not group.absent:
+            if not cap.part.named_values and (most < 1).any() and not group.absent:
                 return None
             hits, known = int(group.stock[mask].sum()), group.known[:, mask].sum(axis=1)
             least = known + np.maximum(group.people - (rows - hits), 0)

@@ -1,15 +1,18 @@
 """What a requirement asks of one class: caps on sets of values where it bounds shares, else its own verdict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.cells import Counts, Domain
+from reissue.counting.margins import Margin
+from reissue.errors import CannotRunError, RequirementError
 from reissue.requirements import Requirement
-from reissue.requirements._values import Names, masks, sets_of
+from reissue.requirements._values import Names, Sets, masks, sets_of
 
-__all__ = ["Cap", "RequirementParts", "judged", "limit_of", "singles", "value_sets"]
+__all__ = ["Cap", "RequirementParts", "judged", "limit_of", "value_sets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +49,7 @@ class RequirementParts:
         found = []
         for part in self.requirement.parts():
             if part.sensitive:
-                named = part.named_values
-                sets = masks(self.domain, named) if named else singles(codes, self.domain.size)
+                sets = part.capped_sets(codes, self.domain)
                 found += [Cap(mask, part) for mask in sets if mask[codes].any()]
         return found
 
@@ -57,13 +59,6 @@ class RequirementParts:
         return any(part.sensitive and not part.named_values for part in self.requirement.parts())
 
 
-def singles(codes: Ints, size: int) -> Bools:
-    """Each code as a set of its own: sets x codes."""
-    found = np.zeros((len(codes), size), np.bool_)
-    found[np.arange(len(codes)), codes] = True
-    return found
-
-
 def judged(histograms: Ints, codes: Ints, requirement: Requirement, domain: Domain) -> Bools:
     """The requirement's own verdict on histograms (rows x codes)."""
     group, place = np.nonzero(histograms)
@@ -71,10 +66,40 @@ def judged(histograms: Ints, codes: Ints, requirement: Requirement, domain: Doma
     return requirement.holds(counts)
 
 
-def value_sets(requirement: Requirement, domain: Domain, values: Names) -> Bools:
-    """The sensitive value sets, sets x codes: given, or named by the requirement, or every value that occurs."""
-    sets = sets_of(values) or requirement.named_values
-    return masks(domain, sets) if sets else singles(np.flatnonzero(domain.totals), domain.size)
+def value_sets(requirement: Requirement, domain: Domain, values: Names, margins: Sequence[Margin] = ()) -> Bools:
+    """The sensitive value sets, sets x codes: given, or named by the requirement, or every value that occurs.
+
+    Every value of each sensitive column, and every combination, that needs protection.
+    """
+    if sets_of(values):
+        return _named(domain, sets_of(values), margins)
+    if requirement.named_values:
+        return requirement.named_masks(domain)
+    found = []
+    for margin in margins or (Margin("", None, domain.size, None, np.zeros(domain.size, np.bool_)),):
+        labels, inner = margin.labels(domain), margin.domain(domain)
+        own = np.eye(inner.size, dtype=np.bool_)[(inner.totals > 0) & ~margin.harmless]
+        found.append(own if labels is None else own[:, labels.of_value])
+    sets = np.concatenate(found)
+    if not len(sets):
+        raise CannotRunError("no sensitive value of the release needs protection.")
+    return sets
+
+
+def _named(domain: Domain, sets: Sets, margins: Sequence[Margin]) -> Bools:
+    """Named sets, in the first sensitive column that has all of these values."""
+    problem: RequirementError | None = None
+    for margin in margins:
+        labels = margin.labels(domain)
+        try:
+            found = masks(margin.domain(domain), sets)
+        except RequirementError as lacking:
+            problem = problem or lacking
+        else:
+            return found if labels is None else found[:, labels.of_value]
+    if problem is not None:
+        raise problem
+    return masks(domain, sets)
 
 
 def limit_of(requirement: Requirement) -> float | None:

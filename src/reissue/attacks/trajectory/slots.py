@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from reissue._arrays import Ints
+from reissue._arrays import Bools, Ints
 from reissue.attacks.trajectory.classes import Sight, TrajectoryClasses, follow
 from reissue.counting.texts import joined_texts
+from reissue.protection import Protection
 from reissue.published import PublishedRelease
 
 __all__ = ["SlotHistories", "slot_histories"]
@@ -53,16 +54,25 @@ def slot_histories(releases: Sequence[PublishedRelease], size: int, limit: float
     worst, left, single, total = np.zeros(len(found.sizes)), 0.0, 0, 0
     for release, sight in zip(releases, sights, strict=True):
         mark = sight.marks.replace_strict(places, return_dtype=pl.Int64).to_numpy()
-        cls, same = found.of_person[mark], _same(found.of_person[mark], release)
-        np.maximum.at(worst, cls, same / found.sizes[cls])
+        columns, cls = release.schema.sensitive, found.of_person[mark]
+        same = _same(cls, release, columns)
+        for some in {columns, *((column,) for column in columns)}:
+            np.maximum.at(worst, cls, _same(cls, release, some) * _guarded(release, some) / found.sizes[cls])
         left, single, total = left + float(same.sum()), single + int((same == 1).sum()), total + len(same)
     above = int(found.sizes[worst > limit + 1e-9].sum())
     return SlotHistories(found, sights, float(worst.max()), above, left / total, single / total)
 
 
-def _same(cls: Ints, release: PublishedRelease) -> Ints:
-    """Row to how many rows of its class have its value."""
-    release.require(*release.schema.sensitive)
-    value = joined_texts(release.main, release.schema.sensitive).rank("dense").to_numpy().astype(np.int64)
+def _guarded(release: PublishedRelease, columns: Sequence[str]) -> Bools:
+    """Row to whether one of its values in some columns needs protection."""
+    protection = Protection.of(release.schema.policy, release.schema.sensitive)
+    free = [protection.harmless_in(name, release.main[name].cast(pl.String).to_list()) for name in columns]
+    return np.asarray(~np.logical_and.reduce(free), np.bool_)
+
+
+def _same(cls: Ints, release: PublishedRelease, columns: Sequence[str]) -> Ints:
+    """Row to how many rows of its class have its values in some columns."""
+    release.require(*columns)
+    value = joined_texts(release.main, columns).rank("dense").to_numpy().astype(np.int64)
     _, place, number = np.unique(cls * (int(value.max()) + 1) + value, return_inverse=True, return_counts=True)
     return np.asarray(number[place.reshape(-1)])

@@ -28,14 +28,16 @@ from reissue.attacks.updates.beliefs import LeftValues, believe, known_of_belief
 from reissue.attacks.updates.case import tell, worst_place
 from reissue.attacks.updates.guess_accuracy import guessed_right
 from reissue.attacks.updates.histories import Histories, known_of_histories, largest_of_histories, remember
-from reissue.errors import CannotRunError, SchemaError
+from reissue.errors import CannotCarryError, CannotRunError, SchemaError
 from reissue.kernels.forward_backward import blocks, histories
 from reissue.kernels.tracking.incremental import Known
 from reissue.people.histories import PersonHistories, histories_of_members, link_people
 from reissue.people.knowledge import Knowledge
 from reissue.people.membership import named_membership
 from reissue.people.presence import PresenceIntervals
+from reissue.protection import Protection
 from reissue.published.series import Series
+from reissue.schema import Schema
 from reissue.updates import UpdateModel, read_updates
 
 __all__ = ["Posteriors", "risks", "updates"]
@@ -58,17 +60,22 @@ class Posteriors:
     """Person to the release in which some value is likeliest of all, and to that value."""
 
 
-def risks(linked: PersonHistories, model: UpdateModel) -> Posteriors:
-    """Everybody's posterior in every release, under a model whose first values are those of the groups."""
+def risks(linked: PersonHistories, model: UpdateModel, guarded: Bools | None = None) -> Posteriors:
+    """Everybody's posterior in every release, under a model whose first values are those of the groups.
+
+    Only of `guarded` values, where not all need protection; whose only value left is another one has two.
+    """
     shared = histories(linked.table)
     largest = np.zeros(shared.places.shape)
     left = np.zeros(shared.places.shape, np.int32)
     surest = np.zeros((2, len(shared.places)), np.int64)
     for block in blocks(shared.places, linked.places, model):
-        top, number = block.posterior.max(axis=2), np.count_nonzero(block.posterior, axis=2)
+        believed = block.posterior if guarded is None else block.posterior * guarded[block.value]
+        top, number = believed.max(axis=2), np.count_nonzero(block.posterior, axis=2)
+        number = np.where((number == 1) & (top == 0), 2, number)
         every, best = np.arange(len(top)), top.argmax(axis=1)
         surest[0, block.rows] = block.release[every, best]
-        surest[1, block.rows] = block.value[every, best, block.posterior[every, best].argmax(axis=1)]
+        surest[1, block.rows] = block.value[every, best, believed[every, best].argmax(axis=1)]
         if block.release.shape[1] == linked.table.shape[1]:
             largest[block.rows], left[block.rows] = top, number
         else:
@@ -79,6 +86,11 @@ def risks(linked: PersonHistories, model: UpdateModel) -> Posteriors:
     if len(shared.places) < len(linked.table):
         largest, left, surest = largest[shared.of_person], left[shared.of_person], surest[:, shared.of_person]
     return Posteriors(person, release, largest[present], left[present].astype(np.int64), (surest[0], surest[1]))
+
+
+def guarded_values(schema: Schema, names: Sequence[str | None]) -> Bools:
+    """Which values need protection, by their texts."""
+    return Protection.of(schema.policy, schema.sensitive).guarded(names)
 
 
 # --- in a ledger -----------------------------------------------------------------------------------------------------
@@ -110,6 +122,8 @@ def _add(state: UpdateState | None, series: Series) -> UpdateState:
     """Everybody's beliefs or histories with one more release, and the largest share that one tells by itself."""
     members, person, _ = named_membership(series, strangers=False)
     linked = histories_of_members(members)
+    if not guarded_values(series.schema, linked.names).all():
+        raise CannotCarryError  # states are of all values alike
     numbers, alone = series.numbers, _alone(linked)
     if state is not None:
         numbers, alone = state.numbers + numbers, max(alone, state.alone)
@@ -151,7 +165,7 @@ def _explain(state: UpdateState, found: Finding, series: Series, knowledge: Know
     model = read_updates(series.schema, linked.names)
     exposed = np.flatnonzero(np.isin(person, _beyond(state, limit)))
     some = linked.of_people(exposed)
-    known = risks(some, model)
+    known = risks(some, model, guarded_values(series.schema, linked.names))
     right = guessed_right(series, linked, exposed, *known.surest)
     worst = worst_place(some, known.person, known.release, known.largest, limit)
     story = {"case": tell(series, knowledge, some, model, worst, limit)}
@@ -170,7 +184,7 @@ def _beyond(state: UpdateState, limit: float) -> Ints:
 
 def _staying(series: Series) -> bool:
     """Whether values never change, whichever there are."""
-    return not series.schema.updates or series.schema.updates.get("none") is True
+    return not series.schema.updates or series.schema.values_stay
 
 
 # --- on releases at hand ---------------------------------------------------------------------------------------------
@@ -183,6 +197,8 @@ class _Followed:
     everyone: PersonHistories
     model: UpdateModel
     added: int
+    guarded: Bools
+    """Value to whether it needs protection."""
 
     @cached_property
     def linked(self) -> PersonHistories:
@@ -192,7 +208,7 @@ class _Followed:
     @cached_property
     def posteriors(self) -> Posteriors:
         """Everybody's posterior in every release."""
-        return _sound(risks(self.linked, self.model), self.linked, self.several)
+        return _sound(risks(self.linked, self.model, self.guarded), self.linked, self.several, self.guarded)
 
     @cached_property
     def several(self) -> Bools:
@@ -212,7 +228,8 @@ def _see(series: Series, knowledge: Knowledge) -> Iterator[_Followed]:
     """People are followed through all releases at once."""
     linked = link_people(series, knowledge)
     model = read_updates(series.schema, linked.names)
-    return (_Followed(linked, model, place + 1) for place in range(len(series)))
+    guarded = guarded_values(series.schema, linked.names)
+    return (_Followed(linked, model, place + 1, guarded) for place in range(len(series)))
 
 
 def _newest(_: _Followed | None, seen: _Followed) -> _Followed:
@@ -259,7 +276,7 @@ def _grown(state: _Followed, series: Series, places: Sequence[int]) -> Iterator[
     limit = _limit(series, _alone(linked))
     for place in places:
         again = (linked.table[:, before : place + 1] >= 0).any(axis=1)
-        known = _Followed(linked.of_people(np.flatnonzero(again)), state.model, place + 1).known
+        known = _Followed(linked.of_people(np.flatnonzero(again)), state.model, place + 1, state.guarded).known
         largest[again], certain[again], impossible[again] = known.largest, known.certain, known.impossible
         there |= again
         before = place + 1
@@ -273,6 +290,7 @@ updates = attack(
     kept=Fold(one_by_one, _add, _judge, _explain, looks_back=True, state=UpdateState),
     follows=True,
     by_people=True,
+    each_column=True,
     needs="to know who is in each release: our own, files that kept the identifier, or `--knows members=FOLDER`",
     story=(
         "Someone knows that a person is in several releases and finds the person's group in each of them. Only "
@@ -291,14 +309,15 @@ updates = attack(
 """Everybody's largest posterior in all releases together."""
 
 
-def _sound(found: Posteriors, linked: PersonHistories, several: Bools) -> Posteriors:
+def _sound(found: Posteriors, linked: PersonHistories, several: Bools, guarded: Bools) -> Posteriors:
     """Of those who fit several groups only what is certain, or what one release tells by itself.
 
     Multiplying what several groups show release after release would count the same evidence again and again: who fits
     every group would seem to have the most frequent value, though nothing was learnt.
     """
     places = linked.places
-    alone = np.maximum.reduceat(places.share, places.starts[:-1])[linked.table[found.person, found.release]]
+    share = np.maximum.reduceat(places.share * guarded[places.value], places.starts[:-1])
+    alone = share[linked.table[found.person, found.release]]
     guessed = several[found.person] & (found.left > 1)
     return replace(found, largest=np.where(guessed, alone, found.largest))
 

@@ -10,8 +10,8 @@ group does, the group is not private. For k that is the whole truth. Then what i
 What is still open goes to `worst_coalition`. Linear in the quadruples but for one sort of contributors.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from reissue.counting.keys import pack
 from reissue.kernels.coalitions.exact import CoalitionResult, worst_coalition
 from reissue.kernels.coalitions.group import Group
 from reissue.kernels.coalitions.values import Holdings, values_stay
-from reissue.requirements import Loss, Requirement
+from reissue.requirements import ByColumn, ColumnView, Loss, Requirement
 
 __all__ = ["Contributions", "answers", "private"]
 
@@ -79,6 +79,22 @@ class Contributions:
         group = (np.cumsum(chosen) - 1)[self.group[inside]]
         columns = (self.provider[inside], self.value[inside], self.count[inside])
         return Contributions(group, *columns, int(chosen.sum()), self.domain)
+
+    def seen(self, view: ColumnView) -> "Contributions":
+        """The same by the values of one sensitive column, as a part of a requirement judges them."""
+        labels = view.margin.labels(self.domain)
+        value, domain = (self.value, self.domain) if labels is None else (labels.of_value[self.value], labels.domain)
+        group, provider, count = self.group, self.provider, self.count
+        spared = view.margin.harmless[value]
+        if view.apart and spared.any():
+            times = np.where(spared, count, 1)
+            own, count = np.repeat(spared, times), np.repeat(np.where(spared, 1, count), times)
+            group, provider = np.repeat(group, times), np.repeat(provider, times)
+            value = np.repeat(value.astype(np.int64), times)
+            value = np.where(own, domain.size + np.cumsum(own) - 1, value)
+            domain = Domain(np.append(np.where(view.margin.harmless, 0, domain.totals), np.ones(int(own.sum()), int)))
+        made = Contributions.of_rows(group, provider, value, domain, count)
+        return replace(made, total=self.total)
 
     @cached_property
     def whole(self) -> Counts:
@@ -156,6 +172,8 @@ def private(contributions: Contributions, requirement: Requirement, m: int) -> B
 
 def _keeps(contributions: Contributions, part: Requirement, m: int) -> Bools:
     """Which groups keep one requirement against every coalition."""
+    if isinstance(part, ByColumn):
+        return reduce(np.logical_and, (_keeps(contributions.seen(view), view.asked, m) for view in part.views))
     largest = contributions.of_largest(m)
     taken = np.bincount(contributions.group[largest], contributions.count[largest], contributions.total).astype(
         np.int64

@@ -14,7 +14,7 @@ O(sets x providers log providers) for the first kind.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -25,7 +25,7 @@ from reissue._arrays import Bools, Floats, Ints
 from reissue.errors import InternalError
 from reissue.kernels.coalitions.group import Group, Oracle
 from reissue.kernels.coalitions.search import binary, direct
-from reissue.requirements import Remaining, Requirement
+from reissue.requirements import ByColumn, Remaining, Requirement
 
 __all__ = ["CoalitionResult", "worst_coalition"]
 
@@ -60,6 +60,12 @@ def worst_coalition(group: Group, requirement: Requirement, size: int) -> Coalit
 
 
 def _worst(group: Group, part: Requirement, size: int) -> CoalitionResult:
+    if isinstance(part, ByColumn):
+        found = [_worst(group.seen(view), view.asked, size) for view in part.views]
+        checks, exact = sum(one.checks for one in found), all(one.exact for one in found)
+        broken = [one for one in found if one.coalition is not None]
+        sure = next((one for one in broken if one.exact), broken[0] if broken else None)
+        return CoalitionResult(None, checks, exact) if sure is None else replace(sure, checks=checks)
     remaining = part.remaining(group.values, group.domain)
     if remaining is not None:
         return _lost(group, remaining, size)

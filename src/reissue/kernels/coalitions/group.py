@@ -30,7 +30,7 @@ import numpy as np
 
 from reissue._arrays import Bools, Ints
 from reissue.counting.cells import Domain
-from reissue.requirements import Requirement, Subsets
+from reissue.requirements import ColumnView, Requirement, Subsets
 
 __all__ = ["Group", "Oracle"]
 
@@ -63,6 +63,10 @@ class Group:
     def providers(self) -> int:
         """How many providers it has."""
         return len(self.counts)
+
+    def seen(self, view: ColumnView) -> "Group":
+        """The same by the values of one sensitive column, as a part of a requirement judges them."""
+        return Group(*view.columns(self.values, self.domain, self.counts))
 
     def rest(self, coalition: int) -> Ints:
         """What the others gave; a coalition is a number whose bits are its members."""

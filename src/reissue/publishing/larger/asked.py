@@ -11,13 +11,14 @@ from reissue.algorithms.partition.by_regions import region_rows
 from reissue.algorithms.partition.frontier import refuse_top_down
 from reissue.counting.cells import Counts, Domain
 from reissue.data.draws import draw_key
+from reissue.data.table import column_margins
 from reissue.engines.base import PersonDraw
 from reissue.engines.registry import open_where_it_lies
 from reissue.errors import InputError, SchemaError
 from reissue.published.counted import read_counted
 from reissue.publishing.larger.coding import WholeCoding
 from reissue.release.release import Release
-from reissue.requirements import KAnonymity, Requirement, parse
+from reissue.requirements import KAnonymity, Requirement, by_column, parse
 from reissue.schema import Schema
 
 __all__ = ["FITS", "Asked", "why_all_rows"]
@@ -119,11 +120,13 @@ class Asked:
         who = coding.providers
         counted = coding.domain if who is None else Domain(who.counts.reshape(-1))
         values, providers = (coding.domain, 0) if who is None else (who.values, len(who.counts))
-        judged = self._rule.judged(self.requirement, self.options, values, providers)
+        margins = column_margins(coding.schema, coding.secrets, np.arange(values.size, dtype=np.int32)[np.newaxis])
+        asked = by_column(self.requirement, margins, values)
+        judged = self._rule.judged(asked, self.options, values, providers)
         codes = np.arange(counted.size, dtype=np.int32)
         whole = Counts(np.zeros(counted.size, np.int32), codes, counted, 1, counted.totals)
-        self.requirement.fits(coding.domain)
-        for part in self.requirement.parts() if who is None else ():
+        asked.fits(coding.domain)
+        for part in asked.parts() if who is None else ():
             if not (part.sensitive and find(self.method).changes_values):
                 part.refuse_impossible(whole, suppressing=False)
         refuse_top_down(judged, whole)

@@ -21,6 +21,7 @@ from reissue.publishing.larger.asked import Asked
 from reissue.publishing.larger.coding import WholeCoding
 from reissue.release.recode import boxes_of, tables_of
 from reissue.release.release import Draft
+from reissue.requirements import by_column
 from reissue.schema import Role
 from reissue.utility.loss import attribute_losses
 
@@ -42,7 +43,8 @@ class ByMethod:
         table = _read(self.coding, part)
         if method.draws(asked.options):
             table = drawn(table, draw_key(whole)) if draw is None else replace(table, draw=Drawn(draw))
-        draft = method.run(Job(table, asked.requirement, rng, asked.suppress, asked.options))
+        requirement = by_column(asked.requirement, table.margins, table.domain)
+        draft = method.run(Job(table, requirement, rng, asked.suppress, asked.options))
         return _made(table, draft, rng)
 
 
@@ -81,8 +83,9 @@ def decide_cuts(source: Source, coding: WholeCoding, asked: Asked, seed: Any) ->
     times = counted.times.to_numpy().astype(np.int64)
     domain = coding.domain if schema.sensitive else Domain(np.array([times.sum()], np.int64))
     table = replace(table, times=times, domain=domain)
-    chosen.refuse_impossible(asked.requirement, table, asked.suppress)
-    draft = chosen.run(Job(table, asked.requirement, np.random.default_rng(seed), asked.suppress, asked.options))
+    requirement = by_column(asked.requirement, table.margins, table.domain)
+    chosen.refuse_impossible(requirement, table, asked.suppress)
+    draft = chosen.run(Job(table, requirement, np.random.default_rng(seed), asked.suppress, asked.options))
     assert draft.cuts is not None  # noqa: S101  # methods by cells decide on cuts
     out = _nodes(draft.cuts, table.codes[:, draft.groups < 0]).unique()
     return ByCuts(coding, draft.cuts, out, seed)

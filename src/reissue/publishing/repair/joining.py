@@ -15,6 +15,7 @@ from reissue.counting.cells import Counts
 from reissue.data.table import Table
 from reissue.release.recode import boxes_of
 from reissue.release.release import Draft, Form, Release
+from reissue.requirements import by_column
 from reissue.taxonomy.tree import Taxonomy
 from reissue.verify.recheck import make_release
 
@@ -130,4 +131,5 @@ def _failing(table: Table, groups: Codes, release: Release) -> Ints:
 def _holds(table: Table, draft: Draft, release: Release) -> bool:
     """Whether every group meets the requirement."""
     inside = draft.groups >= 0
-    return bool(release.requirement.holds(Counts(draft.groups[inside], table.sensitive[inside], table.domain)).all())
+    asked = by_column(release.requirement, table.margins, table.domain)
+    return bool(asked.holds(Counts(draft.groups[inside], table.sensitive[inside], table.domain)).all())
