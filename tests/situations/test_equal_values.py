@@ -66,7 +66,8 @@ def worlds(series: Series) -> np.ndarray:
 
 def smallest(series: Series, limit: int) -> dict[int, int]:
     """Person to the smallest e below the limit of two sets of e people who have the same values in all worlds."""
-    every, least = worlds(series), {}
+    every = worlds(series)
+    least: dict[int, int] = {}
     everyone = sorted({one for group, _ in shown(series) for one in group})
     for e in range(1, limit):
         for one in combinations(everyone, e):

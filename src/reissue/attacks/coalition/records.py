@@ -224,9 +224,9 @@ def _rest(published: PublishedRelease, schema: Schema, coalition: Collection[str
         names = frame[_column(schema)].cast(pl.String)
         left = _rows_of_others(published, names.is_in(list(coalition)).to_numpy())
         others, times = pl.Series(left > 0), published.tables.times
-        rest = read_tables(_some(frame.filter(others).drop(_column(schema))))
-        rest = rest if times is None else replace(rest, times=pl.Series(left).filter(others))
-        return PublishedRelease(rest, schema, published.form), set(names.unique())
+        tables = read_tables(_some(frame.filter(others).drop(_column(schema))))
+        tables = tables if times is None else replace(tables, times=pl.Series(left).filter(others))
+        return PublishedRelease(tables, schema, published.form), set(names.unique())
     release = published.source
     if release.table.providers is None:
         raise CannotRunError(
