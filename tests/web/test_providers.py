@@ -43,7 +43,7 @@ def test_a_ledger_says_who_contributed_and_what_each_may_be_told(steward: Client
     assert told.text.splitlines()[1:] == list(release.told)
     assert "attachment" in told.headers["content-disposition"]
     assert steward.get(f"{path}/providers/9.txt").status == 400
-    assert steward.get(f"{path}/providers/x.txt").status == 400
+    assert steward.get(f"{path}/providers/x.txt").status == 404
 
 
 def test_a_coalition_sees_on_the_page_what_the_library_says(

@@ -100,7 +100,7 @@ def test_a_refusal_says_what_would_help_and_records_nothing(steward: Client, hou
     better = steward.finish(steward.post(action(page, "change/1")))
     with Ledger.open(house / "strict.ledger") as book:
         assert book.policy.require.group_size == 10
-    assert steward.post(action(page, "change/1").replace("change/1", "change/9")).status == 400
+    assert steward.post(action(page, "change/1").replace("change/1", "change/9")).status == 404
     assert "Publish release 2" in better.text
     assert steward.post(action(better, "discard")).status == 303
     assert steward.post(f"{path}/policy", [("text", "nonsense")]).status == 400

@@ -80,7 +80,7 @@ def test_values_are_moved_into_groups_and_arx_files_read(client: Client, files: 
     assert page.text.count('value="Care / Ward" list') == 2
     assert "<strong>Ward</strong>" in page.text
     assert filled(page)[f"{own}kind"] == "tree"
-    assert client.post(f"{path}/move/99/upload", moving).status == 400
+    assert client.post(f"{path}/move/99/upload", moving).status == 404
     arx = tmp_path / "job.csv"
     arx.write_text("nurse;Care;*\ndoctor;Care;*\nlawyer;Law;*\n")
     chosen = {**filled(page), f"{own}kind": "file"}
