@@ -124,12 +124,16 @@ def _failing(table: Table, groups: Codes, release: Release) -> Ints:
     """The groups that hold rows and do not meet the requirement."""
     inside = groups >= 0
     here, dense = np.unique(groups[inside], return_inverse=True)
-    meets = release.requirement.holds(Counts(dense.reshape(-1), table.sensitive[inside], table.domain))
-    return here[~meets].astype(np.int64)
+    return here[~_meeting(table, dense.reshape(-1), inside, release)].astype(np.int64)
 
 
 def _holds(table: Table, draft: Draft, release: Release) -> bool:
     """Whether every group meets the requirement."""
     inside = draft.groups >= 0
+    return bool(_meeting(table, draft.groups[inside], inside, release).all())
+
+
+def _meeting(table: Table, groups: Ints | Codes, inside: Bools, release: Release) -> Bools:
+    """Which groups of some rows meet the requirement, in every sensitive column."""
     asked = by_column(release.requirement, table.margins, table.domain)
-    return bool(asked.holds(Counts(draft.groups[inside], table.sensitive[inside], table.domain)).all())
+    return asked.holds(Counts(groups, table.sensitive[inside], table.domain))
