@@ -130,6 +130,22 @@ def test_what_is_not_placed_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_comes_whole_is_taken_for_placed_if_alike_and_never_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "sub"
+
+    def write(content: bytes) -> None:
+        with Staging() as staging:
+            staging.add_folder(place)
+            staging.add_bytes(place / "one", content)
+            staging.place()
+
+    write(b"1")
+    write(b"1")
+    assert "exists already" in refused(InputError, lambda: write(b"2"))
+    assert [path.name for path in tmp_path.iterdir()] == ["sub"]
+    assert (place / "one").read_bytes() == b"1"
+
+
 def test_if_one_cannot_be_placed_none_is(tmp_path: Path) -> None:
     old, new, last = tmp_path / "old", tmp_path / "new", tmp_path / "last"
     old.write_text("precious")

@@ -61,6 +61,17 @@ def test_amend(reissue: Reissue, tmp_path: Path) -> None:
     assert outcome.json["requirement"] == "k=6"
 
 
+def test_who_adopts_the_same_again_after_a_crash_adds_nothing(reissue: Reissue) -> None:
+    totals = []
+    for given in (("1.csv", "--schema", "schema.toml"), ("2.csv",), ("2.csv",), ("1.csv", "2.csv"), ("1.csv",)):
+        outcome = reissue("ledger", "adopt", "x.ledger", *given, "--json")
+        assert outcome.code == 0, outcome.err
+        totals.append(outcome.json["releases"])
+    assert totals == [1, 2, 2, 2, 3]
+    assert reissue("ledger", "withdraw", "x.ledger", "3", "--never-sent", "a mistake").code == 0
+    assert reissue("ledger", "adopt", "x.ledger", "1.csv", "--json").json["releases"] == 4
+
+
 def test_adopted_releases_bind_the_next_one(reissue: Reissue, tmp_path: Path) -> None:
     plan = schema({**POOL, "attacks": ["correspondence"]})
     (tmp_path / "schema.toml").write_text(plan.dumps())

@@ -1,10 +1,13 @@
 """`reissue anonymize` over a folder of snapshots, with a memory file."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from reissue.files import staging
+from reissue.release.memory import load_memory, save_memory
 from tests.cli.conftest import Reissue, files
 from tests.hospital import SCHEMA, T1, T2, T3
 
@@ -32,6 +35,49 @@ def test_a_folder_then_one_more_snapshot(reissue: Reissue, tmp_path: Path) -> No
     assert outcome.code == 0, outcome.err
     assert outcome.json["releases"][0]["counterfeits"] == 3
     assert outcome.json["releases"][0]["files"] == ["next.release.csv", "next.release.counterfeits.csv"]
+
+
+def test_the_same_run_once_more_gives_the_same_releases(reissue: Reissue, tmp_path: Path) -> None:
+    """Without a seed too; so somebody who was killed cannot send out two versions of one table."""
+    begin, go_on = ("anonymize", "months", *WORK, "--memory", "memory"), ("anonymize", "next.csv", *WORK)
+    go_on = (*go_on, "--memory", "memory")
+    for command, out in ((begin, "months.release/2.csv"), (go_on, "next.release.csv")):
+        assert reissue(*command).code == 0
+        kept = [(tmp_path / name).read_bytes() for name in (out, "memory")]
+        outcome = reissue(*command, "--force")
+        assert (outcome.code, "the same releases, not the next ones" in outcome.out) == (0, True), outcome.err
+        assert [(tmp_path / name).read_bytes() for name in (out, "memory")] == kept
+    outcome = reissue("anonymize", "next.csv", *WORK, "--memory", "memory", "--seed", "5", "--out", "more.csv")
+    assert (outcome.code, "the same releases" in outcome.out) == (0, False), "asked for otherwise it is the next one"
+
+
+def test_a_run_that_cannot_be_placed_leaves_the_memory_as_it_was(
+    reissue: Reissue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, move = ("anonymize", "months", *WORK, "--memory", "memory"), staging._move
+
+    def fail(file: Any) -> Path | None:
+        if file.place.name != "memory":
+            raise OSError(28, "full")
+        return move(file)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(staging, "_move", fail)
+        assert reissue(*command).code == 2
+    assert files(tmp_path) == {"months", "months/1.csv", "months/2.csv", "next.csv", "schema.toml"}
+    assert reissue(*command).code == 0
+    before = (tmp_path / "memory").read_bytes()
+    with monkeypatch.context() as broken:
+        broken.setattr(staging, "_move", fail)
+        assert reissue("anonymize", "next.csv", *command[2:]).code == 2
+    assert (tmp_path / "memory").read_bytes() == before
+
+
+def test_memories_of_earlier_versions_are_gone_on_with(reissue: Reissue, tmp_path: Path) -> None:
+    assert reissue("anonymize", "months", *WORK, "--memory", "memory").code == 0
+    save_memory(load_memory(tmp_path / "memory"), tmp_path / "memory", force=True)
+    outcome = reissue("anonymize", "next.csv", *WORK, "--memory", "memory", "--json")
+    assert (outcome.code, outcome.json["again"]) == (0, False)
 
 
 def test_a_panel_is_published_attacked_and_compared(reissue: Reissue, tmp_path: Path) -> None:

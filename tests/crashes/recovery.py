@@ -111,10 +111,11 @@ class Recording:
     @cached_property
     def outputs(self) -> dict[str, bytes]:
         """What the command adds or replaces for people to take away."""
-        return {path: content for path, content in self.after.items() if self._is_output(path, content)}
+        new = {path: content for path, content in self.after.items() if content is not None}
+        return {path: content for path, content in new.items() if self._is_output(path, content)}
 
-    def _is_output(self, path: str, content: bytes | None) -> bool:
-        if content is None or not path.startswith(f"{WORK}/") or _OF_A_LEDGER.search(path):
+    def _is_output(self, path: str, content: bytes) -> bool:
+        if not path.startswith(f"{WORK}/") or _OF_A_LEDGER.search(path):
             return False
         private = path.endswith((".key", ".head", ".memory"))
         return not private and self.settled.get(path) != content
