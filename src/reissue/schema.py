@@ -14,7 +14,7 @@ from reissue.files.places import read_whole
 from reissue.taxonomy.codings import KINDS, Hierarchy
 from reissue.words import plural
 
-__all__ = ["UNIDENTIFIED", "Options", "Role", "Schema", "Section"]
+__all__ = ["UNIDENTIFIED", "Options", "Role", "Schema", "Section", "toml_value"]
 
 Section: TypeAlias = Mapping[str, Any]
 """A section of the schema file as TOML has it, until its one module has read it: `[updates]`, `[policy]`."""
@@ -382,6 +382,11 @@ def _relative(file: Path | None, folder: Path) -> str:
     if file is None:
         return ""
     return (file.relative_to(folder) if file.is_relative_to(folder) else file.absolute()).as_posix()
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it in one line."""
+    return str(tomlkit.item(_inline(value)).as_string())
 
 
 def _inline(value: Any) -> Any:

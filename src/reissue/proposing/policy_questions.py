@@ -5,22 +5,20 @@ schema can be published with.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from reissue import algorithms, attacks
 from reissue.algorithms import Algorithm, Suggestion
 from reissue.errors import InputError, nearest
 from reissue.proposing.propose import Guess
 from reissue.requirements import parse
-from reissue.schema import Role
+from reissue.schema import Role, toml_value
 
 __all__ = [
     "ASSUMED",
-    "GUESSABLE",
-    "NEARLY_ALL",
     "QUESTIONS",
     "Proposal",
-    "common_share",
+    "harmless_values",
     "policy_for",
     "propose_policy",
     "read_answers",
@@ -39,26 +37,20 @@ ASSUMED: Mapping[str, bool] = {"removed": True, "changes": True, "providers": Fa
 _UNFOLLOWED = (
     "# But no column is the identifier, and methods for people who come and go, or whose values change, follow people.",
 )
-_LIMIT = ("limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once",)
-GUESSABLE = 0.95
-"""The limit where most people have the same sensitive value, or there are only two."""
+_LIMIT = "limit = 0.75    # nobody may be linked to a value more surely, all releases solved for everyone at once"
 _SKEWED = 0.3
 """Where a value has more than this share, no share of it near that can be asked for in every group."""
-NEARLY_ALL = 0.9
-"""Where more people than this share have the same sensitive value, it cannot be hidden that somebody has it."""
-_GUESSABLE = (
-    "# Most people have the same sensitive value, or there are only two: who guesses it is often right anyway. So this",
-    "# policy hides who is who, and keeps a value from becoming certain. Finer values could be protected better.",
-    f"limit = {GUESSABLE}    # nobody may be linked to a value more surely, all releases solved for everyone at once",
-)
-_NOTHING_TO_HIDE = (
-    "# Nearly all people have the same sensitive value: who guesses it is right. So this policy hides who is who only,",
-    "# and does NOT keep who has another value from becoming known. Finer values could be protected.",
-    "limit = 1.0",
+_FEW = 3
+"""With fewer values than this, methods that keep several values in every group have nothing to work with."""
+_HARMLESS = (
+    "# Most people have the value named under harmless_values: whoever guesses it is right, so it is not protected.",
+    "# All other values are. Change this if being linked to that value harms somebody.",
 )
 _COMPARED = "with all earlier ones. A release that was not compared is refused."
 _VALUELESS = "no column is sensitive: there is nothing to link people to, so these may be unable to run"
-_TWO_VALUES = "l=2"
+_TWO_VALUES, _HALF = "l=2", "simple-l=2"
+_RARE = 0.4
+"""Values that fewer people than this have can be kept below one half in every group."""
 _COUNTERFEITS = "counterfeits = {share}    # the most records of nobody, as a share of people: this method needs many"
 
 
@@ -72,8 +64,8 @@ class Proposal:
     """Attacks beside the method's own, for what was answered."""
     unfollowed: bool = False
     """Whether no column says who is who, so that nobody can be followed from release to release."""
-    common: float = 0.0
-    """The share of the most frequent sensitive value, where that is most people's or there are only two."""
+    harmless: Mapping[str, str] = field(default_factory=dict)
+    """Sensitive column to the value that most people have."""
     valueless: bool = False
     """Whether no column is sensitive, so that there is nothing to link people to."""
 
@@ -100,7 +92,8 @@ class Proposal:
             f'method = "{self.method}"',
             *([f"options = {own.options}"] if own.options else []),
             *([_GENERALIZED] if "form" in own.options else []),
-            *self._limit(),
+            _LIMIT,
+            *self._harmless(),
             *([f"limits = {{ {limits} }}    # the same, following one person at a time"] if limits else []),
             f"suppress = {own.suppress}    # the share of rows that may be left out for that",
             *([] if own.counterfeits is None else [_COUNTERFEITS.format(share=own.counterfeits)]),
@@ -112,11 +105,11 @@ class Proposal:
         ]
         return "\n".join(lines) + "\n"
 
-    def _limit(self) -> tuple[str, ...]:
-        """How surely anybody may be linked to a value, and why no less."""
-        if not self.common:
-            return _LIMIT
-        return _NOTHING_TO_HIDE if self.common > NEARLY_ALL else _GUESSABLE
+    def _harmless(self) -> tuple[str, ...]:
+        """Which values need no protection, and why."""
+        if not self.harmless:
+            return ()
+        return (*_HARMLESS, f"harmless_values = {toml_value({name: [value] for name, value in self.harmless.items()})}")
 
     def _comparing(self) -> str:
         """The attacks that compare releases, as the beginning of a sentence."""
@@ -138,26 +131,30 @@ def policy_for(guesses: Sequence[Guess], given: Mapping[str, bool]) -> str:
     if Role.QUASI not in roles or any(guess.several for guess in guesses):
         return ""
     answers = {**ASSUMED, "providers": Role.PROVIDER in roles, **given}
-    common = common_share(guesses)
-    proposed = propose_policy(answers, roles - {Role.SENSITIVE} if common else roles)
+    secret = [guess for guess in guesses if guess.role == Role.SENSITIVE and not guess.confirm]
+    harmless = harmless_values(guesses)
+    few = bool(harmless) or any(0 < guess.values < _FEW for guess in secret)
+    proposed = propose_policy(answers, roles - {Role.SENSITIVE} if few else roles)
     skewed = proposed.suggestion.skewed
-    if skewed and max(guess.largest for guess in guesses if not guess.confirm) > _SKEWED:
+    if skewed and max((guess.largest for guess in secret), default=0.0) > _SKEWED:
         proposed = replace(proposed, suggestion=replace(proposed.suggestion, require=skewed))
-    if 0 < common <= NEARLY_ALL:
-        asked = f"{proposed.suggestion.require} & {_TWO_VALUES}"
+    if few:
+        several = _HALF if max(guess.protected for guess in secret) < _RARE else _TWO_VALUES
+        asked = f"{proposed.suggestion.require} & {several}"
         proposed = replace(proposed, suggestion=replace(proposed.suggestion, require=asked))
     proposed = replace(
         proposed,
-        common=common,
+        harmless=harmless,
         unfollowed=Role.IDENTIFIER not in roles,
         valueless=Role.SENSITIVE not in roles,
     )
     return proposed.as_toml(answers, assumed=QUESTIONS.keys() - given.keys())
 
 
-def common_share(guesses: Sequence[Guess]) -> float:
-    """The share of the most frequent sensitive value, where that is most people's or there are only two; else 0."""
-    return max((guess.common for guess in guesses if not guess.confirm), default=0.0)
+def harmless_values(guesses: Sequence[Guess]) -> dict[str, str]:
+    """Sensitive column to the value that most people have, which is proposed as one that needs no protection."""
+    secret = (guess for guess in guesses if guess.role == Role.SENSITIVE and not guess.confirm)
+    return {guess.column: guess.harmless for guess in secret if guess.harmless is not None}
 
 
 def propose_policy(answers: Mapping[str, bool], roles: Collection[Role] = tuple(Role)) -> Proposal:

@@ -52,10 +52,14 @@ class Guess:
     """Whether the line is only written as a comment, for the holder to confirm."""
     several: bool = False
     """Of an identifier: whether rows share it, so that people have several rows."""
-    common: float = 0.0
-    """Of a sensitive column: the share of the most frequent value, where most people have it or there are only two."""
+    harmless: str | None = None
+    """Of a sensitive column: the value that most people have, proposed as one that needs no protection."""
     largest: float = 0.0
-    """The same, however many have it."""
+    """Of a sensitive column: the share of its most frequent value."""
+    protected: float = 0.0
+    """The same of the values that are protected."""
+    values: int = 0
+    """How many different values it has."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,9 +28,7 @@ _OFTEN = 3
 _DULL = 0.9
 """Where one value is more of a column than this, telling it is no feat."""
 _HALF = 0.5
-"""Where one value is more of a sensitive column than this, or there are fewer values than"""
-_FEW = 3
-"""these, methods that protect values through a series need more records of nobody than anyone could use."""
+"""A value that more than this share of all people have is guessed rightly without any release."""
 
 
 def without_copies(frame: pl.DataFrame, guesses: Sequence[Guess]) -> tuple[Guess, ...]:
@@ -107,18 +105,35 @@ def empty_somewhere(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) ->
 
 
 def frequent_values(frames: Sequence[pl.DataFrame], guesses: Sequence[Guess]) -> tuple[Guess, ...]:
-    """Of sensitive columns also how many values a group can show at the same share, by the most frequent one."""
+    """Of sensitive columns also how frequent values are: what most people have is proposed as harmless."""
     made = []
     for guess in guesses:
         columns = [frame[guess.column] for frame in frames if guess.column in frame.columns and frame.height]
         if guess.role == Role.SENSITIVE and columns:
-            share = max(_largest(column) / len(column) for column in columns)
-            most = int(1 / share + 1e-9)
-            limit = f"simple-l={most} is the most that releases can meet" if most > 1 else "no simple-l can be met"
-            values = min(column.n_unique() for column in columns)
-            common = share if share > _HALF or values < _FEW else 0.0
-            limit += "; the policy hides who is who, hardly that value" if common else ""
-            why = f"{guess.why}; {plural(values, 'value')}, the most frequent has {share:.0%}: {limit}"
-            guess = replace(guess, why=why, common=common, largest=share)  # noqa: PLW2901
+            guess = _weighed(guess, columns)  # noqa: PLW2901
         made.append(guess)
     return tuple(made)
+
+
+def _weighed(guess: Guess, columns: Sequence[pl.Series]) -> Guess:
+    """With the shares of its values, missing cells aside, in the wave in which each is most frequent."""
+    shares: dict[str, float] = {}
+    for column in columns:
+        for value, count in column.cast(pl.String).drop_nulls().value_counts().iter_rows():
+            shares[value] = max(shares.get(value, 0.0), count / len(column))
+    if not shares:
+        return guess
+    value = max(shares, key=lambda one: (shares[one], one))
+    harmless = value if min(_share_of(column, value) for column in columns) > _HALF else None
+    protected = max((share for one, share in shares.items() if one != harmless), default=0.0)
+    most = int(1 / protected + 1e-9) if protected else 1
+    said = f"simple-l={most} is the most that releases can meet" if most > 1 else "no simple-l can be met"
+    if harmless is not None:
+        said = "it is proposed as harmless (`harmless_values`), and the others are protected"
+    why = f"{guess.why}; {plural(len(shares), 'value')}, the most frequent has {shares[value]:.0%}: {said}"
+    weighed = {"harmless": harmless, "largest": shares[value], "protected": protected, "values": len(shares)}
+    return replace(guess, why=why, **weighed)
+
+
+def _share_of(column: pl.Series, value: str) -> float:
+    return float((column.cast(pl.String) == value).sum()) / len(column)

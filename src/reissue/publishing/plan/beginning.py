@@ -9,13 +9,12 @@ import polars as pl
 
 from reissue.errors import InputError, nearest_column
 from reissue.files.dialect import FOUND, Dialect
-from reissue.proposing.policy_questions import GUESSABLE, NEARLY_ALL, common_share, policy_for
+from reissue.proposing.policy_questions import harmless_values, policy_for
 from reissue.proposing.propose import Guess, as_toml, propose, read_proposed
 from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
 from reissue.publishing.plan.outcome import Plan
 from reissue.publishing.plan.plan import Progress, plan
 from reissue.publishing.plan.policy_text import policy_toml
-from reissue.publishing.plan.settings import Limits
 from reissue.schema import Role, Schema
 
 __all__ = ["Beginning", "begin_series", "propose_series"]
@@ -38,18 +37,6 @@ _SEVERAL = (
 )
 _FIRST = (
     "For a policy: `reissue plan WAVE... --schema SCHEMA --write`; with one wave it is a guess, with two it is not."
-)
-_HIGHER = (
-    "Most people have the same sensitive value, or there are only two: nothing that was tried stays below {limit}. So "
-    "it was planned with a limit of {higher}."
-)
-_NOT_PLANNED = (
-    "Nearly all people have the same sensitive value, so nothing was planned: whoever guesses it is right. The policy "
-    "at the end hides who is who, and does NOT keep who has another value from becoming known."
-)
-_COMMON = (
-    "Nothing that was tried stays below a limit of {limit}, for most people have the same sensitive value, or there "
-    "are only two. The policy at the end hides who is who, and hardly that value."
 )
 
 _NOTHING_MADE = (
@@ -96,10 +83,6 @@ def begin_series(
     frames, guesses = propose_series(waves, sensitive, dialect=dialect)
     text = as_toml(guesses, title)
 
-    def try_all(limits: Limits) -> Plan:
-        schema = Schema.loads(text, folder)
-        return plan(list(waves), schema, limits=limits, budget=budget, dialect=dialect, progress=progress)
-
     begun = Beginning(frames[0].height, guesses, text, "", None, ())
     if any(guess.several for guess in guesses):
         return replace(begun, advice=(_SEVERAL,))
@@ -109,28 +92,20 @@ def begin_series(
         return replace(begun, advice=(_NO_SENSITIVE,))
     if not any(guess.role == Role.IDENTIFIER for guess in guesses):
         return replace(begun, policy=policy_for(guesses, {}), advice=(_NO_PERSON,))
-    if common_share(guesses) > NEARLY_ALL:
-        return replace(begun, policy=policy_for(guesses, {}), advice=(_NOT_PLANNED,))
-    return _with_plan(begun, try_all)
-
-
-def _with_plan(begun: Beginning, try_all: Callable[[Limits], Plan]) -> Beginning:
-    """With the plan and its policy; a value that most people have is planned for at a higher limit if need be."""
-    made, told = try_all(Limits()), []
-    common = common_share(begun.guesses)
-    if common and made.recommended is None and not made.stopped:
-        told.append(_HIGHER.format(limit=made.limits.limit, higher=GUESSABLE))
-        made = try_all(replace(made.limits, limit=GUESSABLE))
-    policy = (policy_toml(made) or "") if made.recommended or not common else ""
-    if common and not policy:
-        told.append(_COMMON.format(limit=made.limits.limit))
-        policy = policy_for(begun.guesses, {})
-    if not policy:
+    schema = replace(Schema.loads(text, folder), policy=_protection(guesses))
+    made = plan(list(waves), schema, budget=budget, dialect=dialect, progress=progress)
+    policy, told = policy_toml(made), [made.warning] if made.warning else []
+    if policy is None:
         told.append(_NOTHING_MADE)
-        policy = f"# {_NOTHING_MADE}\n{policy_for(begun.guesses, {})}"
-    told += filter(None, [made.warning])
+        policy = f"# {_NOTHING_MADE}\n{policy_for(guesses, {})}"
     guess = [_ONE_WAVE] if made.guess and policy else []
     return replace(begun, policy=policy, plan=made, advice=(*made.sentences, *told, *guess))
+
+
+def _protection(guesses: Sequence[Guess]) -> dict[str, Any]:
+    """What a policy says of values that need no protection."""
+    harmless = {column: [value] for column, value in harmless_values(guesses).items()}
+    return {"harmless_values": harmless} if harmless else {}
 
 
 def propose_series(

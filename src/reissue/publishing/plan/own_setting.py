@@ -41,11 +41,13 @@ def try_setting(
     progress: Callable[[float], None] = lambda _: None,
 ) -> TriedSetting:
     """Publish the waves by one setting as a plan would, mended where few are exposed; nothing is recorded."""
-    given = read_waves(waves, Schema.read(schema), dialect=dialect, newcomers=newcomers)
+    schema = Schema.read(schema)
+    limits = (limits or Limits()).protecting(schema.policy)
+    given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
     if len(given.tables) == 1:
         given = continued(given, SIMULATED, np.random.default_rng(seed), Dynamics())
     known = given.with_updates()
-    rehearsal, first = Rehearsal.of(setting, known, limits or Limits()), None
+    rehearsal, first = Rehearsal.of(setting, known, limits), None
     for number, table in enumerate(known.tables):
         progress(number / len(known.tables))
         rehearsal = rehearse(rehearsal, [table], lambda: None)

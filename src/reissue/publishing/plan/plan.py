@@ -323,10 +323,10 @@ def plan(
     `further` is how many releases there must be room for; as many again as there are waves by default,
     none beyond those that are simulated anyway.
     """
-    limits = limits or Limits()
     if budget is not None and not (isinstance(budget, int | float) and budget > 0):
         raise InputError("The budget must be a number of seconds above 0.")
     schema = Schema.read(schema)
+    limits = (limits or Limits()).protecting(schema.policy)
     given = read_waves(waves, schema, dialect=dialect, newcomers=newcomers)
     rng, guess = np.random.default_rng(seed), len(given.tables) == 1
     if guess:

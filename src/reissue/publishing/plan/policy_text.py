@@ -1,13 +1,12 @@
 """The recommended policy as TOML, with the reason in words."""
 
 import textwrap
-from collections.abc import Mapping
-from typing import Any
 
 import tomlkit
 
 from reissue.errors import InputError
 from reissue.publishing.plan.outcome import Plan
+from reissue.schema import toml_value
 
 __all__ = ["policy_toml", "with_policy"]
 
@@ -26,6 +25,8 @@ def policy_toml(plan: Plan) -> str | None:
     said = {
         "require": "what every release must meet",
         "limit": "nobody may be linked to a value more surely, all releases solved for everyone at once",
+        "harmless_values": "values that need no protection",
+        "sensitive_values": "the values that need protection",
         "suppress": "the share of the rows that may be left out",
         "counterfeits": "the most records of nobody, as a share of the records",
         "knowledge": "what readers know: what the form of a release shows, or everyone's groups",
@@ -34,14 +35,14 @@ def policy_toml(plan: Plan) -> str | None:
     }
     for key, value in section.items():
         note = f"    # {said[key]}" if key in said else ""
-        lines.append(f"{key} = {_inline(value)}{note}")
+        lines.append(f"{key} = {toml_value(value)}{note}")
     if plan.updates:
         lines += [
             "",
             *_comment("How values changed in these waves; `rest` is for changes that were not seen."),
             "[updates]",
         ]
-        lines += [f"{key} = {_inline(value)}" for key, value in plan.updates.items()]
+        lines += [f"{key} = {toml_value(value)}" for key, value in plan.updates.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -58,17 +59,3 @@ def with_policy(schema: str, policy: str, *, force: bool, updates: bool) -> str:
 
 def _comment(text: str) -> list[str]:
     return [f"# {line}" for line in textwrap.wrap(text.replace("\n", " "), 116)]
-
-
-def _inline(value: Any) -> str:
-    """A value as TOML writes it in one line."""
-    return str(tomlkit.item(_table(value)).as_string())
-
-
-def _table(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        table = tomlkit.inline_table()
-        for key, item in value.items():
-            table[key] = _table(item)
-        return table
-    return value

@@ -1,6 +1,7 @@
 """Which methods and settings are worth a try on a series, by what its waves show."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 from reissue.algorithms import find, registered
 from reissue.errors import InputError
 from reissue.people.knowledge import PRIORS
+from reissue.protection import KEYS as PROTECTION
 from reissue.publishing.plan.waves import Waves
 from reissue.requirements import parse
-from reissue.schema import Options
+from reissue.schema import Options, Section
 
 __all__ = ["Limits", "Setting", "counterfeits_in_rehearsal", "sensible"]
 
@@ -32,6 +34,21 @@ class Limits:
     """What readers are taken to know: what the form of a release shows, or everyone's "groups"."""
     prior: str = PRIORS[1]
     """What readers expect of people, as a policy says it."""
+    protect: Section = field(default_factory=dict)
+    """What else the policy says of sensitive values: limits of single ones, and which need no protection."""
+
+    def protecting(self, policy: Section) -> "Limits":
+        """With what a policy says of sensitive values, its default limit aside."""
+        kept = {key: policy[key] for key in PROTECTION if key in policy}
+        if not isinstance(kept.get("limit"), Mapping):
+            kept.pop("limit", None)
+        return replace(self, protect=kept) if kept else self
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """As a `[policy]` section says it."""
+        limit = {**self.protect["limit"], "default": self.limit} if "limit" in self.protect else self.limit
+        return {**self.protect, "limit": limit, "suppress": self.suppress, "counterfeits": self.counterfeits}
 
     @property
     def rehearsed(self) -> float:
@@ -81,7 +98,7 @@ class Setting:
         section: dict[str, Any] = {"require": self.require, "method": self.method}
         if self.options:
             section["options"] = dict(self.options)
-        section |= {"limit": limits.limit, "suppress": limits.suppress, "counterfeits": limits.counterfeits}
+        section |= limits.policy
         expected = {} if limits.prior == PRIORS[1] else {"prior": limits.prior}
         return {**section, "knowledge": limits.knowledge, **expected, "attacks": ["joint"]}
 

@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from reissue._arrays import Floats, Ints
+from reissue.counting.texts import MISSING
 from reissue.data.identifiers import identifier_texts, refuse_strangers
 from reissue.data.table import Table
 from reissue.errors import DataError, InputError, SchemaError
 from reissue.files.dialect import FOUND, Dialect
+from reissue.protection import Protection
 from reissue.schema import Schema
 from reissue.words import plural
 
@@ -82,8 +84,15 @@ class Waves:
 
     @cached_property
     def largest_share(self) -> float:
-        """The share of the most frequent value in the table where that is largest."""
-        return max(float(np.bincount(codes).max() / len(codes)) for codes in self.codes)
+        """The share of the most frequent protected value, of any column, in the table where that is largest."""
+        protection, largest = Protection.of(self.schema.policy, self.schema.sensitive), 0.0
+        for column in self.schema.sensitive:
+            names, label = np.unique(self.known_values[column].cast(pl.String).fill_null(MISSING), return_inverse=True)
+            harmless = protection.harmless_in(column, [None if name == MISSING else name for name in names.tolist()])
+            for codes in self.codes:
+                shares = np.bincount(label[codes], minlength=len(names)) / len(codes)
+                largest = max(largest, float(shares[~harmless].max(initial=0.0)))
+        return max(largest, 1 / self.fewest)
 
     @cached_property
     def changed(self) -> float:
@@ -147,7 +156,7 @@ class Waves:
             said[0] += (
                 f"; from wave to wave {self.come:.1%} come, {self.gone:.1%} go, {self.changed:.1%} of values change"
             )
-        return (f"{said[0]}. The most frequent value is {self.largest_share:.0%} of a wave.",)
+        return (f"{said[0]}. The most frequent protected value is {self.largest_share:.0%} of a wave.",)
 
     def with_updates(self) -> "Waves":
         """With the changes that were seen written into the schema, where it says nothing about them."""
