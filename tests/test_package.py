@@ -100,7 +100,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_rooms_stay_small() -> None:
     lines = {path: len(path.read_text().splitlines()) for path in tracked() if path.suffix == ".py"}
-    limits = {path: 450 if path.is_relative_to(ROOT / "src") else 600 for path in lines}
+    limits = dict.fromkeys(lines, 600)
     assert not [path.name for path, count in lines.items() if count > limits[path]]
 
 

@@ -280,7 +280,8 @@ def test_the_schema_says_so_in_every_form(tmp_path: Path) -> None:
     schema = Schema.loads(text)
     assert schema.several_rows
     assert Schema.loads(schema.dumps()) == schema
-    assert "person" not in Schema.loads(text.replace("true", "false")).dumps()
+    assert "several_rows = false" in Schema.loads(text.replace("true", "false")).dumps()
+    assert "person" not in Schema.loads(text.partition("[person]")[0]).dumps()
     assert not schema.with_roles({"patient": Role.DROP}).several_rows
     for wrong in ("several_row = true", 'several_rows = "yes"'):
         with pytest.raises(SchemaError, match="person"):

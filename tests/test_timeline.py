@@ -84,7 +84,8 @@ def test_an_attack_on_single_releases_is_shown_release_by_release(
 
 
 def test_a_coalition_need_not_be_in_every_release() -> None:
-    columns = Schema.read({"columns": {"age": "quasi", "hospital": "provider", "disease": "sensitive"}})
+    roles = {"age": "quasi", "hospital": "provider", "disease": "sensitive"}
+    columns = Schema.read({"columns": roles, "person": {"several_rows": False}})
     months = [
         pl.DataFrame(
             {"age": [30, 31, 32] * 8, "hospital": [first, second] * 12, "disease": ["flu", "cold", "cough"] * 8}

@@ -52,7 +52,7 @@ def schema_of(choices: Sequence[ColumnChoice], *, folder: Path = Path(), several
         for one in choices
         if one.role == Role.QUASI or (one.role == Role.SENSITIVE and one.kind in {"tree", "file"})
     }
-    return Schema(roles, hierarchies, folder=folder, several_rows=several_rows)
+    return Schema(roles, hierarchies, folder=folder, several_rows=several_rows or None)
 
 
 def _hierarchy(choice: ColumnChoice) -> Hierarchy:
