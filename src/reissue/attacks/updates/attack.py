@@ -165,7 +165,7 @@ def _explain(state: UpdateState, found: Finding, series: Series, knowledge: Know
     model = read_updates(series.schema, linked.names)
     exposed = np.flatnonzero(np.isin(person, _beyond(state, limit)))
     some = linked.of_people(exposed)
-    known = risks(some, model, guarded_values(series.schema, linked.names))
+    known = risks(some, model, guarded_values(series.schema, model.names))
     right = guessed_right(series, linked, exposed, *known.surest)
     worst = worst_place(some, known.person, known.release, known.largest, limit)
     story = {"case": tell(series, knowledge, some, model, worst, limit)}
@@ -228,7 +228,7 @@ def _see(series: Series, knowledge: Knowledge) -> Iterator[_Followed]:
     """People are followed through all releases at once."""
     linked = link_people(series, knowledge)
     model = read_updates(series.schema, linked.names)
-    guarded = guarded_values(series.schema, linked.names)
+    guarded = guarded_values(series.schema, model.names)
     return (_Followed(linked, model, place + 1, guarded) for place in range(len(series)))
 
 
