@@ -109,6 +109,7 @@ def test_other_words_are_refused() -> None:
 @pytest.mark.parametrize("boxes", ["nodes", "tight"])
 def test_a_publication_says_that_ranges_are_tight(tmp_path: Path, boxes: str) -> None:
     text = '[columns]\nage = "quasi"\nborn = "quasi"\ns = "sensitive"\n[policy]\nrequire = "k=4"\nattacks = []\n'
+    text += "limit = 0.9\n"
     with Ledger.create(tmp_path / "book", Schema.loads(f'{text}boxes = "{boxes}"')) as ledger:
         made = publish_next(people(), ledger)
         assert (TIGHT in made.warnings) == (boxes == "tight")

@@ -193,7 +193,7 @@ def test_what_keeps_providers_apart_is_named_beside_what_is_recommended() -> Non
         Setting("pool", "k=10 & simple-l=2"),
         Setting("cohorts", "k=3 & l=2", {"apart": True, "counterfeits": 0.3}),
     )
-    made = plan(months(150, 2), synth.schema(), settings=[tight, apart], limits=Limits(0.99, 0.4, 0.2), further=1)
+    made = plan(months(150, 2), synth.schema(), settings=[tight, apart], limits=Limits(0.99, 0.4, 0.2), further=0)
     assert made.recommended is not None
     assert made.recommended.setting == tight
     assert f"each other's people: {apart.name}, at" in " ".join(made.sentences)
