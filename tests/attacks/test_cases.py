@@ -28,8 +28,8 @@ def test_whatever_ran_tells_the_same_case_every_time() -> None:
     ran = [finding for finding in first if finding.status != Status.NOT_RUN]
     assert {finding.attack for finding in ran} >= {"correspondence", "updates", "coalition", "minimality", "definetti"}
     for finding in ran:
-        if finding.attack == "equivalence" and finding.worst is None:
-            continue
+        if finding.attack == "equivalence" and "case" not in finding.details:
+            continue  # nothing, or what only several groups of different values say together: no two of them show it
         picture = sound(finding, secrets=["patient-"])["picture"]
         if finding.attack not in {"coalition", "definetti"}:
             assert picture["limit"] == finding.limit
