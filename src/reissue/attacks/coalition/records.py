@@ -174,7 +174,7 @@ def _of_release(release: Release) -> ProviderRecords:
     fakes = draft.counterfeits
     if table.people is not None:
         domain = replace(table.domain, totals=totals)
-        return _of_people(held(*given, table.people, domain, len(names)), names, look, domain)
+        return _of_people(held(*given, table.people, domain, len(names)), names, table.margins, look, domain)
     if fakes is not None:
         of_fake = fakes.groups if draft.form != Form.GENERALIZED else number[fakes.groups]
         given = _with_counterfeits(given, of_fake.astype(np.int64), fakes.sensitive.astype(np.int64))
