@@ -11,6 +11,7 @@ from reissue.words import plural
 __all__ = [
     "Recorded",
     "ReleaseRecord",
+    "accepted_words",
     "holders",
     "needed_files",
     "releases_of",
@@ -159,6 +160,17 @@ def releases_of(entries: Sequence[LedgerEntry]) -> tuple[Recorded, ...]:
     return tuple(
         Recorded(number, entry, ReleaseRecord.of(entry.content), gone.get(number), _until(gone, number))
         for number, entry in enumerate(found, start=1)
+    )
+
+
+def accepted_words(entries: Sequence[LedgerEntry]) -> tuple[str, ...]:
+    """That entries were lost, and what the holder said of it: no attack knows of releases that went out with them."""
+    accepted = [one.content for one in entries if one.kind == "acceptance" and not one.problem]
+    return tuple(
+        f"The ledger was gone on with from a backup that lacked {plural(one['lost'], 'entry', 'entries')} "
+        f"({one['time'][:10]}): {one['why']}"
+        for one in accepted
+        if one["lost"]
     )
 
 

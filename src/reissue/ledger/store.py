@@ -25,7 +25,7 @@ from reissue.files.places import LEDGER_FILE
 from reissue.files.staging import sync_folder
 from reissue.ledger.chain import LedgerEntry, Seal, checked, content_name, is_content, sealed_after
 
-__all__ = ["PARTS", "MissingFileError", "NoLedgerError", "Store", "Writer", "is_url"]
+__all__ = ["PARTS", "MissingFileError", "NoLedgerError", "Store", "Writer", "address_of", "is_url"]
 
 
 class NoLedgerError(InputError):
@@ -96,6 +96,15 @@ is recorded, so that versions of Reissue that cannot read one say so, and all ot
 def is_url(place: str | Path) -> bool:
     """Whether a place is a database's URL rather than a path."""
     return "://" in str(place)
+
+
+def address_of(place: str | Path) -> str:
+    """What tells a place from any other on this machine, without user and password."""
+    if not is_url(place):
+        return str(Path(place).resolve())
+    url = sa.make_url(str(place))
+    where = {name: url.query[name] for name in ("host", "port") if name in url.query}
+    return f"{url.host}:{url.port}/{url.database}?{sorted(where.items())}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,8 @@ def publish_folder(
         codes = not in_regions(policy, schema)
         copy = PrivateCopy.of(source, schema, ledger, request, scratch / "named", ordered=codes)
         turn_of = _Turn(ledger, schema, policy, entries, request, copy, before_record)
-        return turn_of.run(scratch / "release", fits, writer, progress)
+        made = turn_of.run(scratch / "release", fits, writer, progress)
+    return replace(made, warnings=(*made.warnings, ledger.unwritten)) if ledger.unwritten else made
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,8 +143,9 @@ def _sample(made: Publication) -> dict[str, Any]:
 
 
 def verify(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
-    """What was changed since it was written."""
+    """Whether it is proven that nothing was changed."""
     tell(0.1, "reading every entry and file")
     with Ledger.open(given["ledger"]) as book:
-        problems, entries = book.verify(given["head"] or None), book.store.found()
-        return {"problems": problems, "entries": len(entries), "head": entries[-1].hash, "unknown": list(book.unknown)}
+        trust, entries = book.examine(given["head"] or None), book.store.found()
+        said = {"outcome": str(trust.outcome), "problems": list(trust.problems), "missing": list(trust.missing)}
+        return {**said, "entries": len(entries), "head": entries[-1].hash}
