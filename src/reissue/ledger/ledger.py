@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from reissue.errors import DataError, InputError, SchemaError
+from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.places import beside_folder, refuse_existing, second_path
 from reissue.files.staging import Staging, scratch_folder
@@ -26,7 +26,7 @@ from reissue.ledger.handing_out import KEPT, original_ending, table_bytes
 from reissue.ledger.head import Head, SecondHeads, head_file, lost, mismatch, read_head, refuse_unwritable, write_head
 from reissue.ledger.key import Key, find_key
 from reissue.ledger.pack import pack_schema, unpack_frame, unpack_roster
-from reissue.ledger.recorded import Recorded, accepted_words, releases_of, replaced_files
+from reissue.ledger.recorded import Recorded, accepted_words, releases_of, replaced_files, versions_of
 from reissue.ledger.trust import Heads, Trust, judge
 from reissue.ledger.witness import tell_witness
 from reissue.policy import Policy
@@ -34,6 +34,7 @@ from reissue.release.memory import Memory, fingerprint, read_memory
 from reissue.release.roster import Roster
 from reissue.requirements import parse
 from reissue.schema import Schema
+from reissue.taxonomy.codings import changed_labels
 from reissue.words import plural
 
 if TYPE_CHECKING:
@@ -444,12 +445,27 @@ class Ledger:
                 "The identifier, quasi-identifiers and sensitive columns of a series stay what they are: people "
                 "could not be followed otherwise. Begin a new ledger for other columns."
             )
+        self._refuse_other_meaning(schema, writer.entries)
         text, files = pack_schema(schema, writer.keep)
         last = next(entry for entry in reversed(writer.entries) if entry.kind in {"begin", "schema"})
         if last.content["schema"] == text:
             return False
         writer.append("schema", {"schema": text, "files": files})
         return True
+
+    def _refuse_other_meaning(self, schema: Schema, entries: Sequence[LedgerEntry]) -> None:
+        """Refuse a taxonomy by which attacks would read earlier releases otherwise than they were written."""
+        versions = [place for since, place in versions_of(entries) if since <= len(releases_of(entries))]
+        for then in (self.schema_of(entries[:place]) for place in versions):
+            for column, now in schema.hierarchies.items():
+                before = then.hierarchies.get(column)
+                changed = [] if before is None else changed_labels(before, now)
+                if changed:
+                    raise TaxonomyError(
+                        f"In the taxonomy of '{column}' {plural(len(changed), 'label')} would stand for other values "
+                        "than in releases that are out: attacks would misread these. Give every group that changes a "
+                        "new label, or begin a new ledger."
+                    )
 
     def withdraw(self, number: int, why: str) -> None:
         """Record that a release never left the house, and why: the releases to come are made and attacked without it.
