@@ -42,7 +42,13 @@ def short(client: Client, name: str = "h.ledger") -> str:
 def tried(
     client: Client, path: str, table: Path, fields: Sequence[tuple[str, str]] = (), *more: tuple[str, Path]
 ) -> Answer:
-    return client.finish(client.post(f"{path}/publish/upload", fields, [("table", table), *more]))
+    given = fields if any(name == "dated" for name, _ in fields) else [*fields, ("undated", "yes")]
+    return client.finish(client.post(f"{path}/publish/upload", given, [("table", table), *more]))
+
+
+def test_the_page_asks_for_the_day(steward: Client, files: Path) -> None:
+    page = steward.post(f"{short(steward)}/publish/upload", [], [("table", files / "feb-original.csv")])
+    assert (page.status, "Say which day the table shows" in page.text) == (400, True)
 
 
 def action(page: Answer, what: str) -> str:
@@ -131,7 +137,7 @@ def test_a_ledger_is_looked_at_verified_and_a_release_withdrawn(steward: Client,
 @pytest.mark.parametrize("name", ["../evil", "a/b", "", "a\\b", ".."])
 def test_a_ledgers_name_is_no_path(steward: Client, house: Path, files: Path, name: str) -> None:
     given = [("schema", house / "schema.toml"), ("table", files / "jan-original.csv")]
-    assert steward.post("/publish/upload", [("name", name)], given).status == 400
+    assert steward.post("/publish/upload", [("name", name), ("undated", "yes")], given).status == 400
 
 
 def test_a_database_is_named_without_its_password(place: Path, tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ from reissue.ledger.folders import FolderInLedger
 from reissue.ledger.handing_out import KEPT, original_ending, table_bytes
 from reissue.ledger.head import Head, SecondHeads, head_file, lost, mismatch, read_head, refuse_unwritable, write_head
 from reissue.ledger.key import Key, find_key
-from reissue.ledger.pack import pack_schema, unpack_frame, unpack_roster
+from reissue.ledger.marks import FORM, PERSON
+from reissue.ledger.pack import pack_schema, unpack_frame, unpack_people, unpack_roster
 from reissue.ledger.recorded import Recorded, accepted_words, releases_of, replaced_files, versions_of
 from reissue.ledger.trust import Heads, Trust, judge
 from reissue.ledger.witness import tell_witness
@@ -355,18 +356,39 @@ class Ledger:
         last = releases[-1] if releases else None
         if last is None or "memory" not in last.files:
             return Memory(fingerprint(schema), method, own)
-        return replace(read_memory(self._kept_memory(last), "The memory of this ledger"), key=own)
+        return replace(read_memory(self._kept("memory", last), "The memory of this ledger"), key=own)
 
-    def _kept_memory(self, last: Recorded) -> bytes:
-        """The memory after a release; if only later ones, withdrawn since, are still kept, the first of those."""
+    def forms(self, releases: Sequence[Recorded]) -> pl.DataFrame:
+        """Everybody in some releases, to the relaxed form of the identifier; null where an earlier version recorded it.
+
+        The last release that holds them holds those of all before it.
+        """
+        whole = [place for place, one in enumerate(releases) if "forms" in one.files]
+        start = whole[-1] if whole else 0
+        found = [unpack_frame(self._kept("forms", releases[place])) for place in whole[-1:]]
+        for one in releases[start + len(found) :]:
+            if "forms.adopted" in one.files:
+                found.append(unpack_frame(self.store.read(one.files["forms.adopted"])))
+            elif "roster" in one.files:
+                people = unpack_people(self.store.read(one.files["roster"])).alias(PERSON)
+                found.append(people.to_frame().with_columns(pl.lit(None, pl.Int64).alias(FORM)))
+        nobody = pl.DataFrame(schema={PERSON: pl.Int64, FORM: pl.Int64})
+        return (
+            pl.concat([nobody, *found])
+            .sort(PERSON, FORM, nulls_last=True)
+            .unique(PERSON, keep="first", maintain_order=True)
+        )
+
+    def _kept(self, what: str, last: Recorded) -> bytes:
+        """A file after a release; if only those of later ones, withdrawn since, are still kept, the first of those."""
         from reissue.ledger.store import MissingFileError
 
         for one in self.releases[last.number :]:
             try:
-                return self.store.read(last.files["memory"])
+                return self.store.read(last.files[what])
             except MissingFileError:
-                last = one if "memory" in one.files else last
-        return self.store.read(last.files["memory"])
+                last = one if what in one.files else last
+        return self.store.read(last.files[what])
 
     # --- what is done with it ----------------------------------------------------------------------------------------
 
