@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,7 @@ from tests.ledger.conftest import Begin
 from tests.ledger.series import MONTHS, POOL, schema
 from tests.silence import refused
 
+JOINT = {"require": "k=5", "attacks": [], "limit": 0.999, "suppress": 0.05}
 APART = {**POOL, "collude": [["ministry"], ["institute"]]}
 
 
@@ -86,9 +88,7 @@ def test_a_release_of_an_earlier_version_is_recognized_by_its_mark(
 
     def earlier(self: Candidate, *given: object) -> object:
         made = record(self, *given)  # type: ignore[arg-type]
-        return ri_replace(made, table=None, files={w: n for w, n in made.files.items() if w != "forms"})
-
-    from dataclasses import replace as ri_replace
+        return replace(made, table=None, files={what: name for what, name in made.files.items() if what != "forms"})
 
     ledger = begin(POOL)
     with monkeypatch.context() as before:
@@ -182,7 +182,7 @@ def test_adopted_private_copies_are_compared_too(tmp_path: Path) -> None:
     first, second = written(MONTHS[0]), written(MONTHS[1])
     private = ri.anonymize(first, schema(POOL), "k=5", seed=1)
     copy = private.frame.with_columns(private.table.ids.alias("patient"))  # type: ignore[union-attr]
-    with Ledger.create(tmp_path / "x.ledger", schema({**POOL, "not_run": "allow"})) as ledger:
+    with Ledger.create(tmp_path / "x.ledger", schema(JOINT)) as ledger:
         adopt(ledger, [copy])
         changed = second.with_columns(pl.col("patient").str.to_lowercase())
         said = refused(DataError, lambda: publish(changed, ledger, newcomers=True))
@@ -190,7 +190,7 @@ def test_adopted_private_copies_are_compared_too(tmp_path: Path) -> None:
         publish(second, ledger)
 
 
-@pytest.mark.parametrize("policy", [{**POOL, "attacks": [], "prior": "common"}, POOL])
+@pytest.mark.parametrize("policy", [{**POOL, "suppress": 0.05}, POOL])
 def test_a_table_larger_than_memory_is_looked_at_alike(tmp_path: Path, policy: dict[str, object]) -> None:
     months = [written(month) for month in MONTHS]
     changed = months[2].with_columns(pl.col("patient").str.to_lowercase())
