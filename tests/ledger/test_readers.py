@@ -1,7 +1,10 @@
 """Those who read a ledger beside others: they wait as long as it takes, and a damaged database is called so."""
 
+import json
 import random
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing, suppress
@@ -14,6 +17,8 @@ from reissue.files.places import LEDGER_FILE
 from reissue.ledger import Ledger
 from reissue.publishing.publish import publish
 from tests.ledger.series import MONTHS, POOL, schema
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_readers_wait_while_a_database_is_held(tmp_path: Path) -> None:
@@ -77,3 +82,17 @@ def test_a_damaged_database_is_called_so(whole: Path, seed: int) -> None:
         for one in whole.glob(f"{LEDGER_FILE}*"):
             one.unlink()
         file.write_bytes(before)
+
+
+@pytest.mark.slow
+def test_no_reader_is_ever_told_that_somebody_publishes() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.ledger.stress", "15", "4", "2"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    readers = json.loads(done.stdout)["readers"]
+    assert readers["tried"] > 100
+    assert readers["refused"] == 0
