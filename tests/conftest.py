@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TEMPORARY = tempfile.gettempdir()
 """Before some tests have their temporary folders elsewhere."""
+STATE = tempfile.mkdtemp(prefix="reissue-state-")
+os.environ["XDG_STATE_HOME"] = STATE  # second heads of the tests' ledgers, not of whoever runs the tests
 LONG = ("test_docs.py", "test_every_call.py", "test_demo.py", "test_everyone.py", "test_browser.py")
 FLAGS = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+
+def pytest_unconfigure() -> None:
+    """Nothing is left of the tests."""
+    shutil.rmtree(STATE, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -349,14 +349,14 @@ def test_a_tenth_of_counterfeits_is_the_most_by_default(place: Path) -> None:
 
 def test_a_table_that_does_not_continue_the_series_is_refused(place: Path) -> None:
     with Ledger.create(place, schema(POOL)) as ledger:
-        publish(MONTHS[0], ledger, dated="2026-01-31")
+        publish(MONTHS[0], ledger, date="2026-01-31")
         with pytest.raises(DataError, match=r"'age' \(numbers, now text\)"):
             publish(MONTHS[1].with_columns(pl.col("age").cast(pl.String)), ledger)
         with pytest.raises(DataError, match="must be later"):
-            publish(MONTHS[1], ledger, dated="2026-01-31")
+            publish(MONTHS[1], ledger, date="2026-01-31")
         with pytest.raises(DataError, match="not unique"):
             publish(pl.concat([MONTHS[1], MONTHS[1].head(1)]), ledger)
-        publish(MONTHS[1], ledger, dated="2026-02-28")
+        publish(MONTHS[1], ledger, date="2026-02-28")
         assert [one.date for one in ledger.releases] == ["2026-01-31", "2026-02-28"]
 
 

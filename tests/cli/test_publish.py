@@ -30,7 +30,13 @@ def test_month_after_month(reissue: Reissue, tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "second.parquet").height >= 150
     verified = reissue("ledger", "verify", "x.ledger", "--head", outcome.json["head"])
     assert verified.code == 0
-    assert "Nothing was changed" in verified.out
+    assert "Proven: nothing was changed" in verified.out
+    assert "has no date" in outcome.json["warnings"][-1]
+    outcome = reissue("publish", "3.csv", *WORK, "--json", "--date", "2026-03-31")
+    assert "has no date" not in " ".join(outcome.json["warnings"])
+    outcome = reissue("publish", "1.csv", *WORK, "--date", "2026-04-30", "--out", "again.csv")
+    assert (outcome.code, "wrong month" in outcome.err, "say so: --unchanged" in outcome.err) == (2, True, True)
+    assert reissue("publish", "1.csv", *WORK, "--date", "2026-04-30", "--unchanged", "--dry-run").code in {0, 1}
 
 
 def test_the_same_table_twice_is_one_release(reissue: Reissue, tmp_path: Path) -> None:

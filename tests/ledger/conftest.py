@@ -12,6 +12,14 @@ KEY = "6f0c1b9e2d7a48539cb1e04f7a62d815"
 Begin = Callable[[Mapping[str, Any]], Ledger]
 
 
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where second heads lie: ledgers of other tests may have the same key."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    return folder
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Where a new ledger may go: a folder, or a database of its own."""

@@ -15,8 +15,8 @@ PLAN = schema(POOL)
 
 def test_publish_takes_a_place(tmp_path: Path) -> None:
     place = tmp_path / "patients.ledger"
-    first = ri.publish(MONTHS[0], place, PLAN, dated="2026-01-31")
-    second = ri.publish(MONTHS[1], str(place), dated="2026-02-28")
+    first = ri.publish(MONTHS[0], place, PLAN, date="2026-01-31")
+    second = ri.publish(MONTHS[1], str(place), date="2026-02-28")
     assert first.method == second.method == "pool"
     with ri.Ledger.open(place) as ledger:
         assert [one.date for one in ledger.releases] == ["2026-01-31", "2026-02-28"]

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from reissue.errors import DataError
+from reissue.errors import DataError, TaxonomyError
 from reissue.ledger import Ledger
 from reissue.ledger.chain import _hash, canonical, entry_after
 from reissue.ledger.entry import misplaced, misshapen
@@ -201,3 +201,36 @@ def test_fields_that_hold_something_else_are_named(tmp_path: Path) -> None:
     assert misplaced(1, "release")
     assert misplaced(2, "else")
     assert not misplaced(2, "release")
+
+
+WORK = "doctor;work;*\nnurse;work;*\nchild;home;*\npensioner;home;*\n"
+MEANINGS = {
+    "the same": (WORK, True),
+    "two labels swapped": (WORK.replace("work", "x").replace("home", "work").replace("x", "home"), False),
+    "one value moved": (WORK.replace("nurse;work", "nurse;home"), False),
+    "a value more": (f"{WORK}clerk;work;*\n", True),
+    "a value less": (WORK.replace("nurse;work;*\n", ""), True),
+    "new labels": (WORK.replace("work", "job").replace("home", "none"), True),
+    "a level more": (WORK.replace(";work", ";health;work").replace(";home", ";rest;home"), True),
+    "a label for a value": (WORK.replace("child;home", "child;nurse"), False),
+}
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+def test_labels_keep_their_meaning(name: str, place: str, tmp_path: Path) -> None:
+    text = (
+        '[columns]\njob="quasi"\nill="sensitive"\n[taxonomy.job]\nfile="job.csv"\n[policy]\nrequire="k=2"\nattacks=[]\n'
+    )
+    (tmp_path / "job.csv").write_text(WORK)
+    frame = pl.DataFrame({"job": ["doctor", "nurse", "child", "pensioner"] * 2, "ill": ["flu"] * 8})
+    after, fine = MEANINGS[name]
+    with Ledger.create(place, Schema.loads(text, tmp_path)) as ledger:
+        publish(frame, ledger)
+        (tmp_path / "job.csv").write_text(after)
+        if fine:
+            assert ledger.amend(Schema.loads(text, tmp_path)) == (after != WORK)
+        else:
+            said = refused(TaxonomyError, lambda: ledger.amend(Schema.loads(text, tmp_path)))
+            assert "other values than in releases that are out" in said
+            assert "work" not in said
+            assert len(ledger.entries()) == 2

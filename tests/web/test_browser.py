@@ -196,6 +196,7 @@ def plan_and_publish(
     if not page.get_by_role("radio", checked=True).count():
         page.get_by_role("radio").first.check()
     page.get_by_label("Name of the ledger").fill(name)
+    page.get_by_label("It shows no particular day").check()
     page.get_by_role("button", name="Try the first release").click()
     page.wait_for_url("**/publish/*", timeout=WAIT)
     look(page)
@@ -222,6 +223,7 @@ def go_on(page: Page, waves: Sequence[Path], look: Look) -> None:
     page.get_by_role("link", name="Publish the next release").click()
     look(page)
     page.get_by_label("Today's table").set_input_files(waves[1])
+    page.get_by_label("It shows no particular day").check()
     page.get_by_role("button", name="Try it").click()
     page.wait_for_url("**/publish/*", timeout=WAIT)
     look(page)

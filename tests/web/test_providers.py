@@ -115,6 +115,6 @@ def test_each_hospital_may_bring_its_own_file(steward: Client, house: Path, file
     for (who,), rows in pl.read_csv(files / "feb-original.csv").partition_by("hospital", as_dict=True).items():
         rows.drop("hospital").write_csv(tmp_path / f"{who}.csv")
     parts = [("table", path) for path in sorted(tmp_path.glob("*.csv"))]
-    page = steward.finish(steward.post(f"{short(steward)}/publish/upload", [], parts))
+    page = steward.finish(steward.post(f"{short(steward)}/publish/upload", [("undated", "yes")], parts))
     assert "Publish release 2" in page.text
     assert len(re.findall(r"<dt>Hospital \d</dt><dd>\d+ records</dd>", page.text)) == len(parts)

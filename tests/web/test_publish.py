@@ -42,7 +42,13 @@ def short(client: Client, name: str = "h.ledger") -> str:
 def tried(
     client: Client, path: str, table: Path, fields: Sequence[tuple[str, str]] = (), *more: tuple[str, Path]
 ) -> Answer:
-    return client.finish(client.post(f"{path}/publish/upload", fields, [("table", table), *more]))
+    given = fields if any(name == "dated" for name, _ in fields) else [*fields, ("undated", "yes")]
+    return client.finish(client.post(f"{path}/publish/upload", given, [("table", table), *more]))
+
+
+def test_the_page_asks_for_the_day(steward: Client, files: Path) -> None:
+    page = steward.post(f"{short(steward)}/publish/upload", [], [("table", files / "feb-original.csv")])
+    assert (page.status, "Say which day the table shows" in page.text) == (400, True)
 
 
 def action(page: Answer, what: str) -> str:
@@ -72,8 +78,10 @@ def test_the_page_and_the_command_line_record_the_same(steward: Client, house: P
     entries = []
     for name in ("h.ledger", "twin.ledger"):
         with Ledger.open(house / name) as book:
-            entries.append({**book.releases[-1].entry.content, "time": "", "seal": ""})  # a seal is over the time too
+            said = dict(book.releases[-1].entry.content)
             assert not book.verify()
+        assert ("publish with one only" in " ".join(said["warnings"])) == (name == "twin.ledger"), "it is a copy"
+        entries.append({**said, "time": "", "seal": "", "warnings": []})  # a seal is over the time too
     assert entries[0] == entries[1]
     assert not list(place.glob(f"*/desk-{action(page, 'publish').split('/')[2]}"))
     own = steward.get(f"{short(steward)}/releases/2/table.csv")
@@ -129,7 +137,7 @@ def test_a_ledger_is_looked_at_verified_and_a_release_withdrawn(steward: Client,
 @pytest.mark.parametrize("name", ["../evil", "a/b", "", "a\\b", ".."])
 def test_a_ledgers_name_is_no_path(steward: Client, house: Path, files: Path, name: str) -> None:
     given = [("schema", house / "schema.toml"), ("table", files / "jan-original.csv")]
-    assert steward.post("/publish/upload", [("name", name)], given).status == 400
+    assert steward.post("/publish/upload", [("name", name), ("undated", "yes")], given).status == 400
 
 
 def test_a_database_is_named_without_its_password(place: Path, tmp_path: Path) -> None:

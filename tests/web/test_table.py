@@ -221,7 +221,12 @@ def test_from_a_table_to_a_first_safe_release(client: Client, files: Path, place
     plan = client.finish(client.post(f"{path}/plan", limits), seconds=180)
     setting = re.search(r'type="radio" name="setting" value="([^"]+)"', plan.text)
     assert setting, plan.text
-    chosen = [("setting", unescape(setting[1])), ("name", "first.ledger"), ("wave", "jan-original.csv")]
+    chosen = [
+        ("setting", unescape(setting[1])),
+        ("name", "first.ledger"),
+        ("wave", "jan-original.csv"),
+        ("undated", "yes"),
+    ]
     (place / "ledgers").mkdir(exist_ok=True)
     tried = client.finish(client.post(f"{path.replace('/table/of', '/plan')}/choose", chosen), seconds=120)
     publish = re.search(r'action="(/publish/\w+/publish)"', tried.text)

@@ -71,7 +71,7 @@ def test_a_file_s_name_is_never_a_path(client: Client, files: Path, place: Path,
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "..", "<b>", "x" * 300])
 def test_a_ledger_s_name_is_never_a_path(client: Client, files: Path, name: str) -> None:
     given = [("schema", "s.toml", b"[columns]"), ("table", "t.csv", (files / "jan-original.csv").read_bytes())]
-    page = sent(client, "/publish/upload", *given, fields=(("name", name),))
+    page = sent(client, "/publish/upload", *given, fields=(("name", name), ("undated", "yes")))
     assert page.status == 400
     assert "Name the ledger with letters" in page.text
     assert 'href="/table">Back to where you were' in page.text
@@ -81,7 +81,7 @@ def test_a_ledger_that_is_there_is_not_begun_again(client: Client, place: Path, 
     (place / "ledgers" / "taken.ledger").mkdir(parents=True)
     (place / "ledgers" / "taken.ledger" / "ledger.sqlite").touch()
     given = [("schema", "s.toml", b"[columns]"), ("table", "t.csv", (files / "jan-original.csv").read_bytes())]
-    page = sent(client, "/publish/upload", *given, fields=(("name", "taken.ledger"),))
+    page = sent(client, "/publish/upload", *given, fields=(("name", "taken.ledger"), ("undated", "yes")))
     (place / "ledgers" / "taken.ledger" / "ledger.sqlite").unlink()
     assert page.status == 400
     assert "There is a ledger of this name already" in page.text
@@ -98,7 +98,7 @@ def test_a_ledger_that_is_there_is_not_begun_again(client: Client, place: Path, 
 )
 def test_a_schema_that_is_none_is_refused(client: Client, files: Path, schema: bytes, said: str) -> None:
     given = [("schema", "s.toml", schema), ("table", "t.csv", (files / "jan-original.csv").read_bytes())]
-    page = sent(client, "/publish/upload", *given, fields=(("name", "none.ledger"),))
+    page = sent(client, "/publish/upload", *given, fields=(("name", "none.ledger"), ("undated", "yes")))
     assert said in unescape(page.text)
     assert "desk-" not in page.text
 
@@ -111,13 +111,13 @@ def test_a_schema_comes_with_the_hierarchies_that_it_names(client: Client, files
     )
     table = ("table", "t.csv", (files / "jan-original.csv").read_bytes())
     given = [("schema", "s.toml", text.encode()), table]
-    alone = sent(client, "/publish/upload", *given, fields=(("name", "sexes.ledger"),))
+    alone = sent(client, "/publish/upload", *given, fields=(("name", "sexes.ledger"), ("undated", "yes")))
     assert "sex.csv" in alone.text
     assert "Begin again" in alone.text
     tree = ("schema", "sex.csv", b"female;*\nmale;*\n")
-    both = sent(client, "/publish/upload", tree, *given, fields=(("name", "sexes.ledger"),))
+    both = sent(client, "/publish/upload", tree, *given, fields=(("name", "sexes.ledger"), ("undated", "yes")))
     assert "Publish release 1" in both.text
-    two = sent(client, "/publish/upload", tree, table, fields=(("name", "sexes.ledger"),))
+    two = sent(client, "/publish/upload", tree, table, fields=(("name", "sexes.ledger"), ("undated", "yes")))
     assert "Give one schema" in two.text
 
 

@@ -41,13 +41,14 @@ COMMANDS = (*WORK, *ABOUT)
 
 COMPLETE = "_REISSUE_COMPLETE"
 """The variable by which a shell asks what may follow."""
-FINE, NOT_MET, BAD_INPUT, UNTESTED, NOT_WRITTEN, BUG = 0, 1, 2, 3, 4, 70
+FINE, NOT_MET, BAD_INPUT, UNTESTED, NOT_WRITTEN, NOT_PROVABLE, BUG = 0, 1, 2, 3, 4, 5, 70
 EXIT_CODES = {
     FINE: "fine",
-    NOT_MET: "the work was done and the answer is no: a requirement is not met, or somebody is exposed",
+    NOT_MET: "the answer is no: a requirement is not met, somebody is exposed, or a ledger is broken",
     BAD_INPUT: "bad input: a message says what was wrong and what to try; nothing was written",
     UNTESTED: "nothing could be tested: no attack that compares releases could be run, or a plan could try no setting",
     NOT_WRITTEN: "a release was recorded, but its files could not be written: `reissue ledger export` gives them",
+    NOT_PROVABLE: "`reissue ledger verify` found nothing wrong, and lacks the key or a head to prove that nothing is",
     BUG: "a bug in Reissue",
 }
 
@@ -81,7 +82,7 @@ app = typer.Typer(
     help="Publish microdata about people again and again without giving anyone away.",
     epilog="Start with `reissue init DATA`, which may be CSV, Excel, SPSS, Stata, SAS, Parquet or a database; or see "
     "`reissue demo`. `reissue explain WORD` says what a word means. Exit codes: 0 fine, 1 requirement not met, "
-    "2 bad input, 3 nothing could be tested, 4 recorded but not written, 70 a bug in Reissue.",
+    "2 bad input, 3 nothing could be tested, 4 recorded but not written, 5 a ledger is not provable, 70 a bug.",
     add_completion=False,
     pretty_exceptions_enable=False,  # tracebacks would show the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,6 +1,7 @@
 """How a table larger than memory goes into a ledger from a command line, and what is shown of it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
     from reissue.ledger import Ledger
     from reissue.publishing.larger.publish import PublishedFolder
 
-__all__ = ["plan_folder", "publish_larger"]
+__all__ = ["UNDATED", "plan_folder", "publish_larger"]
+
+UNDATED = (
+    "The table has no date, so one of a wrong month is noticed only if it was published before. Say which day it "
+    "shows: --date YYYY-MM-DD."
+)
 
 
 def plan_folder(out: Any, inputs: tuple[Input, ...], others: Mapping[str, object], *, dry_run: bool) -> None:
@@ -43,6 +49,7 @@ def publish_larger(
         refuse()
     with _render.watching("Publishing") as progress:
         made = publish_folder(data, book, before_record=refuse, progress=progress, **asked)
+    made = made if asked["date"] or made.again else replace(made, warnings=(*made.warnings, UNDATED))
     paths = _written(made, book, out, ledger) if made.recorded and not asked["dry_run"] else []
     head = book.entries()[-1].hash
     if as_json:

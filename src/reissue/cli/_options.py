@@ -106,6 +106,18 @@ NewcomersOption = Annotated[
         help="Hardly anybody of the last release is in this table, and that is right: identifiers have not changed.",
     ),
 ]
+UnchangedOption = Annotated[
+    bool,
+    typer.Option("--unchanged", metavar="", help="The table is that of an earlier release: nothing has changed since."),
+]
+LookalikesOption = Annotated[
+    bool,
+    typer.Option(
+        "--lookalikes",
+        metavar="",
+        help="Newcomers whose identifiers differ from others only in zeros, case or punctuation are other people.",
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", metavar="", help="Replace output files that exist.")]
 
 

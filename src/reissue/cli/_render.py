@@ -118,7 +118,7 @@ def as_options(text: str) -> str:
     """Advice for Python as advice for a command line: force=True is --force."""
     text = text.replace("publish(data, ledger, schema)", "`reissue publish --schema FILE.toml`")
     text = re.sub(r"dialect=Dialect\((\w+)='([^']*)'\)", r"--read \1=\2", text)
-    return re.sub(r"\b(force|newcomers)=True\b", r"--\1", text)
+    return re.sub(r"\b(force|newcomers|unchanged|lookalikes)=True\b", r"--\1", text)
 
 
 def show_usage_error(problem: typer.TyperException, *, as_json: bool) -> None:

@@ -12,7 +12,15 @@ from reissue._arrays import Ints
 from reissue.errors import DataError
 from reissue.taxonomy.numbers import EXACT
 
-__all__ = ["MIDNIGHT", "WHOLE", "identifier_kind", "identifier_texts", "refuse_strangers", "too_long"]
+__all__ = [
+    "MIDNIGHT",
+    "WHOLE",
+    "identifier_kind",
+    "identifier_texts",
+    "refuse_strangers",
+    "relaxed_texts",
+    "too_long",
+]
 
 WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 MIDNIGHT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(?::00(?:\.0+)?)?$"
@@ -34,6 +42,19 @@ def identifier_texts(ids: pl.Series) -> pl.Series:
         return ids.cast(pl.String).zip_with(whole.cast(ids.dtype) != ids, whole.cast(pl.String))
     texts = ids.cast(pl.String).str.strip_chars()
     return texts.str.replace(WHOLE, "${1}").str.replace(MIDNIGHT, "${1}")
+
+
+def relaxed_texts(ids: pl.Series) -> pl.Series:
+    """Identifiers without what tools change in them: zeros at the beginning, case, blanks, punctuation, Unicode forms.
+
+    An identifier of nothing else stays as it is, and zeros alone are one zero.
+    """
+    texts = identifier_texts(ids)
+    plain = texts.str.normalize("NFKC").str.to_uppercase().str.to_lowercase().str.normalize("NFKC")
+    bare = plain.str.replace_all(r"[^\p{L}\p{M}\p{N}]", "")
+    short = bare.str.strip_chars_start("0")
+    short = short.zip_with(short != "", bare.str.slice(0, 1))  # zeros alone are one zero
+    return short.zip_with(bare != "", texts)
 
 
 def too_long(name: str) -> DataError:

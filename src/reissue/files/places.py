@@ -1,6 +1,7 @@
 """Where files may lie: endings that tables have, and what is never read or replaced."""
 
 import os
+import sys
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -22,6 +23,7 @@ __all__ = [
     "refuse_existing",
     "refuse_folder",
     "second_path",
+    "state_folder",
     "written_like",
 ]
 
@@ -159,3 +161,21 @@ def second_path(path: str | Path, name: str) -> str:
     path = Path(path)
     ending = format_of(path)
     return str(path.with_name(f"{path.name[: -len(ending)]}.{name}{path.name[-len(ending) :]}"))
+
+
+def state_folder() -> Path | None:
+    """Where this user's machine keeps what Reissue remembers between runs; None where the user has no home.
+
+    `reissue` in XDG_STATE_HOME where that is set, else in what the platform has for it.
+    """
+    given = os.environ.get("XDG_STATE_HOME")
+    if given:
+        return Path(given) / "reissue"
+    if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
+        return Path(os.environ["LOCALAPPDATA"]) / "reissue"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    kept = ("Library", "Application Support") if sys.platform == "darwin" else (".local", "state")
+    return home.joinpath(*kept, "reissue")

@@ -23,9 +23,11 @@ __all__ = [
     "checked",
     "content_name",
     "entry_after",
+    "given_up",
     "is_content",
-    "is_sealed",
     "sealed_after",
+    "unsealed",
+    "unusable",
 ]
 
 Seal = Callable[[bytes], str]
@@ -41,7 +43,7 @@ class LedgerEntry:
     number: int
     """1, 2, ..."""
     kind: str
-    """"begin", "schema", "release" or "withdrawal"."""
+    """"begin", "schema", "release", "withdrawal" or "acceptance"."""
     text: str
     """The content as canonical JSON."""
     previous: str
@@ -93,11 +95,26 @@ def sealed_after(last: LedgerEntry | None, kind: str, content: Mapping[str, Any]
     return entry_after(last, kind, {**content, _SEAL: seal(entry_after(last, kind, content).hash.encode())})
 
 
-def is_sealed(entry: LedgerEntry, seal: Seal) -> bool:
+def unsealed(entries: Sequence[LedgerEntry], seal: Seal) -> list[str]:
+    """Which entries were not written by somebody who has the key, in words."""
+    return [
+        f"Entry {entry.number} was not written with its key."
+        for entry in entries
+        if not entry.problem and not _is_sealed(entry, seal)
+    ]
+
+
+def _is_sealed(entry: LedgerEntry, seal: Seal) -> bool:
     """Whether an entry, and so every one before it, was written by somebody who has the key."""
-    bare = {name: value for name, value in entry.content.items() if name != _SEAL}
-    made = seal(_hash(entry.number, entry.kind, canonical(bare), entry.previous).encode())
+    text = canonical({name: value for name, value in entry.content.items() if name != _SEAL})
+    made = seal(_hash(entry.number, entry.kind, text, entry.previous).encode())
     return hmac.compare_digest(str(entry.content.get(_SEAL)).encode(), made.encode())
+
+
+def given_up(entries: Sequence[LedgerEntry]) -> set[str]:
+    """Hashes of heads that the holder gave up when the ledger was accepted as it was."""
+    accepted = (entry for entry in entries if entry.kind == "acceptance" and not entry.problem)
+    return {one for entry in accepted for one in entry.content["heads"]}
 
 
 def broken(entries: Sequence[LedgerEntry]) -> list[str]:
@@ -120,14 +137,19 @@ def broken(entries: Sequence[LedgerEntry]) -> list[str]:
     return problems
 
 
+def unusable(ledger: str, problem: str) -> DataError:
+    """What is said of a ledger on which nothing is built."""
+    return DataError(
+        f"The ledger '{ledger}' is not as it was written: {problem} Nothing is published on it. Restore it from a "
+        "backup; `reissue ledger verify` says all that is wrong."
+    )
+
+
 def checked(entries: list[LedgerEntry], ledger: str) -> list[LedgerEntry]:
     """Entries that follow from each other, or an error: nothing is built on any other."""
     problems = broken(entries)
     if problems:
-        raise DataError(
-            f"The ledger '{ledger}' is not as it was written: {problems[0]} Nothing is published on it. Restore it "
-            "from a backup; `reissue ledger verify` says all that is wrong."
-        )
+        raise unusable(ledger, problems[0])
     return entries
 
 

@@ -43,6 +43,7 @@ _text, _number, _count = _is(str), _is(int), _is(int, type(None))
 _FIELDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
     "begin": {"format": _number, "check": _text, "series": _text, "schema": _text, "files": _files},
     "schema": {"schema": _text, "files": _files},
+    "acceptance": {"heads": _texts, "lost": _number, "why": _text, "time": _text, "files": _files},
     "withdrawal": {"release": _number, "why": _text, "time": _text, "files": _files},
     "release": {
         "adopted": _is(bool),

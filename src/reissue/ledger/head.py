@@ -1,14 +1,16 @@
-"""The head of a ledger: the number and hash of its last entry, kept apart from it, beside its key.
+"""The heads of a ledger: the number and hash of its last entry, kept apart from it, under a seal of its key.
 
 A chain of entries shows what was changed in it, not what was cut off its end, nor that all of it was lost or written
-anew. The head does: a ledger that is behind it, or differs from it, is refused. It is written after each commit, whole
-and on disk or not at all, under a seal (HMAC) of the ledger's key.
+anew. A head does: a ledger that is behind one, or differs from it, is refused. There are two. The first lies beside the
+key; who restores the key's folder with the ledger's restores it too. The second lies in the user's state folder on
+this machine, which backups of ledgers do not hold. Both are written after each commit, whole and on disk or not at all.
 
 Who is killed between the commit and the head leaves a ledger that is ahead of its head; so does a colleague who
 publishes with a head elsewhere. Each entry carries a seal of its own: what is ahead of the head was written by somebody
 who has the key, or is refused. The other way round, a head ahead of its ledger, never comes about by a crash.
 """
 
+import hashlib
 import hmac
 import json
 import os
@@ -17,19 +19,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reissue.errors import DataError, InputError
+from reissue.files.places import state_folder
 from reissue.files.staging import Staging, sweep
-from reissue.ledger.chain import LedgerEntry, is_sealed
+from reissue.ledger.chain import LedgerEntry, given_up
 from reissue.ledger.key import Key
 
 __all__ = [
     "ENVIRONMENT",
     "Head",
+    "SecondHeads",
     "head_file",
     "lost",
     "mismatch",
     "read_head",
     "refuse_unwritable",
-    "unknown",
     "write_head",
 ]
 
@@ -59,8 +62,11 @@ def _seal(number: int, last: str, key: Key) -> str:
     return key.derive("head", f"{number}\n{last}".encode()).hex()
 
 
+# --- where they lie --------------------------------------------------------------------------------------------------
+
+
 def head_file(place: str | Path, key_file: Path | None) -> Path | None:
-    """Where the head of a ledger lies: where REISSUE_HEAD says, else beside the key file; None if there is neither."""
+    """Where the first head of a ledger lies: where REISSUE_HEAD says, else beside the key file; None if nowhere."""
     given = os.environ.get(ENVIRONMENT)
     if given:
         return Path(given)
@@ -70,25 +76,52 @@ def head_file(place: str | Path, key_file: Path | None) -> Path | None:
     return None if "://" in str(place) else Path(place).with_name(f"{Path(place).name}.head")
 
 
+@dataclass(frozen=True)
+class SecondHeads:
+    """The second heads of all ledgers of this user: one file for each ledger, by its key, and place that it lies at."""
+
+    folder: Path
+    place: str
+    """Of the ledger in question."""
+
+    @classmethod
+    def of(cls, address: str) -> "SecondHeads | None":
+        """Those for a ledger at an absolute address; None where the user has no folder for state."""
+        folder = state_folder()
+        return None if folder is None else cls(folder / "heads", hashlib.sha256(address.encode()).hexdigest()[:16])
+
+    def own(self, check: str) -> Path:
+        """The file of the ledger that knows its key by this check value, at this place."""
+        return self.folder / f"{check}-{self.place}.head"
+
+    def others(self, check: str) -> list[Path]:
+        """Those of other places where the same ledger lay, or a copy of it lies."""
+        return sorted(path for path in self.folder.glob(f"{check}-*.head") if path != self.own(check))
+
+
+# --- read and compared -----------------------------------------------------------------------------------------------
+
+
 def read_head(file: Path | None) -> Head | None:
     """The head as it was written; None if there is none."""
     if file is None:
         return None
     try:
         read = json.loads(file.read_text(encoding="utf-8"))
-        return Head(int(read["number"]), str(read["hash"]), str(read["seal"]))
-    except FileNotFoundError:
+        head = Head(int(read["number"]), str(read["hash"]), str(read["seal"]))
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         raise DataError(
             f"The head file '{file}' cannot be read, so it is not known whether the ledger is whole. Restore it from a "
             f"backup. {_WITHOUT}"
         ) from None
+    return head if head.number > 0 else None
 
 
 _WITHOUT = (
-    "Only if you know by yourself that no release is missing in the ledger, move the head file away: it is then "
-    "written anew."
+    "Only if you know by yourself that no release is missing in the ledger, go on with it as it is: "
+    "`reissue ledger accept`."
 )
 
 
@@ -102,9 +135,11 @@ def lost(place: str, head: Head, file: Path | None) -> DataError:
 
 
 def mismatch(entries: Sequence[LedgerEntry], head: Head, key: Key | None, file: Path | None) -> str:
-    """What is wrong with a ledger by its head, and the way out; nothing if it fits. Seals are checked with a key."""
+    """What is wrong with a ledger by its head, and the way out; nothing if it fits. Its seal is checked with a key."""
     if key is not None and not head.is_sealed(key):
         return f"The head file '{file}' is of another ledger, or was changed. Restore it from a backup. {_WITHOUT}"
+    if head.hash in given_up(entries):
+        return ""
     if len(entries) < head.number:
         missing = head.number - len(entries)
         return (
@@ -117,34 +152,23 @@ def mismatch(entries: Sequence[LedgerEntry], head: Head, key: Key | None, file: 
             f"The ledger is not the one that its head '{file}' was written for: it was written anew since, or it is "
             f"another one. Restore it from a backup. {_WITHOUT}"
         )
-    if key is not None and len(entries) > head.number and not is_sealed(entries[-1], key.seal):
-        return (
-            f"The ledger goes on after its head '{file}' with entries that were not written with its key. Restore it "
-            f"from a backup. {_WITHOUT}"
-        )
     return ""
 
 
-def unknown(file: Path | None) -> str:
-    """What cannot be known without a head."""
-    where = f"There is no head file '{file}'" if file is not None else "No place is given for the ledger's head"
-    then = (
-        "The next publication writes it anew."
-        if file is not None
-        else f"Set {ENVIRONMENT}, or name a file with --key: it lies beside it."
-    )
-    return (
-        f"{where}: whether releases were cut off the ledger's end, or all of it was written anew, is not known. {then}"
-    )
+# --- written ---------------------------------------------------------------------------------------------------------
 
 
-def write_head(file: Path, head: Head, key: Key) -> None:
-    """Write it, whole and on disk or not at all; never over a later one, which another publisher may have written."""
+def write_head(file: Path, head: Head, key: Key, *, over: bool = False) -> None:
+    """Write it, whole and on disk or not at all.
+
+    Never over a later one, which another publisher may have written; unless the later one was given up (`over`).
+    """
     try:
         there = read_head(file)
     except DataError:
         there = None
-    if there == head or (there is not None and there.number > head.number and there.is_sealed(key)):
+    later = there is not None and there.number > head.number and there.is_sealed(key)
+    if there == head or (later and not over):
         return
     text = json.dumps({"number": head.number, "hash": head.hash, "seal": head.seal}) + "\n"
     with Staging() as staging:

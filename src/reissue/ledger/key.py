@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from reissue.data.identifiers import identifier_texts
+from reissue.data.identifiers import identifier_texts, relaxed_texts
 from reissue.errors import InputError
 from reissue.files.places import read_whole
 from reissue.files.staging import Staging, sweep, sync_folder
@@ -59,9 +59,16 @@ class Key:
 
     def pseudonyms(self, names: pl.Series) -> pl.Series:
         """Identifiers as 64-bit numbers; the same person gets the same number, whatever the column's type."""
-        secret, digest = self.derive("pseudonyms"), hmac.digest
-        made = [digest(secret, name, "sha256")[:8] for name in identifier_texts(names).cast(pl.Binary).to_list()]
-        return pl.Series(names.name, np.frombuffer(b"".join(made), "<i8"), dtype=pl.Int64)
+        return self._numbers("pseudonyms", identifier_texts(names))
+
+    def relaxed(self, names: pl.Series) -> pl.Series:
+        """The same of identifiers in their relaxed form: those that differ only in how they are written are alike."""
+        return self._numbers("relaxed", relaxed_texts(names))
+
+    def _numbers(self, purpose: str, texts: pl.Series) -> pl.Series:
+        secret, digest = self.derive(purpose), hmac.digest
+        made = [digest(secret, text, "sha256")[:8] for text in texts.cast(pl.Binary).to_list()]
+        return pl.Series(texts.name, np.frombuffer(b"".join(made), "<i8"), dtype=pl.Int64)
 
 
 def find_key(file: Path | None, *, make: bool = False) -> Key:

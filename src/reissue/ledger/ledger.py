@@ -14,24 +14,28 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from reissue.errors import DataError, InputError, SchemaError
+from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.places import beside_folder, refuse_existing, second_path
 from reissue.files.staging import Staging, scratch_folder
 from reissue.files.tables import stage_tables
-from reissue.ledger.chain import LedgerEntry, broken, content_name
+from reissue.ledger.chain import LedgerEntry, content_name, unusable
 from reissue.ledger.entry import FORMAT, later_format
 from reissue.ledger.folders import FolderInLedger
 from reissue.ledger.handing_out import KEPT, original_ending, table_bytes
-from reissue.ledger.head import Head, head_file, lost, mismatch, read_head, refuse_unwritable, unknown, write_head
+from reissue.ledger.head import Head, SecondHeads, head_file, lost, mismatch, read_head, refuse_unwritable, write_head
 from reissue.ledger.key import Key, find_key
-from reissue.ledger.pack import pack_schema, unpack_frame, unpack_roster
-from reissue.ledger.recorded import Recorded, releases_of, replaced_files
+from reissue.ledger.marks import FORM, PERSON
+from reissue.ledger.pack import pack_schema, unpack_frame, unpack_people, unpack_roster
+from reissue.ledger.recorded import Recorded, accepted_words, releases_of, replaced_files, versions_of
+from reissue.ledger.trust import Heads, Trust, judge
+from reissue.ledger.witness import tell_witness
 from reissue.policy import Policy
 from reissue.release.memory import Memory, fingerprint, read_memory
 from reissue.release.roster import Roster
 from reissue.requirements import parse
 from reissue.schema import Schema
+from reissue.taxonomy.codings import changed_labels
 from reissue.words import plural
 
 if TYPE_CHECKING:
@@ -44,13 +48,23 @@ __all__ = ["Ledger", "Recorded"]
 class Ledger:
     """The append-only record of a series: schema, policy, releases, findings, and the memory for the next one."""
 
-    def __init__(self, store: "Store", key_file: Path | None, head: Path | None = None) -> None:
-        """Use `Ledger.open` or `Ledger.create`."""
+    def __init__(
+        self,
+        store: "Store",
+        key_file: Path | None,
+        head: Path | None = None,
+        second: SecondHeads | None = None,
+        check: str = "",
+    ) -> None:
+        """Use `Ledger.open` or `Ledger.create`; `check` is the value by which it knows its key."""
         self.store = store
         self._key_file = key_file
         self.head_file = head
+        self._second = second
+        self._check = check
+        self._sealed: set[str] = set()
         self.unwritten = ""
-        """Why the head could not be written after the last entry, if it could not."""
+        """What of the heads and the witness failed after the last entry, if anything did."""
         self._scratch = ExitStack()
         self._folder: Path | None = None
         """Where files of a database lie for those who read paths."""
@@ -65,7 +79,7 @@ class Ledger:
 
         The key lies in `<folder>.key` unless said otherwise, and the head beside the key.
         """
-        from reissue.ledger.store import NoLedgerError, Store
+        from reissue.ledger.store import NoLedgerError, Store, address_of
 
         key_file = _key_file(place, key)
         file = head_file(place, key_file) if head is None else Path(head)
@@ -76,7 +90,8 @@ class Ledger:
             if before is None:
                 raise
             raise lost(_shown(place), before, file) from None
-        ledger = cls(store, key_file, file)
+        check = str(first.said.get("check")) if isinstance(first.said, dict) else ""
+        ledger = cls(store, key_file, file, SecondHeads.of(address_of(place)), check)
         if later_format(first.said):
             raise DataError(
                 f"The ledger '{ledger.name}' was written by a later version of Reissue. Update Reissue first."
@@ -85,13 +100,20 @@ class Ledger:
 
     @classmethod
     def create(
-        cls, place: str | Path, schema: Schema, *, key: str | Path | None = None, head: str | Path | None = None
+        cls,
+        place: str | Path,
+        schema: Schema,
+        *,
+        key: str | Path | None = None,
+        head: str | Path | None = None,
+        second: bool = True,
     ) -> "Ledger":
         """Begin a ledger; the policy is in the schema. A key is made if there is none.
 
-        Where there is a head, there was a ledger: it is not begun again.
+        Where there is a head, there was a ledger: it is not begun again. `second` says whether this machine keeps a
+        second head of it.
         """
-        from reissue.ledger.store import NoLedgerError, Store
+        from reissue.ledger.store import NoLedgerError, Store, address_of
 
         Policy.of(schema)
         pack_schema(schema, content_name)  # files that cannot be read are noticed before anything is there
@@ -100,19 +122,20 @@ class Ledger:
             raise InputError(f"There is a ledger at '{_shown(place)}' already. Open it, or choose another place.")
         key_file = _key_file(place, key)
         file = head_file(place, key_file) if head is None else Path(head)
+        seconds = SecondHeads.of(address_of(place)) if second else None
+        _refuse_lost(place, key_file, seconds)
         if file is not None:
             refuse_unwritable(file)
         store = Store.open(place, make=True)
-        ledger = cls(store, key_file, file)
-        secret = find_key(ledger._key_file, make=True)
+        secret = find_key(key_file, make=True)
+        ledger = cls(store, key_file, file, seconds, secret.check)
         with store.writing(secret.seal) as writer:
             if writer.entries:
                 raise InputError(f"There is a ledger at '{ledger.name}' already.")
             text, files = pack_schema(schema, writer.keep)
             content = {"format": FORMAT, "check": secret.check, "series": fingerprint(schema)}
-            begun = writer.append("begin", {**content, "schema": text, "files": files})
-        if file is not None:
-            write_head(file, Head.of(begun, secret), secret)
+            writer.append("begin", {**content, "schema": text, "files": files})
+        ledger._committed(writer.entries, secret)
         return ledger
 
     def __enter__(self) -> Self:
@@ -135,8 +158,12 @@ class Ledger:
     @cached_property
     def key(self) -> Key:
         """The secret key, recognized as this ledger's own."""
+        self.entries()
+        return self._own_key()
+
+    def _own_key(self) -> Key:
         key = find_key(self._key_file)
-        if key.check != self.entries()[0].content["check"]:
+        if key.check != self._check:
             raise InputError(
                 f"This is not the key of the ledger '{self.name}': with another key nobody in it would be recognized. "
                 "Nothing was recorded."
@@ -145,38 +172,121 @@ class Ledger:
 
     # --- whether it is whole -----------------------------------------------------------------------------------------
 
+    def trust(self, noted: str | None = None) -> Trust:
+        """Whether its entries are proven to be all that its holder wrote; `noted` is a hash that was noted elsewhere.
+
+        Files are looked at when they are read, and all of them by `verify`.
+        """
+        given = self._given_key()
+        heads = self._heads(given)
+        return self._judged(self.store.found(), given, heads, noted)
+
+    def _judged(
+        self, entries: Sequence[LedgerEntry], given: Key | InputError, heads: Heads, noted: str | None = None
+    ) -> Trust:
+        key: Key | str
+        if isinstance(given, InputError):
+            key = f"{given} Without its key it is not known whether somebody else wrote the entries of the ledger."
+        elif given.check != self._check:
+            key = (
+                "The key is not that of this ledger, so it is not known whether somebody else wrote its entries. Give "
+                "the ledger's own key. If this is the one that the series was published with, another ledger was put "
+                "in the place of yours."
+            )
+        else:
+            key = given
+        return judge(entries, key, heads, noted, self._sealed)
+
+    def _given_key(self) -> Key | InputError:
+        """The key that was given, this ledger's or not; or why there is none."""
+        try:
+            return find_key(self._key_file)
+        except InputError as problem:
+            return problem
+
+    def _heads(self, given: Key | InputError) -> Heads:
+        """What is known of the ledger apart from it, and of the one that the key belongs to."""
+        checks = [self._check, *([given.check] if isinstance(given, Key) else [])]
+        return Heads.read(self.head_file, self._second, dict.fromkeys(checks))
+
     @contextmanager
     def writing(self) -> Iterator["Writer"]:
-        """The only writer, of a ledger that fits its head; the new head is written when all is committed."""
+        """The only writer, of a ledger that is not broken; the new heads are written when all is committed."""
         if self.head_file is not None:
             refuse_unwritable(self.head_file)
-        with self.store.writing(self.key.seal) as writer:
-            self.compare(writer.entries)
+        key = self.key
+        with self.store.writing(key.seal) as writer:
+            before = len(writer.entries)
+            self._refuse_broken(self._judged(writer.entries, key, self._heads(key)))
             yield writer
-        if self.head_file is not None:
-            try:
-                write_head(self.head_file, Head.of(writer.entries[-1], self.key), self.key)
-            except InputError as problem:
-                # All is committed, and a ledger may be ahead of its head: the next writer makes up for it.
-                self.unwritten = f"All was recorded, but not the head of the ledger: {problem}"
+        self._committed(writer.entries, key, new=len(writer.entries) > before)
 
-    def compare(self, entries: Sequence[LedgerEntry]) -> None:
-        """Refuse entries that do not fit the head."""
-        head = read_head(self.head_file)
-        problem = "" if head is None else mismatch(entries, head, self.key, self.head_file)
-        if problem:
-            raise DataError(f"The ledger '{self.name}' does not fit its head. {problem}")
+    def _committed(self, entries: Sequence[LedgerEntry], key: Key, *, new: bool = True, over: bool = False) -> None:
+        """Read back what was committed, then write the heads and tell the witness; what of it fails is `unwritten`.
+
+        All is committed, and a ledger may be ahead of its heads: the next writer makes up for it.
+        """
+        if self.store.found()[: len(entries)] != list(entries):
+            raise DataError(
+                f"The ledger '{self.name}' does not read back as it was written: its disk or database is faulty. "
+                "Nothing goes out. Restore the ledger from a backup on another disk."
+            )
+        last, failed = entries[-1], []
+        head = Head.of(last, key)
+        for file in filter(None, (self.head_file, self.second_file)):
+            try:
+                file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                write_head(file, head, key, over=over)
+            except (InputError, OSError) as problem:
+                reason = problem if isinstance(problem, InputError) else f"{problem.strerror or 'error'}."
+                failed.append(f"All was recorded, but not the head of the ledger '{file}': {reason}")
+        self.unwritten = " ".join([*failed, *(tell_witness(last.number, last.hash) if new else [])])
+
+    @property
+    def second_file(self) -> Path | None:
+        """Where this machine keeps the second head of the ledger; None if it keeps none."""
+        return None if self._second is None else self._second.own(self._check)
+
+    def _refuse_broken(self, trust: Trust) -> None:
+        if trust.changed:
+            raise unusable(self.name, trust.changed[0])
+        if trust.behind:
+            raise DataError(f"The ledger '{self.name}' does not fit its head. {trust.behind[0]}")
+
+    def accept(self, why: str) -> Trust:
+        """Record that the ledger is gone on with as it is, though it does not fit its heads, or has none here.
+
+        For a backup after which no release went out, and for a machine that never saw the ledger. It vouches for no
+        entry: what was changed, or was not written with the key, is not accepted. Returns what was accepted.
+        """
+        why = _reason(why, "Say in a line of text why nothing is missing in the ledger.")
+        key = self._own_key()
+        with self.store.writing(key.seal) as writer:
+            heads = self._heads(key)
+            trust = self._judged(writer.entries, key, heads)
+            self._refuse_broken(replace(trust, behind=()))
+            given_up = [one for one in heads.found.values() if isinstance(one, Head) and one.is_sealed(key)]
+            wrong = [one for one in given_up if mismatch(writer.entries, one, key, None)]
+            lost = max((one.number for one in wrong), default=0) - len(writer.entries)
+            content = {"heads": sorted({one.hash for one in wrong}), "lost": max(lost, 0), "why": why}
+            writer.append("acceptance", {**content, "time": _now(), "files": {}})
+        self._committed(writer.entries, key, over=True)
+        return trust
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """What cannot be known about it, in words."""
-        return () if read_head(self.head_file) is not None else (unknown(self.head_file),)
+        """What whoever goes on with it should know: what is missing to prove it, and what was accepted before."""
+        return (*self.trust().missing, *accepted_words(self.store.found()))
 
     # --- what it says ------------------------------------------------------------------------------------------------
 
     def entries(self) -> list[LedgerEntry]:
-        """All entries, in order."""
-        return self.store.entries()
+        """All entries, in order, of a ledger that is not broken."""
+        given = self._given_key()
+        heads = self._heads(given)
+        entries = self.store.found()
+        self._refuse_broken(self._judged(entries, given, heads))
+        return entries
 
     @property
     def schema(self) -> Schema:
@@ -246,18 +356,39 @@ class Ledger:
         last = releases[-1] if releases else None
         if last is None or "memory" not in last.files:
             return Memory(fingerprint(schema), method, own)
-        return replace(read_memory(self._kept_memory(last), "The memory of this ledger"), key=own)
+        return replace(read_memory(self._kept("memory", last), "The memory of this ledger"), key=own)
 
-    def _kept_memory(self, last: Recorded) -> bytes:
-        """The memory after a release; if only later ones, withdrawn since, are still kept, the first of those."""
+    def forms(self, releases: Sequence[Recorded]) -> pl.DataFrame:
+        """Everybody in some releases, to the relaxed form of the identifier; null where an earlier version recorded it.
+
+        The last release that holds them holds those of all before it.
+        """
+        whole = [place for place, one in enumerate(releases) if "forms" in one.files]
+        start = whole[-1] if whole else 0
+        found = [unpack_frame(self._kept("forms", releases[place])) for place in whole[-1:]]
+        for one in releases[start + len(found) :]:
+            if "forms.adopted" in one.files:
+                found.append(unpack_frame(self.store.read(one.files["forms.adopted"])))
+            elif "roster" in one.files:
+                people = unpack_people(self.store.read(one.files["roster"])).alias(PERSON)
+                found.append(people.to_frame().with_columns(pl.lit(None, pl.Int64).alias(FORM)))
+        nobody = pl.DataFrame(schema={PERSON: pl.Int64, FORM: pl.Int64})
+        return (
+            pl.concat([nobody, *found])
+            .sort(PERSON, FORM, nulls_last=True)
+            .unique(PERSON, keep="first", maintain_order=True)
+        )
+
+    def _kept(self, what: str, last: Recorded) -> bytes:
+        """A file after a release; if only those of later ones, withdrawn since, are still kept, the first of those."""
         from reissue.ledger.store import MissingFileError
 
         for one in self.releases[last.number :]:
             try:
-                return self.store.read(last.files["memory"])
+                return self.store.read(last.files[what])
             except MissingFileError:
-                last = one if "memory" in one.files else last
-        return self.store.read(last.files["memory"])
+                last = one if what in one.files else last
+        return self.store.read(last.files[what])
 
     # --- what is done with it ----------------------------------------------------------------------------------------
 
@@ -336,6 +467,7 @@ class Ledger:
                 "The identifier, quasi-identifiers and sensitive columns of a series stay what they are: people "
                 "could not be followed otherwise. Begin a new ledger for other columns."
             )
+        self._refuse_other_meaning(schema, writer.entries)
         text, files = pack_schema(schema, writer.keep)
         last = next(entry for entry in reversed(writer.entries) if entry.kind in {"begin", "schema"})
         if last.content["schema"] == text:
@@ -343,18 +475,31 @@ class Ledger:
         writer.append("schema", {"schema": text, "files": files})
         return True
 
+    def _refuse_other_meaning(self, schema: Schema, entries: Sequence[LedgerEntry]) -> None:
+        """Refuse a taxonomy by which attacks would read earlier releases otherwise than they were written."""
+        versions = [place for since, place in versions_of(entries) if since <= len(releases_of(entries))]
+        for then in (self.schema_of(entries[:place]) for place in versions):
+            for column, now in schema.hierarchies.items():
+                before = then.hierarchies.get(column)
+                changed = [] if before is None else changed_labels(before, now)
+                if changed:
+                    raise TaxonomyError(
+                        f"In the taxonomy of '{column}' {plural(len(changed), 'label')} would stand for other values "
+                        "than in releases that are out: attacks would misread these. Give every group that changes a "
+                        "new label, or begin a new ledger."
+                    )
+
     def withdraw(self, number: int, why: str) -> None:
         """Record that a release never left the house, and why: the releases to come are made and attacked without it.
 
         Its number is used up. It cannot be taken back: a release that somebody has must never be withdrawn.
         """
-        if not why.strip() or not why.isprintable():
-            raise InputError("Say in a line of text why the release never left the house.")
+        why = _reason(why, "Say in a line of text why the release never left the house.")
         with self.writing() as writer:
             release = _numbered(releases_of(writer.entries), number)
             if release.withdrawn is not None:
                 raise InputError(f"Release {number} was withdrawn already.")
-            writer.append("withdrawal", {"release": number, "why": why.strip(), "time": _now(), "files": {}})
+            writer.append("withdrawal", {"release": number, "why": why, "time": _now(), "files": {}})
 
     def differs(self, schema: Schema) -> bool:
         """Whether a schema, with its files and policy, is another one than the ledger's."""
@@ -362,36 +507,25 @@ class Ledger:
         return self.schema.dumps() != Schema.loads(text, self.schema.folder).dumps()
 
     def verify(self, head: str | None = None) -> list[str]:
-        """What was changed since it was written, in words; nothing if all is as it was.
+        """What speaks against the ledger, and what is missing to prove it, in words; nothing if it is proven.
 
-        `head` is the hash of an entry that was noted elsewhere: it must still be there.
+        `head` is the hash of an entry that was noted elsewhere: it must still be there. `examine` tells the one from
+        the other.
         """
-        entries = self.store.found()
-        problems = broken(entries)
-        problems += [f"Entry {entry.number} {entry.problem}." for entry in entries if entry.problem]
-        if head is not None and head not in {entry.hash for entry in entries}:
-            problems.append("The entry with the given hash is not in the ledger: it was rewritten, or cut short.")
-        problems += self._apart(entries)
-        usable = [entry for entry in entries if not entry.problem]
+        trust = self.examine(head)
+        return [*trust.problems, *trust.missing]
+
+    def examine(self, head: str | None = None) -> Trust:
+        """Whether its entries are proven to be all that its holder wrote, and its files what they were."""
+        trust, changed = self.trust(head), []
+        usable = [entry for entry in self.store.found() if not entry.problem]
         replaced = replaced_files(usable)
         for entry in usable:
             for what, name in entry.files.items():
                 problem = self._problem(name, gone_is_fine=name in replaced)
                 if problem:
-                    problems.append(f"Entry {entry.number}: the file of {what} {problem}.")
-        return problems
-
-    def _apart(self, entries: Sequence[LedgerEntry]) -> list[str]:
-        """What is wrong by the head; whether it is genuine only the key can show."""
-        key = None
-        with suppress(InputError):
-            key = self.key
-        try:
-            head = read_head(self.head_file)
-        except DataError as unreadable:
-            return [str(unreadable)]
-        problem = "" if head is None else mismatch(entries, head, key, self.head_file)
-        return [problem] if problem else []
+                    changed.append(f"Entry {entry.number}: the file of {what} {problem}.")
+        return replace(trust, changed=(*trust.changed, *changed))
 
     def _problem(self, name: str, *, gone_is_fine: bool) -> str:
         from reissue.ledger.store import MissingFileError
@@ -423,6 +557,24 @@ def _numbered(releases: Sequence[Recorded], number: int) -> Recorded:
         count = f"releases 1 to {len(releases)}" if releases else "no release yet"
         raise InputError(f"There is no release {number}: the ledger has {count}.")
     return releases[number - 1]
+
+
+def _refuse_lost(place: str | Path, key_file: Path | None, second: SecondHeads | None) -> None:
+    """Begin no ledger where this machine knows of one with the same key."""
+    try:
+        known = find_key(key_file)
+    except InputError:
+        return
+    file = None if second is None else second.own(known.check)
+    before = read_head(file)
+    if before is not None and before.is_sealed(known):
+        raise lost(_shown(place), before, file)
+
+
+def _reason(why: str, otherwise: str) -> str:
+    if not why.strip() or not why.isprintable():
+        raise InputError(otherwise)
+    return why.strip()
 
 
 def _now() -> str:

@@ -6,6 +6,7 @@ one. So the mark does not depend on the order of rows, and neither may the relea
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,67 @@ from reissue.data.table import Table
 from reissue.ledger.chain import canonical
 from reissue.ledger.key import Key
 from reissue.ledger.pack import csv_bytes
+from reissue.schema import Schema
 
-__all__ = ["identifier_order", "is_former", "mark_by_csv", "mark_by_rows", "row_digest", "row_order", "rows_in_order"]
+__all__ = [
+    "FORM",
+    "PERSON",
+    "TableMarks",
+    "followed",
+    "identifier_order",
+    "is_former",
+    "mark_by_csv",
+    "mark_by_rows",
+    "row_digest",
+    "row_order",
+    "rows_in_order",
+    "table_digest",
+    "table_mark",
+    "written_forms",
+]
 
 _ROWS = "rows:"
+
+
+@dataclass(frozen=True, eq=False)
+class TableMarks:
+    """What a ledger can tell of a table without its identifiers."""
+
+    mark: str
+    """Tells the table and the request from any other."""
+    table: str
+    """Tells the table alone from any other."""
+    rows: RowDigest
+    """By which earlier versions made marks."""
+    identifiers: str | None
+    """The form that the table gives identifiers."""
+    forms: pl.DataFrame | None
+    """Person to the relaxed form of the identifier, both as numbers; None where nobody is named."""
+
+
+PERSON, FORM = "person", "form"
+
+
+def written_forms(key: Key, ids: pl.Series) -> pl.DataFrame:
+    """Person to the relaxed form of the identifier, both as numbers that only the key can make."""
+    return pl.DataFrame({PERSON: key.pseudonyms(ids), FORM: key.relaxed(ids)})
+
+
+def table_digest(key: Key) -> RowDigest:
+    """An empty one for what is followed through a series: rows are added whole, or some at a time."""
+    return RowDigest(key.derive("table rows"))
+
+
+def followed(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """The columns that stay what they are through a series, with numbers of one type."""
+    names = [name for name in (schema.identifier, *schema.quasi, *schema.sensitive) if name is not None]
+    numbers = [name for name in names if frame[name].dtype.is_numeric() and name != schema.identifier]
+    return frame.select(names).with_columns(pl.col(numbers).cast(pl.Float64))
+
+
+def table_mark(key: Key, rows: RowDigest) -> str:
+    """Tells a table from any other, whatever is asked of it and in whatever order rows and columns come."""
+    return key.derive("table", rows.hex().encode()).hex()
 
 
 def row_digest(key: Key) -> RowDigest:

@@ -38,10 +38,11 @@ __all__ = [
     "pack_schema",
     "plain",
     "unpack_frame",
+    "unpack_people",
     "unpack_roster",
 ]
 
-ENDINGS = {"memory": ".arrays", "roster": ".parquet", "state": ".arrays"}
+ENDINGS = {"forms": ".parquet", "memory": ".arrays", "roster": ".parquet", "state": ".arrays"}
 _PERSON, _FAKE, _GROUP, _SLOT, _LABEL = _OWN = "\0person", "\0fake", "\0group", "\0slot", "\0label"
 Keep = Callable[[bytes, str], str]
 

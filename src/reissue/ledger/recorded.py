@@ -11,6 +11,7 @@ from reissue.words import plural
 __all__ = [
     "Recorded",
     "ReleaseRecord",
+    "accepted_words",
     "holders",
     "needed_files",
     "releases_of",
@@ -63,6 +64,8 @@ class ReleaseRecord:
     warnings: tuple[str, ...] = ()
     loss: float | None = None
     """The share of what the table said that the release does not; None where nobody measured it."""
+    table: str | None = None
+    """Tells the table from any other, to those who have the key; None where an earlier version recorded it."""
     contributed: Mapping[str, int] = field(default_factory=dict)
     """Provider to the records of the table that are theirs; nothing where the schema names no provider."""
 
@@ -75,7 +78,7 @@ class ReleaseRecord:
 
     def as_json(self) -> dict[str, Any]:
         """For an entry; `of` reads it."""
-        own = {"carried", "identifiers", "warnings", "loss", "contributed"} if self.adopted else set()
+        own = {"carried", "identifiers", "warnings", "loss", "table", "contributed"} if self.adopted else set()
         return {name: value for name, value in vars(self).items() if name not in own}
 
     @property
@@ -162,6 +165,17 @@ def releases_of(entries: Sequence[LedgerEntry]) -> tuple[Recorded, ...]:
     )
 
 
+def accepted_words(entries: Sequence[LedgerEntry]) -> tuple[str, ...]:
+    """That entries were lost, and what the holder said of it: no attack knows of releases that went out with them."""
+    accepted = [one.content for one in entries if one.kind == "acceptance" and not one.problem]
+    return tuple(
+        f"The ledger was gone on with from a backup that lacked {plural(one['lost'], 'entry', 'entries')} "
+        f"({one['time'][:10]}): {one['why']}"
+        for one in accepted
+        if one["lost"]
+    )
+
+
 def _until(gone: Iterable[int], number: int) -> tuple[int, ...]:
     return tuple(sorted(one for one in gone if one < number))
 
@@ -204,8 +218,8 @@ def replaced_files(entries: Sequence[LedgerEntry]) -> set[str]:
 
 
 def _memories(releases: Sequence[Recorded]) -> set[str]:
-    """What methods need for the next release: their memory, or what they carry on of the past."""
-    return {one.files[what] for one in releases for what in ("memory", "past") if what in one.files}
+    """What the next release needs: a method's memory, or what it carries on of the past, and how identifiers were."""
+    return {one.files[what] for one in releases for what in ("memory", "past", "forms") if what in one.files}
 
 
 def needed_files(entries: Sequence[LedgerEntry]) -> set[str]:

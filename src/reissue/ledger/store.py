@@ -12,7 +12,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ from reissue.files.places import LEDGER_FILE
 from reissue.files.staging import sync_folder
 from reissue.ledger.chain import LedgerEntry, Seal, checked, content_name, is_content, sealed_after
 
-__all__ = ["PARTS", "MissingFileError", "NoLedgerError", "Store", "Writer", "is_url"]
+__all__ = ["PARTS", "MissingFileError", "NoLedgerError", "Store", "Writer", "address_of", "is_url"]
 
 
 class NoLedgerError(InputError):
@@ -44,8 +44,10 @@ T = TypeVar("T")
 _FILES = "files"
 _LOCK = 7_315_118_250_001
 """The number of the advisory lock in PostgreSQL: any, but always the same."""
-_HURRY = 0.05
-"""Seconds to wait for another writer: publishing takes longer than anyone would wait."""
+_PATIENCE = 30.0
+"""Seconds that who reads a SQLite database waits while another process opens it, closes it or commits: milliseconds."""
+_HURRY = 2.0
+"""Seconds that a writer waits for another one: publishing takes longer than anyone would wait."""
 
 _METADATA = sa.MetaData()
 _MIGRATIONS = sa.Table("migration", _METADATA, sa.Column("number", sa.Integer, primary_key=True))
@@ -98,6 +100,15 @@ def is_url(place: str | Path) -> bool:
     return "://" in str(place)
 
 
+def address_of(place: str | Path) -> str:
+    """What tells a place from any other on this machine, without user and password."""
+    if not is_url(place):
+        return str(Path(place).resolve())
+    url = sa.make_url(str(place))
+    where = {name: url.query[name] for name in ("host", "port") if name in url.query}
+    return f"{url.host}:{url.port}/{url.database}?{sorted(where.items())}"
+
+
 @dataclass(frozen=True, eq=False)
 class Store:
     """A ledger's place, opened."""
@@ -140,13 +151,14 @@ class Store:
                 place.mkdir(mode=0o700, exist_ok=True)
                 (place / _FILES).mkdir(mode=0o700, exist_ok=True)
                 os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite's own would be everybody's to read
+                _begin_log(file)
                 # On disk before anything is committed in it, also where a killed process had made it.
                 for folder in (place / _FILES, place, place.absolute().parent):
                     sync_folder(folder)
         except OSError as problem:
             raise InputError(f"The ledger '{place}' cannot be made: {problem.strerror or 'error'}.") from None
         address = sa.URL.create("sqlite+pysqlite", database=str(file))
-        engine = sa.create_engine(address, connect_args={"timeout": _HURRY}, poolclass=sa.NullPool)
+        engine = sa.create_engine(address, connect_args={"timeout": _PATIENCE}, poolclass=sa.NullPool)
         sa.event.listen(engine, "connect", _prepare)
         sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
         return cls(str(place), engine, place / _FILES)
@@ -200,7 +212,12 @@ class Store:
         """Become the only writer until the transaction ends, or say that there is another."""
         if self.embedded:
             connection.exec_driver_sql("ROLLBACK")
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * _HURRY)}")
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            except OperationalError as problem:
+                raise (_busy(self.name) if _is_locked(problem) else problem) from None
+            connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * _PATIENCE)}")
         elif not connection.execute(sa.select(sa.func.pg_try_advisory_xact_lock(_LOCK))).scalar_one():
             raise _busy(self.name)
 
@@ -348,8 +365,13 @@ def _still(file: Path) -> sa.Engine:
 def _prepare(connection: Any, _: object) -> None:
     """SQLite as a ledger needs it: we begin transactions ourselves, and a commit is on disk when it returns."""
     connection.isolation_level = None
-    for pragma in ("journal_mode = WAL", "synchronous = FULL"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begin_log(file: Path) -> None:
+    """Let readers go on while somebody writes: the file says so from then on, and nobody who reads it sets it again."""
+    with closing(sqlite3.connect(file, timeout=_PATIENCE)) as connection, suppress(sqlite3.Error):
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _write_durably(folder: Path, name: str, content: bytes, ledger: str) -> None:
@@ -383,6 +405,11 @@ def _busy(name: str) -> InputError:
     )
 
 
+def _is_locked(problem: DBAPIError) -> bool:
+    words = str(problem.orig).lower()
+    return "locked" in words or "busy" in words
+
+
 _FULL = ("full", "disk i/o", "no space")
 _READ_ONLY = ("readonly", "read-only", "unable to open")
 _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "could not decode")
@@ -395,16 +422,28 @@ def _explained(name: str) -> Iterator[None]:
         yield
     except DBAPIError as problem:
         words = str(problem.orig).lower()
-        if "locked" in words or "busy" in words:
-            raise _busy(name) from None
+        if _is_locked(problem):
+            raise InputError(
+                f"The ledger '{name}' cannot be read: another process, a backup perhaps, has held it for "
+                f"{_PATIENCE:g} seconds. Try again when it is done."
+            ) from None
         if any(mark in words for mark in _FULL):
             reason = "the disk is full, or failed. Nothing was recorded"
         elif any(mark in words for mark in _READ_ONLY):
             reason = "it cannot be written (permissions?). Nothing was recorded"
         elif any(mark in words for mark in _DAMAGED):
-            raise DataError(f"The ledger '{name}' is damaged: its database cannot be read.") from None
+            raise _damaged(name) from None
         elif "never changed" in words:
             reason = "entries are never changed"
         else:
             reason = "the database refused it. Is it there, and may you use it? Nothing was recorded"
         raise InputError(f"The ledger '{name}' cannot be used: {reason}.") from None
+    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError):  # a name or text of the database itself is damaged
+        raise _damaged(name) from None
+
+
+def _damaged(name: str) -> DataError:
+    return DataError(
+        f"The ledger '{name}' is damaged: its database cannot be read, or lacks what a ledger has. Restore it from a "
+        "backup."
+    )

@@ -17,6 +17,7 @@ from reissue.errors import InputError
 from reissue.files.dialect import FOUND, Dialect
 from reissue.files.places import format_of
 from reissue.ledger.ledger import Ledger
+from reissue.ledger.marks import written_forms
 from reissue.ledger.pack import ENDINGS, csv_bytes, pack_frame, pack_places
 from reissue.ledger.recorded import Recorded, ReleaseRecord, releases_of, sent_of
 from reissue.schema import Schema
@@ -87,6 +88,8 @@ def _taken(data: Any, ledger: Ledger, writer: "Writer", recipients: list[str], d
     files = {}
     if schema.identifier is not None and schema.identifier in next(iter(tables.values())).columns:
         files["roster"] = writer.keep(_roster(release, ledger.key.pseudonyms), ENDINGS["roster"])
+        forms = written_forms(ledger.key, release.main[schema.identifier].drop_nulls())
+        files["forms.adopted"] = writer.keep(pack_frame(forms), ENDINGS["forms"])
     else:
         files |= _originals(data, tables, writer)
     private = [name for name in (schema.identifier, schema.provider) if name is not None]

@@ -23,15 +23,21 @@ __all__ = ["begun", "ledger_at"]
 
 @contextmanager
 def begun(
-    place: str | Path, schema: Schema, *, key: str | Path | None = None, head: Path | None = None
+    place: str | Path,
+    schema: Schema,
+    *,
+    key: str | Path | None = None,
+    head: Path | None = None,
+    second: bool = True,
 ) -> Iterator[Ledger]:
     """A new ledger, open; if what is done with it fails before a release is recorded, it was never there."""
     paths = [one.path for one in ledger_inputs(str(place), None if key is None else Path(key))]
     new = [path for path in paths if not os.path.lexists(path)]
     ours = not is_url(place) and not (Path(place) / LEDGER_FILE).exists()
     try:
-        with Ledger.create(place, schema, key=key, head=head) as ledger:
+        with Ledger.create(place, schema, key=key, head=head, second=second) as ledger:
             ours = True
+            new += [] if ledger.second_file is None else [ledger.second_file]
             yield ledger
     except BaseException:
         if ours:
@@ -60,7 +66,7 @@ def ledger_at(
         with begun(place, schema, key=key) as ledger:
             yield ledger
         return
-    with scratch_folder() as scratch, begun(scratch / "dry", schema, head=scratch / "dry.head") as ledger:
+    with scratch_folder() as scratch, begun(scratch / "dry", schema, head=scratch / "dry.head", second=False) as ledger:
         yield ledger
 
 

@@ -12,9 +12,20 @@ import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.findings import Findings
-from reissue.data.identifiers import refuse_strangers
+from reissue.counting.digests import RowDigest
 from reissue.data.table import Table
-from reissue.errors import DataError, InputError, NotMetError
+from reissue.errors import InputError, NotMetError
+from reissue.ledger.marks import (
+    TableMarks,
+    followed,
+    is_former,
+    mark_by_csv,
+    mark_by_rows,
+    row_digest,
+    table_digest,
+    table_mark,
+)
+from reissue.publishing.continues import Request, forms_after, refuse_what_does_not_follow, unseen_forms
 from reissue.publishing.repair.mending import Attempt, make_and_mend
 from reissue.release.memory import Memory, pack_memory
 from reissue.release.release import Release
@@ -30,7 +41,7 @@ if TYPE_CHECKING:
     from reissue.policy import Policy
     from reissue.publishing.gate import GateResult
 
-__all__ = ["Candidate", "Request", "as_json", "kinds_of", "made", "refuse_other_form", "refuse_other_people"]
+__all__ = ["Candidate", "Request", "as_json", "kinds_of", "made"]
 
 _DRAWS = 4
 """So often a random method is tried before a release is refused."""
@@ -38,31 +49,15 @@ _APART = 1_000
 """How far apart the seeds of two draws are."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is asked for beside the table."""
-
-    recipients: tuple[str, ...]
-    dated: str | None
-    seed: int | None
-    newcomers: bool
-    """Whether hardly anybody of the last release need return. No part of what makes a release."""
-
-    def asked(self, schema: Schema) -> list[Any]:
-        """What makes a release, beside the table."""
-        return [list(self.recipients), self.dated, self.seed, schema.dumps()]
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Candidate(Attempt):
     """A table that is to become the next release."""
 
     ledger: "Ledger"
-    identifiers: str | None
-    """The form that the table gives identifiers."""
+    entries: "Sequence[LedgerEntry]"
+    known: TableMarks
+    """What tells the table from any other."""
     request: Request
-    mark: str
-    """Tells this table and request from any other, to those who have the key."""
     before: str
     """Tells what was published before: a series that is published again from the same tables is the same."""
     earlier: "tuple[Recorded, ...]"
@@ -82,16 +77,25 @@ class Candidate(Attempt):
         entries: "Sequence[LedgerEntry]",
         table: Table,
         order: Ints,
-        identifiers: str | None,
+        identifiers: tuple[str, pl.DataFrame] | None,
         request: Request,
     ) -> "Candidate":
-        """What the ledger says about a table, whose rows have an order that does not depend on how they came."""
+        """What the ledger says about a table, whose rows have an order that does not depend on how they came.
+
+        `identifiers` are the form that the table gives them, and their relaxed forms.
+        """
         from reissue.ledger.recorded import releases_of, sent_of
 
         sent = sent_of(releases_of(entries))
         asked, last = request.asked(ledger.schema_of(entries)), sent[-1].record.request if sent else ""
-        mark, table = _marked(ledger, asked, table, order, last)
-        return cls.marked(ledger, entries, table, mark, identifiers, request)
+        rows, own = row_digest(ledger.key), table_digest(ledger.key)
+        rows.add(table.frame)
+        own.add(followed(table.frame, table.schema))
+        mark, table = _marked(ledger, asked, table, order, last, rows)
+        form, forms = identifiers or (None, None)
+        return cls.marked(
+            ledger, entries, table, TableMarks(mark, table_mark(ledger.key, own), rows, form, forms), request
+        )
 
     @classmethod
     def marked(
@@ -99,18 +103,17 @@ class Candidate(Attempt):
         ledger: "Ledger",
         entries: "Sequence[LedgerEntry]",
         table: Table,
-        mark: str,
-        identifiers: str | None,
+        known: TableMarks,
         request: Request,
     ) -> "Candidate":
-        """The same where the table's mark is known, and its rows are in that order."""
+        """The same where it is known what tells the table from others, and its rows are in that order."""
         from reissue.ledger.chain import canonical
         from reissue.ledger.recorded import releases_of, sent_of
         from reissue.policy import Policy
 
         schema, releases = ledger.schema_of(entries), releases_of(entries)
         sent = sent_of(releases)
-        again = sent[-1] if sent and sent[-1].record.request == mark else None
+        again = sent[-1] if sent and sent[-1].record.request == known.mark else None
         earlier = sent if again is None else sent[:-1]
         number = len(releases) + 1 if again is None else again.number
         withdrawn = tuple(one.number for one in releases if one.withdrawn is not None and one.number < number)
@@ -120,9 +123,9 @@ class Candidate(Attempt):
             schema=schema,
             policy=Policy.of(schema),
             table=table,
-            identifiers=identifiers,
+            entries=tuple(entries),
+            known=known,
             request=request,
-            mark=mark,
             before=before,
             earlier=earlier,
             again=again,
@@ -137,13 +140,15 @@ class Candidate(Attempt):
         earlier = [one.number for one in self.earlier]
         found = warnings_of(self.policy, earlier, self.withdrawn)
         found += [*_linking(self.table), *_misspelt(self.table, self.policy)]
+        found += unseen_forms(self.ledger, self.earlier, self.known)
         return (*release.warnings, *self.repairs.sentences, *found, *self.ledger.unknown)
 
     def check(self) -> None:
         """Refuse a table that does not continue the series."""
-        refuse_other_form(self.earlier, kinds_of(self.table.kinds, self.schema), self.request.dated)
-        if self.again is None and not self.request.newcomers and self.table.ids is not None:
-            refuse_other_people(self.ledger, self.earlier, self.table.ids.to_numpy(), self.identifiers)
+        kinds, ids = kinds_of(self.table.kinds, self.schema), self.table.ids
+        refuse_what_does_not_follow(
+            self.ledger, self.entries, self.earlier, self.known, self.request, kinds, ids, again=self.again is not None
+        )
 
     def anonymize(self, progress: Callable[[float], None]) -> Release:
         """The release, or why there is none."""
@@ -171,7 +176,7 @@ class Candidate(Attempt):
         if self.request.seed is not None:
             return self.request.seed + turns + _APART * self.draw
         again = (f"#{turns}" if turns else "") + (f"/{self.draw}" if self.draw else "")
-        derived = self.ledger.key.derive("seed", f"{self.before}{self.mark}{again}".encode())
+        derived = self.ledger.key.derive("seed", f"{self.before}{self.known.mark}{again}".encode())
         return int.from_bytes(derived[:16], "little")
 
     def attack(self, release: Release, progress: Callable[[float], None]) -> "GateResult":
@@ -185,13 +190,12 @@ class Candidate(Attempt):
     def record(self, release: Release, together: "GateResult", writer: "Writer") -> "ReleaseRecord":
         """What the release's entry says, its files kept."""
         from reissue._version import __version__
-        from reissue.ledger.pack import ENDINGS, pack_roster
+        from reissue.ledger.pack import ENDINGS
         from reissue.ledger.recorded import ReleaseRecord
         from reissue.publishing.gate import state_mark
 
         files, csv = self._kept(release, writer.keep)
-        if release.table.ids is not None:
-            files["roster"] = writer.keep(pack_roster(release), ENDINGS["roster"])
+        files |= self._people(release, writer)
         if release.draft.memory is not None:  # without its key, which is derived from the ledger's own
             files["memory"] = writer.keep(pack_memory(replace(release.draft.memory, key=b"")), ENDINGS["memory"])
         elif release.draft.state is not None:
@@ -208,21 +212,36 @@ class Candidate(Attempt):
             files=files,
             findings=as_json(together.findings.as_dict()),
             groups=release.groups,
-            identifiers=self.identifiers,
+            identifiers=self.known.identifiers,
             kinds=kinds_of(self.table.kinds, self.schema),
             loss=_loss(release, self.repairs.left_out),
             method=release.method,
             promises={} if release.draft.e is None else {"e": release.draft.e},
             recipients=self.request.recipients,
             reissue=__version__,
-            request=self.mark,
+            request=self.known.mark,
             requirement=str(release.requirement),
             rows=self.rows,
             suppressed=release.suppressed + self.repairs.left_out,
+            table=self.known.table,
             tables=tuple(release.tables),
             time=datetime.now(UTC).isoformat(timespec="seconds"),
             warnings=self.warnings(release),
         )
+
+    def _people(self, release: Release, writer: "Writer") -> dict[str, str]:
+        """Who is where, and how the identifiers of everybody who is out are written."""
+        from reissue.ledger.pack import ENDINGS, pack_frame, pack_roster
+
+        ids, forms = release.table.ids, self.known.forms
+        if ids is None:
+            return {}
+        files = {"roster": writer.keep(pack_roster(release), ENDINGS["roster"])}
+        if forms is not None:
+            people = ids.gather(np.flatnonzero(release.draft.groups >= 0))
+            after = forms_after(self.ledger, self.earlier, forms, people)
+            files["forms"] = writer.keep(pack_frame(after), ENDINGS["forms"])
+        return files
 
     def _kept(self, release: Release, keep: "Keep") -> tuple[dict[str, str], dict[str, str]]:
         """The tables kept, whole or in parts: their files, and the SHA-256 of the CSV of each."""
@@ -265,18 +284,16 @@ def _loss(release: Release, left_out: int) -> float:
     return round((measure(release).loss * records + left_out) / max(records + left_out, 1), 6)
 
 
-def _marked(ledger: "Ledger", asked: Sequence[Any], table: Table, order: Ints, last: str) -> tuple[str, Table]:
+def _marked(
+    ledger: "Ledger", asked: Sequence[Any], table: Table, order: Ints, last: str, rows: RowDigest
+) -> tuple[str, Table]:
     """The mark of a table, and its rows in the order that a release is made from; `last` is the last release's mark.
 
     Of a release that an earlier version made of this very table it is the mark and the order that it had then.
     """
-    from reissue.ledger.marks import is_former, mark_by_csv, mark_by_rows, row_digest
-
     if last and is_former(last) and mark_by_csv(ledger.key, asked, table) == last:
         return last, table
-    digest = row_digest(ledger.key)
-    digest.add(table.frame)
-    return mark_by_rows(ledger.key, asked, digest), table if (np.diff(order) == 1).all() else table.some(order)
+    return mark_by_rows(ledger.key, asked, rows), table if (np.diff(order) == 1).all() else table.some(order)
 
 
 def _linking(table: Table) -> list[str]:
@@ -307,37 +324,6 @@ def _misspelt(table: Table, policy: "Policy") -> list[str]:
                 "table: check their spelling."
             )
     return said
-
-
-def refuse_other_form(earlier: "Sequence[Recorded]", kinds: Mapping[str, str], dated: str | None) -> None:
-    """Refuse a table whose columns hold something else than in the release before, or that is older."""
-    own = [one for one in earlier if one.record.kinds]
-    if own:
-        before = own[-1].record.kinds
-        changed = sorted(name for name in kinds if before.get(name, kinds[name]) != kinds[name])
-        if changed:
-            said = ", ".join(f"'{name}' ({before[name]}, now {kinds[name]})" for name in changed)
-            raise DataError(
-                f"Columns have another type than in release {own[-1].number}: {said}. People and values would not "
-                "be recognized; bring the columns into the earlier form."
-            )
-    dates = [one.date for one in earlier if one.date is not None]
-    if dated is not None and dates and dated <= max(dates):
-        raise DataError(
-            f"The table is of {dated}, and a release of {max(dates)} has been published. The next one must be later."
-        )
-
-
-def refuse_other_people(ledger: "Ledger", earlier: "Sequence[Recorded]", now: Ints, identifiers: str | None) -> None:
-    """Refuse a table in which hardly anybody of the last release returns."""
-    from reissue.ledger.pack import unpack_people
-
-    last = earlier[-1] if earlier else None
-    if last is None or "roster" not in last.files:
-        return
-    form = last.record.identifiers
-    changed = "" if form in {None, identifiers} else f" (they were {form} and are {identifiers})"
-    refuse_strangers(unpack_people(ledger.store.read(last.files["roster"])).to_numpy(), now, changed)
 
 
 def kinds_of(columns: Mapping[str, pl.DataType], schema: Schema) -> dict[str, str]:

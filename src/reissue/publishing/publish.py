@@ -5,12 +5,15 @@ seed the release follows from the key, the release before it and the table alone
 simply begin again, and whoever publishes the same table twice gets the same release, not a second one.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from datetime import date
+from datetime import date as day
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+import polars as pl
 
 from reissue._arrays import Ints
 from reissue.attacks.coalition.series_views import ProvidersOverSeries, views_over_series
@@ -40,17 +43,22 @@ def publish(
     dry_run: bool = False,
     seed: int | None = None,
     recipients: Sequence[str] = (),
-    dated: date | str | None = None,
+    date: day | str | None = None,
     newcomers: bool = False,
+    unchanged: bool = False,
+    lookalikes: bool = False,
     dialect: Dialect = FOUND,
+    dated: day | str | None = None,
 ) -> Release:
     """Make the next release of a ledger's series, attack it together with all earlier ones, and record it.
 
     `ledger` is an open one, or its place: a folder, or `postgresql://...`. Where there is none it begins with the
     `schema`, and was never there if the release is refused; `key` is the file of its secret key, if it lies elsewhere.
     `data` is a dataframe, a path or a Table. A release that does not withstand is refused: RefusedError says what would
-    have leaked and what would help. `dated` is the day that the table shows; an older table than the last is refused.
-    So is one in which hardly anybody of the last release returns, unless `newcomers` says that this is so.
+    have leaked and what would help. `date` is the day that the table shows (`dated` is its earlier name); an older
+    table than the last is refused. So is one of which a release was made before, unless `unchanged` says that nothing
+    has changed; one in which hardly anybody of the last release returns, unless `newcomers` says that this is so; and
+    one with newcomers whose identifiers are written almost like somebody else's, unless they are `lookalikes`.
 
     Of a Spark DataFrame a `PublishedFolder` is returned instead (`publish_folder`): the ledger has the release in
     parts, and `Ledger.export` writes them.
@@ -60,7 +68,7 @@ def publish(
     schema = None if schema is None else Schema.read(schema)
     place = ledger_at(ledger, schema, key=key, dry_run=dry_run) if isinstance(ledger, str | Path) else None
     asked: dict[str, Any] = {"schema": schema, "dry_run": dry_run, "seed": seed, "recipients": recipients}
-    asked |= {"dated": dated, "newcomers": newcomers}
+    asked |= {"date": _renamed(date, dated), "newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes}
     with nullcontext(cast("Ledger", ledger)) if place is None else place as book:
         if is_spark(data):
             return _from_spark(data, book, asked)
@@ -82,8 +90,10 @@ def publish_next(
     dry_run: bool = False,
     seed: int | None = None,
     recipients: Sequence[str] = (),
-    dated: date | str | None = None,
+    date: day | str | None = None,
     newcomers: bool = False,
+    unchanged: bool = False,
+    lookalikes: bool = False,
     dialect: Dialect = FOUND,
     schema: Schema | None = None,
     when_made: Callable[[Release], object] = lambda _: None,
@@ -95,7 +105,7 @@ def publish_next(
     `schema` is recorded with the first release; after that it must be the one that the ledger goes by. `when_made`
     gets the release whether it is refused or not; `before_record` what will be recorded: if it raises, nothing is.
     """
-    request = Request(tuple(sorted(set(recipients))), day_of(dated), seed, newcomers)
+    request = Request(tuple(sorted(set(recipients))), day_of(date), seed, newcomers, unchanged, lookalikes)
     with turn(ledger, first_schema(ledger, schema, dry_run=dry_run), dry_run=dry_run) as (entries, writer):
         candidate = Candidate.of(ledger, entries, *_read(data, ledger, entries, dialect), request)
         published = publish_candidate(candidate, entries, writer, when_made, before_record, progress)
@@ -110,7 +120,8 @@ def tried_release(data: Any, ledger: "Ledger", *, dialect: Dialect = FOUND) -> t
 
     seen: list[Release] = []
     try:
-        number = publish_next(data, ledger, dry_run=True, dialect=dialect, when_made=seen.append).number
+        asked: dict[str, Any] = {"dry_run": True, "unchanged": True, "dialect": dialect}
+        number = publish_next(data, ledger, when_made=seen.append, **asked).number
     except RefusedError as refused:
         number = refused.report.release
         if not seen:
@@ -146,11 +157,19 @@ def attack_by_providers(
     return views_over_series(series, coalition, progress=progress)
 
 
+def _renamed(date: day | str | None, dated: day | str | None) -> day | str | None:
+    """The day by either name of the argument."""
+    if dated is None:
+        return date
+    warnings.warn("publish(dated=...) is called date=... now.", FutureWarning, stacklevel=3)
+    return dated
+
+
 def _read(
     data: Any, ledger: "Ledger", entries: "Sequence[LedgerEntry]", dialect: Dialect
-) -> tuple[Table, Ints, str | None]:
-    """The table, with pseudonyms instead of identifiers; an order of its rows; and the form that identifiers had."""
-    from reissue.ledger.marks import row_order
+) -> tuple[Table, Ints, tuple[str, pl.DataFrame] | None]:
+    """The table, with pseudonyms instead of identifiers; an order of its rows; and how identifiers were written."""
+    from reissue.ledger.marks import row_order, written_forms
 
     schema = ledger.schema_of(entries)
     table = data if isinstance(data, Table) else Table.read(data, schema, dialect=dialect)
@@ -160,4 +179,4 @@ def _read(
     if table.ids is None:
         return table, order, None
     named = replace(table, frame=table.frame.with_columns(ledger.key.pseudonyms(table.ids)))
-    return named, order, identifier_kind(table.ids)
+    return named, order, (identifier_kind(table.ids), written_forms(ledger.key, table.ids))

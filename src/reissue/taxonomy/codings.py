@@ -17,10 +17,20 @@ from numpy.typing import NDArray
 from reissue._arrays import Codes
 from reissue.errors import TaxonomyError
 from reissue.taxonomy.numbers import EXACT, automatic_widths, check_widths, dates, prefixes, ranges, texts
-from reissue.taxonomy.paths import from_paths, read_hierarchy, tree_paths, with_unlisted
+from reissue.taxonomy.paths import Paths, from_paths, read_hierarchy, tree_paths, with_unlisted
 from reissue.taxonomy.tree import ROOT, Taxonomy, assemble, check_names
 
-__all__ = ["DATE_STEPS", "KINDS", "Coding", "Hierarchy", "automatic_widths", "prepare", "read_hierarchy", "unrounded"]
+__all__ = [
+    "DATE_STEPS",
+    "KINDS",
+    "Coding",
+    "Hierarchy",
+    "automatic_widths",
+    "changed_labels",
+    "prepare",
+    "read_hierarchy",
+    "unrounded",
+]
 
 KINDS = ("auto", "flat", "ranges", "prefix", "dates", "file", "tree")
 DATE_STEPS = ("month", "quarter", "year", "decade", "century")
@@ -72,6 +82,16 @@ class Hierarchy:
         )
         said = ", ".join(str(step).removesuffix(".0") for step in steps)
         return f"Hierarchy by {self.kind} {said}".rstrip() + "."
+
+    def labels(self) -> dict[str, frozenset[str]]:
+        """Every label that the file or tree lists, to the leaves that it stands for; nothing for other kinds."""
+        if self.kind not in {"file", "tree"}:
+            return {}
+        below: dict[str, set[str]] = {}
+        for leaf, *above in listed_paths(self):
+            for label in (leaf, *above):
+                below.setdefault(label, set()).add(leaf)
+        return {label: frozenset(leaves) for label, leaves in below.items()}
 
     def _check_steps(self) -> None:
         check_widths(self.ranges)
@@ -160,13 +180,24 @@ def _build(hierarchy: Hierarchy, values: pl.Series, missing: bool) -> tuple[Taxo
         return ranges(values, widths, missing=missing, bottom=hierarchy.bottom, top=hierarchy.top), values
     if kind == "flat":
         return assemble(texts(values), [], np.arange(len(values), dtype=np.float64), missing=missing), values
-    if hierarchy.file is not None:
-        paths = read_hierarchy(hierarchy.file, hierarchy.delimiter, header=hierarchy.header)
-    else:
-        paths = list(tree_paths(hierarchy.tree))
+    paths = listed_paths(hierarchy)
     paths = with_unlisted(paths, texts(values)) if hierarchy.unlisted == "root" else paths
     taxonomy, listed = from_paths(paths, values.name, ordered=hierarchy.ordered, missing=missing)
     return taxonomy, _typed(pl.Series(values.name, listed, dtype=pl.String), values.dtype)
+
+
+def listed_paths(hierarchy: Hierarchy) -> Paths:
+    """The paths that the file or tree of a hierarchy lists."""
+    if hierarchy.file is not None:
+        return read_hierarchy(hierarchy.file, hierarchy.delimiter, header=hierarchy.header)
+    return list(tree_paths(hierarchy.tree))
+
+
+def changed_labels(before: Hierarchy, now: Hierarchy) -> list[str]:
+    """The labels of both that stand for other values now, of the values that both list."""
+    old, new = before.labels(), now.labels()
+    both = frozenset().union(*old.values()) & frozenset().union(*new.values())
+    return [label for label, leaves in new.items() if label in old and leaves & both != old[label] & both]
 
 
 def _typed(leaves: pl.Series, dtype: pl.DataType) -> pl.Series:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from reissue.errors import InputError
-from reissue.files.places import LEDGER_FILE
+from reissue.files.places import LEDGER_FILE, state_folder
 from reissue.files.tables import write_private
 from reissue.ledger.store import is_url
 from reissue.web.uploads import plain_name
@@ -22,8 +22,7 @@ _MOST = 12
 
 def _memory() -> Path:
     """Where it is remembered which ledgers were opened: a list of folders, nothing that is in them."""
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "reissue" / "ledgers.json"
+    return (state_folder() or Path(os.devnull)) / "ledgers.json"
 
 
 @dataclass(frozen=True, eq=False)

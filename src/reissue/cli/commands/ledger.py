@@ -1,13 +1,14 @@
 """`reissue ledger`: recall what was published, check that nothing was changed since, take earlier releases in."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reissue.cli import _render
-from reissue.cli._app import FINE, NOT_MET, CommandGroup, app
+from reissue.cli._app import FINE, NOT_MET, NOT_PROVABLE, CommandGroup, app
 from reissue.cli._options import ForceOption, JsonOption, ReadOption, SchemaOption, dialect_of, source_of
 from reissue.errors import InputError
 from reissue.words import plural
@@ -32,12 +33,25 @@ KeyOption = Annotated[
 ]
 
 
-@books.command("list")
-def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
-    """List all releases."""
+@contextmanager
+def _reading(ledger: str, key: Path | None) -> "Iterator[Ledger]":
+    """A ledger for those who only read; what is missing to prove it is said on standard error."""
     from reissue.ledger import Ledger
 
-    with Ledger.open(ledger) as book:
+    with Ledger.open(ledger, key=key) as book:
+        yield book
+        _render.say(*(f"Warning: Not provable: {line}" for line in book.trust().missing), error=True)
+
+
+def _say_unwritten(failed: str) -> None:
+    """That an entry was recorded, and not a head, or the witness was not told."""
+    _render.say(*([f"Warning: {failed}"] if failed else []), error=True)
+
+
+@books.command("list")
+def list_releases(ledger: PlaceArgument, key: KeyOption = None, as_json: JsonOption = False) -> None:
+    """List all releases."""
+    with _reading(ledger, key) as book:
         releases, head = book.releases, book.entries()[-1].hash
     if as_json:
         kept = ("time", "date", "rows", "loss", "method", "requirement", "recipients", "contributed", "adopted")
@@ -65,11 +79,9 @@ def list_releases(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
 
 
 @books.command()
-def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = False) -> None:
+def show(ledger: PlaceArgument, number: NumberArgument, key: KeyOption = None, as_json: JsonOption = False) -> None:
     """Show what is known about one release: how it was made, and what every attack found."""
-    from reissue.ledger import Ledger
-
-    with Ledger.open(ledger) as book:
+    with _reading(ledger, key) as book:
         one = book.release(number)
     if as_json:
         hidden = {"files", "request", "promises", "csv"}
@@ -91,12 +103,11 @@ def show(ledger: PlaceArgument, number: NumberArgument, as_json: JsonOption = Fa
 
 
 @books.command()
-def recipients(ledger: PlaceArgument, as_json: JsonOption = False) -> None:
+def recipients(ledger: PlaceArgument, key: KeyOption = None, as_json: JsonOption = False) -> None:
     """Say who has which releases; what everyone got, everyone has."""
-    from reissue.ledger import Ledger
     from reissue.ledger.recorded import holders
 
-    with Ledger.open(ledger) as book:
+    with _reading(ledger, key) as book:
         found = holders(book.releases)
     if as_json:
         _render.show_json({name or "everyone": list(numbers) for name, numbers in found.items()})
@@ -131,13 +142,12 @@ def providers(
 ) -> None:
     """Say who contributed what, what coalitions of providers would see, and what each may be told."""
     from reissue.attacks.coalition.views import view_of_release
-    from reissue.ledger import Ledger
     from reissue.publishing.publish import tried_release
 
     names = [name.strip() for name in coalition.split(",") if name.strip()]
     if table is not None and tables:
         raise InputError("Give --table for one release or --tables for the whole series, not both.")
-    with Ledger.open(ledger, key=key) as book:
+    with _reading(ledger, key) as book:
         if tables:
             _say_over_series(book, tables, names, reading, as_json=as_json)
             return
@@ -210,16 +220,16 @@ def export(
             help="Where it goes: .csv, .csv.gz or .parquet; a folder without an ending for a release in parts.",
         ),
     ],
+    key: KeyOption = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write a release again, byte for byte as it was."""
     from reissue.data.outputs import Output, Outputs, ledger_inputs
-    from reissue.ledger import Ledger
 
     output = Output("--out", out, table=bool(out.suffix), repeats=True)
-    Outputs((output,), tuple(ledger_inputs(ledger, None)), force=force)
-    with Ledger.open(ledger) as book:
+    Outputs((output,), tuple(ledger_inputs(ledger, key)), force=force)
+    with _reading(ledger, key) as book:
         paths = book.export(number, out, force=force)
     if as_json:
         _render.show_json({"release": number, "files": paths})
@@ -236,22 +246,49 @@ def verify(
     key: KeyOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether any row or file was changed since it was written, or the last ones cut off."""
+    """Say whether it is proven that nothing was changed or cut off, with exit code 5 where that cannot be proven."""
+    from reissue.ledger import Ledger
+    from reissue.ledger.trust import TrustOutcome
+
+    with Ledger.open(ledger, key=key) as book:
+        trust, entries = book.examine(head), book.store.found()
+    last = entries[-1].hash
+    if as_json:
+        said = {"problems": list(trust.problems), "missing": list(trust.missing), "head": last}
+        _render.show_json({"outcome": trust.outcome, "whole": trust.outcome == TrustOutcome.PROVEN, **said})
+    elif trust.problems:
+        _render.say("The ledger is broken.", *trust.problems, style="red")
+    elif trust.missing:
+        _render.say("Not provable: nothing that was found speaks against the ledger, but:", *trust.missing)
+        _render.say(f"It has {len(entries):,} entries, the last is {last}")
+    else:
+        _render.say(f"Proven: nothing was changed or cut off. It has {len(entries):,} entries, the last is {last}")
+    unproven = NOT_MET if trust.problems else NOT_PROVABLE
+    raise typer.Exit(FINE if trust.outcome == TrustOutcome.PROVEN else unproven)
+
+
+@books.command()
+def accept(
+    ledger: PlaceArgument,
+    why: Annotated[
+        str, typer.Option("--why", metavar="WHY", help="Why no release is missing in it: recorded as you say it.")
+    ],
+    key: KeyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with a ledger that was restored from a backup, or was brought to this machine, though heads say otherwise.
+
+    What was changed, or was not written with the key, is not accepted.
+    """
     from reissue.ledger import Ledger
 
     with Ledger.open(ledger, key=key) as book:
-        problems, entries, unknown = book.verify(head), book.store.found(), book.unknown
+        trust = book.accept(why)
+        _say_unwritten(book.unwritten)
     if as_json:
-        last = entries[-1].hash
-        _render.show_json({"whole": not problems, "problems": problems, "warnings": list(unknown), "head": last})
-        raise typer.Exit(NOT_MET if problems else FINE)
-    if problems:
-        _render.say(*problems, style="red")
+        _render.show_json({"accepted": [*trust.problems, *trust.missing], "why": why})
     else:
-        _render.say(f"Nothing was changed: {len(entries):,} entries, the last is {entries[-1].hash}")
-    _render.warn(*unknown)
-    if problems:
-        raise typer.Exit(NOT_MET)
+        _render.say("Recorded, and the heads are written anew. Accepted was:", *trust.problems, *trust.missing)
 
 
 @books.command()
@@ -279,6 +316,7 @@ def adopt(
     plan = None if schema is None else Schema.load(schema)
     with ledger_at(ledger, plan, key=key) as book:
         total = take(book, published, recipients=recipient or (), dialect=dialect_of(reading), schema=plan)
+        _say_unwritten(book.unwritten)
     if as_json:
         _render.show_json({"adopted": len(published), "releases": total})
     else:
@@ -293,6 +331,7 @@ def amend(ledger: PlaceArgument, schema: SchemaOption, key: KeyOption = None, as
 
     with Ledger.open(ledger, key=key) as book:
         changed = book.amend(Schema.load(schema))
+        _say_unwritten(book.unwritten)
     if as_json:
         _render.show_json({"changed": changed})
     else:
@@ -314,6 +353,7 @@ def withdraw(
 
     with Ledger.open(ledger, key=key) as book:
         book.withdraw(number, never_sent)
+        _say_unwritten(book.unwritten)
     if as_json:
         _render.show_json({"withdrawn": number, "why": never_sent})
     else:

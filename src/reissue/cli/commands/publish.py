@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from os.path import lexists
@@ -14,15 +15,17 @@ import typer
 from reissue.cli import _render
 from reissue.cli._app import NOT_MET, app
 from reissue.cli._larger import streams
-from reissue.cli._larger_ledger import plan_folder, publish_larger
+from reissue.cli._larger_ledger import UNDATED, plan_folder, publish_larger
 from reissue.cli._options import (
     TABLES,
     EngineOption,
     ForceOption,
     JsonOption,
+    LookalikesOption,
     NewcomersOption,
     OutOption,
     ReadOption,
+    UnchangedOption,
     WriteOption,
     dialect_of,
     released_dialect,
@@ -60,13 +63,15 @@ def publish(
         Path | None,
         typer.Option("--schema", "-s", metavar="FILE.toml", help="Schema and policy; needed to begin a ledger."),
     ] = None,
-    dated: Annotated[
+    date: Annotated[
         str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="The day that the table shows.")
     ] = None,
     recipient: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Who gets it; may be repeated. Default: everyone.")
     ] = None,
     newcomers: NewcomersOption = False,
+    unchanged: UnchangedOption = False,
+    lookalikes: LookalikesOption = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", metavar="", help="Make and attack the release, show all, record nothing.")
     ] = False,
@@ -100,12 +105,13 @@ def publish(
     from reissue.schema import Schema
 
     plan = None if schema is None else Schema.load(schema)
+    asked: dict[str, Any] = {"dry_run": dry_run, "seed": seed, "recipients": recipient or (), "date": date}
+    asked |= {"newcomers": newcomers, "unchanged": unchanged, "lookalikes": lookalikes}
     inputs = (*table_inputs("the data", [data]), *schema_inputs(schema, plan), *ledger_inputs(ledger, key))
     if streams(engine, data):
         others = {"--report": report, "--record": record, "--read": reading, "--write": writing, "--force": force}
         plan_folder(out, inputs, others, dry_run=dry_run)
-        asked = {"dry_run": dry_run, "seed": seed, "recipients": recipient or (), "dated": dated}
-        _larger(data, (ledger, plan, key), out, {**asked, "newcomers": newcomers, "engine": engine}, as_json=as_json)
+        _larger(data, (ledger, plan, key), out, {**asked, "engine": engine}, as_json=as_json)
         return
     target = out or target_beside(data)
     _plan_outputs(None if dry_run else target, report, record, inputs, force=force)
@@ -121,16 +127,13 @@ def publish(
         made = publish_next(
             data,
             book,
-            dry_run=dry_run,
-            seed=seed,
-            recipients=recipient or (),
-            dated=dated,
-            newcomers=newcomers,
+            **asked,
             dialect=dialect_of(reading),
             schema=plan,
             before_record=partial(_stage, staging, book, places, paths, force=force, dialect=released),
             progress=progress,
         )
+        made = made if date or made.again else replace(made, warnings=(*made.warnings, UNDATED))
         _place(staging, made, ledger, target)
         head = book.entries()[-1].hash
     _show(made, paths, head, report if _is_page(report) else None, (ledger, key), as_json=as_json)

@@ -11,7 +11,18 @@ from reissue._arrays import Ints
 from reissue.data.identifiers import identifier_kind, identifier_texts
 from reissue.engines.base import InBatches
 from reissue.errors import DataError, SchemaError
-from reissue.ledger.marks import identifier_order, mark_by_rows, row_digest
+from reissue.ledger.marks import (
+    FORM,
+    PERSON,
+    TableMarks,
+    followed,
+    identifier_order,
+    mark_by_rows,
+    row_digest,
+    table_digest,
+    table_mark,
+    written_forms,
+)
 from reissue.publishing.candidate import Request, kinds_of
 from reissue.schema import Schema
 
@@ -26,9 +37,8 @@ class PrivateCopy:
     """A folder of Parquet."""
 
     folder: Path
-    mark: str
+    known: TableMarks
     kinds: dict[str, str]
-    identifiers: str
     people: Ints
     """Row to its pseudonym."""
     order: Ints | None
@@ -39,7 +49,8 @@ class PrivateCopy:
         cls, source: InBatches, schema: Schema, ledger: "Ledger", request: Request, folder: Path, *, ordered: bool
     ) -> "PrivateCopy":
         """Read the table once, a batch at a time."""
-        name, digest, people, texts = schema.identifier or "", row_digest(ledger.key), [], []
+        name, digest, own = schema.identifier or "", row_digest(ledger.key), table_digest(ledger.key)
+        forms, texts = [], []
         columns = source.columns
         absent = [one for one in schema.used if one not in columns]
         if absent:
@@ -49,12 +60,14 @@ class PrivateCopy:
         for number, batch in enumerate(source.batches(used)):
             if batch[name].null_count():
                 raise DataError(f"The identifier '{name}' is missing in {batch[name].null_count()} rows, or more.")
-            named = batch.with_columns(ledger.key.pseudonyms(batch[name]))
+            forms.append(written_forms(ledger.key, batch[name]))
+            named = batch.with_columns(forms[-1][PERSON].alias(name))
             digest.add(named)
-            people.append(named[name].to_numpy())
+            own.add(followed(named, schema))
             texts += [identifier_texts(batch[name])] if ordered else []
             named.write_parquet(folder / f"{number:05d}.parquet", compression="lz4")
-        everyone = np.concatenate([np.empty(0, np.int64), *people])
+        written = pl.concat([pl.DataFrame(schema={PERSON: pl.Int64, FORM: pl.Int64}), *forms])
+        everyone = written[PERSON].to_numpy()
         if not len(everyone):
             raise DataError("The table has no rows.")
         if len(np.unique(everyone)) < len(everyone):
@@ -62,4 +75,5 @@ class PrivateCopy:
         mark = mark_by_rows(ledger.key, request.asked(schema), digest)
         kinds = kinds_of({one: columns[one] for one in schema.used}, schema)
         form = identifier_kind(pl.Series(dtype=columns[name]))
-        return cls(folder, mark, kinds, form, everyone, identifier_order(pl.concat(texts)) if ordered else None)
+        known = TableMarks(mark, table_mark(ledger.key, own), digest, form, written)
+        return cls(folder, known, kinds, everyone, identifier_order(pl.concat(texts)) if ordered else None)

@@ -8,7 +8,8 @@ the codes of all rows, made and judged as in memory. It goes into the ledger in 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
+from datetime import date as day
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,13 @@ from reissue.errors import InputError, SchemaError
 from reissue.files.staging import scratch_folder
 from reissue.ledger.chain import canonical
 from reissue.ledger.folders import KeptParts, keep_parts
-from reissue.ledger.pack import ENDINGS, Keep, unpack_roster
+from reissue.ledger.pack import ENDINGS, Keep, pack_frame, unpack_people, unpack_roster
 from reissue.ledger.recorded import Recorded, ReleaseRecord, needed_files, releases_of, sent_of
 from reissue.ledger.store import PARTS
 from reissue.policy import Policy
 from reissue.published import Tables, read_published
-from reissue.publishing.candidate import Candidate, Request, as_json, refuse_other_form, refuse_other_people
+from reissue.publishing.candidate import Candidate, Request, as_json
+from reissue.publishing.continues import forms_after, refuse_what_does_not_follow
 from reissue.publishing.gate import Attackable, GateResult, gate_attacks, run_gate, state_mark
 from reissue.publishing.larger.anonymize import ReleaseFolder, fill_folder
 from reissue.publishing.larger.asked import Asked, why_all_rows
@@ -76,8 +78,10 @@ def publish_folder(
     dry_run: bool = False,
     seed: int | None = None,
     recipients: Sequence[str] = (),
-    dated: date | str | None = None,
+    date: day | str | None = None,
     newcomers: bool = False,
+    unchanged: bool = False,
+    lookalikes: bool = False,
     schema: Schema | None = None,
     fits: int | None = None,
     before_record: Callable[[], object] = lambda: None,
@@ -90,7 +94,7 @@ def publish_folder(
     there. `fits` says how many rows are grouped at a time, or are in a part. `before_record` is called before a release
     is recorded that was not there before: if it raises, nothing is.
     """
-    request = Request(tuple(sorted(set(recipients))), day_of(dated), seed, newcomers)
+    request = Request(tuple(sorted(set(recipients))), day_of(date), seed, newcomers, unchanged, lookalikes)
     first = first_schema(ledger, schema, dry_run=dry_run)
     with turn(ledger, first, dry_run=dry_run) as (entries, writer), scratch_folder() as scratch:
         schema = ledger.schema_of(entries)
@@ -102,7 +106,8 @@ def publish_folder(
         codes = not in_regions(policy, schema)
         copy = PrivateCopy.of(source, schema, ledger, request, scratch / "named", ordered=codes)
         turn_of = _Turn(ledger, schema, policy, entries, request, copy, before_record)
-        return turn_of.run(scratch / "release", fits, writer, progress)
+        made = turn_of.run(scratch / "release", fits, writer, progress)
+    return replace(made, warnings=(*made.warnings, ledger.unwritten)) if ledger.unwritten else made
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,13 +143,13 @@ class _Turn:
     ) -> PublishedFolder:
         """The release that is there already, or the next one."""
         last = self.earlier[-1] if self.earlier else None
-        if last is not None and last.record.request == self.copy.mark:
+        if last is not None and last.record.request == self.copy.known.mark:
             return self._shown(last.number, last.record, last.findings, recorded=True, again=True)
         if self.copy.order is not None:
             return self._by_codes(self.copy.order, fits, writer, progress)
-        refuse_other_form(self.earlier, self.copy.kinds, self.request.dated)
-        if not self.request.newcomers:
-            refuse_other_people(self.ledger, self.earlier, self.copy.people, self.copy.identifiers)
+        known, people = self.copy.known, pl.Series(self.copy.people)
+        asked = (known, self.request, self.copy.kinds, people)
+        refuse_what_does_not_follow(self.ledger, self.entries, self.earlier, *asked, again=False)
         made = self._made(place, fits, lambda share: progress(0.1 + 0.5 * share))
         parts = sorted(made.folder.iterdir())
         who = who_is_where(parts, self.schema.identifier or "", self.schema.quasi, self.schema.sensitive)
@@ -174,9 +179,7 @@ class _Turn:
         memory = self.ledger.memory(self.earlier, self.schema, self.policy.method) if stateful else None
         table = table_by_codes(source, self.schema, memory).some(order)
         progress(0.2)
-        candidate = Candidate.marked(
-            self.ledger, self.entries, table, self.copy.mark, self.copy.identifiers, self.request
-        )
+        candidate = Candidate.marked(self.ledger, self.entries, table, self.copy.known, self.request)
         candidate = replace(candidate, part=PART if fits is None else fits)
         before, share_of = lambda _: self.before_record(), lambda share: progress(0.2 + 0.8 * share)
         made = publish_candidate(candidate, self.entries, writer, before_record=before, progress=share_of)
@@ -194,7 +197,7 @@ class _Turn:
     def _made(self, place: Path, fits: int | None, progress: Callable[[float], None]) -> ReleaseFolder:
         """The release, with pseudonyms beside its rows."""
         before = canonical({"csv": [one.record.csv for one in self.earlier[-1:]], "number": len(self.earlier)})
-        derived = self.ledger.key.derive("seed", f"{before}{self.copy.mark}".encode())
+        derived = self.ledger.key.derive("seed", f"{before}{self.copy.known.mark}".encode())
         seed = int.from_bytes(derived[:16], "little") if self.request.seed is None else self.request.seed
         shown = self.schema.with_roles({self.schema.identifier or "": Role.KEEP})
         asked = Asked.of(self.policy.method, self.policy.require, 0.0, "nodes", {}, shown)
@@ -218,6 +221,10 @@ class _Turn:
     def _private(self, roster: bytes, together: GateResult, keep: Keep) -> dict[str, str]:
         """What later releases need of this one, kept."""
         states = {f"state.{name}": keep(pack_state(one), ENDINGS["state"]) for name, one in together.states.items()}
+        forms = self.copy.known.forms
+        if forms is not None:
+            after = forms_after(self.ledger, self.earlier, forms, unpack_people(roster))
+            states["forms"] = keep(pack_frame(after), ENDINGS["forms"])
         return {"roster": keep(roster, ENDINGS["roster"]), **states}
 
     def _record(
@@ -235,16 +242,17 @@ class _Turn:
             files={**kept.files, **private},
             findings=as_json(together.findings.as_dict()),
             groups=groups,
-            identifiers=self.copy.identifiers,
+            identifiers=self.copy.known.identifiers,
             kinds=self.copy.kinds,
             method=made.method,
             promises={},
             recipients=self.request.recipients,
             reissue=__version__,
-            request=self.copy.mark,
+            request=self.copy.known.mark,
             requirement=str(made.requirement),
             rows=made.rows,
             suppressed=0,
+            table=self.copy.known.table,
             tables=("release",),
             time=datetime.now(UTC).isoformat(timespec="seconds"),
             warnings=tuple(warnings_of(self.policy, [one.number for one in self.earlier], self.withdrawn)),

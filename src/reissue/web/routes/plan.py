@@ -16,7 +16,7 @@ from reissue.web.jobs import PieceOfWork, State
 from reissue.web.pages import show
 from reissue.web.room import room_of
 from reissue.web.routes.forms import Sent, read_form
-from reissue.web.routes.publish import recipients_of, rehearse
+from reissue.web.routes.publish import day_of_table, recipients_of, rehearse
 from reissue.web.uploads import Desk
 
 __all__ = ["ROUTES", "number_of", "plan_of"]
@@ -134,7 +134,8 @@ async def choose(request: Request) -> Response:
         place = room.shelf.new(sent.text("name"))
         text = _policy(desk, made, {"limit": sent.text("limit"), "setting": sent.text("setting")})
         wave = next((path for path in desk.files["wave"] if path.name == sent.text("wave")), desk.files["wave"][0])
-        more = {"recipients": recipients_of(sent), "dated": sent.text("dated"), "newcomers": False}
+        more: dict[str, Any] = {"recipients": recipients_of(sent), "dated": day_of_table(sent)}
+        more |= dict.fromkeys(("newcomers", "unchanged", "lookalikes"), False)
     schema = desk.folder / "policy.toml"
     schema.write_text(text, encoding="utf-8")
     given: dict[str, Any] = {"ledger": place, "table": str(wave), "schema": str(schema)}

@@ -21,7 +21,7 @@ from reissue.web.room import Room, room_of
 from reissue.web.routes.forms import DELIMITERS, Sent, read_form
 from reissue.web.uploads import Desk
 
-__all__ = ["ROUTES", "given_of", "recipients_of", "rehearse", "tried"]
+__all__ = ["ROUTES", "day_of_table", "given_of", "recipients_of", "rehearse", "tried"]
 
 
 async def begin(request: Request) -> Response:
@@ -48,7 +48,7 @@ async def upload(request: Request) -> Response:
             if not short:
                 desk.refuse_without("schema")
             place = room.shelf.place(short) if short else room.shelf.new(sent.text("name"))
-            desk.notes["given"] = given_of(desk, sent, place)
+            desk.notes["given"] = {**given_of(desk, sent, place), "dated": day_of_table(sent)}
             job = await rehearse(room, desk)
     return RedirectResponse(f"/jobs/{job.name}", 303)
 
@@ -57,6 +57,14 @@ def recipients_of(sent: Sent) -> list[str]:
     """Names between commas, and those that were ticked."""
     typed = [name.strip() for name in sent.text("recipients").split(",")]
     return list(dict.fromkeys(name for name in (*sent.texts("recipient"), *typed) if name))
+
+
+def day_of_table(sent: Sent) -> str:
+    """The day that the table shows; it may be left out only on purpose."""
+    day = sent.text("dated")
+    if not day and not sent.text("undated"):
+        raise InputError("Say which day the table shows, or tick that it has none: a wrong month is noticed by it.")
+    return day
 
 
 def given_of(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
@@ -68,6 +76,8 @@ def given_of(desk: Desk, sent: Sent, place: str) -> dict[str, Any]:
         "recipients": recipients_of(sent),
         "dated": sent.text("dated"),
         "newcomers": bool(sent.text("newcomers")),
+        "unchanged": bool(sent.text("unchanged")),
+        "lookalikes": bool(sent.text("lookalikes")),
         "delimiter": sent.delimiter,
     }
 

@@ -51,8 +51,8 @@ def _publish(given: Mapping[str, Any], folder: Path, tell: Tell, *, dry_run: boo
                 schema=schema,
                 dry_run=dry_run,
                 recipients=given["recipients"],
-                dated=given["dated"] or None,
-                newcomers=given["newcomers"],
+                date=given["dated"] or None,
+                **{name: given[name] for name in ("newcomers", "unchanged", "lookalikes")},
                 dialect=Dialect(given["delimiter"]),
                 when_made=seen.append,
                 before_record=lambda one: _leave(one, book, folder),
@@ -143,8 +143,9 @@ def _sample(made: Publication) -> dict[str, Any]:
 
 
 def verify(given: Mapping[str, Any], _: Path, tell: Tell) -> Mapping[str, Any]:
-    """What was changed since it was written."""
+    """Whether it is proven that nothing was changed."""
     tell(0.1, "reading every entry and file")
     with Ledger.open(given["ledger"]) as book:
-        problems, entries = book.verify(given["head"] or None), book.store.found()
-        return {"problems": problems, "entries": len(entries), "head": entries[-1].hash, "unknown": list(book.unknown)}
+        trust, entries = book.examine(given["head"] or None), book.store.found()
+        said = {"outcome": str(trust.outcome), "problems": list(trust.problems), "missing": list(trust.missing)}
+        return {**said, "entries": len(entries), "head": entries[-1].hash}

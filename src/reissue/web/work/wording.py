@@ -11,6 +11,8 @@ _FIELDS = {
     r"Try dialect=Dialect\(delimiter='X'\)": "Choose what separates the cells",
     r" \(`budget`\)": "",
     r"newcomers=True": "tick that hardly anybody returns",
+    r"unchanged=True": "tick that nothing has changed",
+    r"lookalikes=True": "tick that they are other people",
 }
 """Advice for Python to advice for the page."""
 
