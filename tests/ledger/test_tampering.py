@@ -218,9 +218,8 @@ MEANINGS = {
 
 @pytest.mark.parametrize("name", MEANINGS)
 def test_labels_keep_their_meaning(name: str, place: str, tmp_path: Path) -> None:
-    text = (
-        '[columns]\njob="quasi"\nill="sensitive"\n[taxonomy.job]\nfile="job.csv"\n[policy]\nrequire="k=2"\nattacks=[]\n'
-    )
+    text = '[columns]\njob="quasi"\nill="sensitive"\n[taxonomy.job]\nfile="job.csv"\n'
+    text += '[policy]\nrequire="k=2"\nattacks=[]\nlimit=1\n'
     (tmp_path / "job.csv").write_text(WORK)
     frame = pl.DataFrame({"job": ["doctor", "nurse", "child", "pensioner"] * 2, "ill": ["flu"] * 8})
     after, fine = MEANINGS[name]

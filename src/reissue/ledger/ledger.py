@@ -17,7 +17,7 @@ import polars as pl
 from reissue.errors import DataError, InputError, SchemaError, TaxonomyError
 from reissue.files.dialect import PLAIN, Dialect
 from reissue.files.places import beside_folder, refuse_existing, second_path
-from reissue.files.staging import Staging, scratch_folder
+from reissue.files.staging import Staging, scratch_folder, sweep
 from reissue.files.tables import stage_tables
 from reissue.ledger.chain import LedgerEntry, content_name, unusable
 from reissue.ledger.entry import FORMAT, later_format
@@ -214,6 +214,8 @@ class Ledger:
         """The only writer, of a ledger that is not broken; the new heads are written when all is committed."""
         if self.head_file is not None:
             refuse_unwritable(self.head_file)
+        if self.second_file is not None:
+            sweep(self.second_file.parent)  # what a killed writer left
         key = self.key
         with self.store.writing(key.seal) as writer:
             before = len(writer.entries)
