@@ -32,11 +32,12 @@ def test_json_has_measures_and_verdicts(reissue: Reissue) -> None:
     outcome = reissue("check", "patients.csv", *CHECK, "--require", "k=5", "--json")
     assert outcome.code == 1
     answer = outcome.json
-    assert set(answer) == {"rows", "groups", "measures", "verdicts", "form", "risk", "people", "met", "warnings"}
+    keys = {"rows", "groups", "measures", "verdicts", "form", "risk", "people", "met", "warnings"}
+    assert set(answer) == keys | {"columns", "unprotected"}
     assert answer["met"] is False
     assert answer["rows"] == 600
     assert answer["verdicts"][0]["requirement"] == "k=5"
-    assert {"name", "value", "sentence"} == set(answer["measures"][0])
+    assert {"name", "value", "sentence", "column"} == set(answer["measures"][0])
 
 
 def test_what_was_asked_is_answered_and_the_rest_offered(reissue: Reissue) -> None:
