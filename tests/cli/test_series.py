@@ -39,8 +39,8 @@ def test_a_folder_then_one_more_snapshot(reissue: Reissue, tmp_path: Path) -> No
 
 def test_the_same_run_once_more_gives_the_same_releases(reissue: Reissue, tmp_path: Path) -> None:
     """Without a seed too; so somebody who was killed cannot send out two versions of one table."""
-    begin, go_on = ("anonymize", "months", *WORK, "--memory", "memory"), ("anonymize", "next.csv", *WORK)
-    go_on = (*go_on, "--memory", "memory")
+    begin = ("anonymize", "months", *WORK, "--memory", "memory")
+    go_on = ("anonymize", "next.csv", *WORK, "--memory", "memory")
     for command, out in ((begin, "months.release/2.csv"), (go_on, "next.release.csv")):
         assert reissue(*command).code == 0
         kept = [(tmp_path / name).read_bytes() for name in (out, "memory")]

@@ -242,7 +242,7 @@ def test_slots_of_a_panel_are_judged_by_each_column_and_by_what_needs_protection
     """Four slots share one history: all have one value of `hiv`, and four wards."""
     roles = {"age": "quasi", "hiv": "sensitive", "ward": "sensitive"}
     frame = pl.DataFrame({"group": [1] * 4, "slot": range(4), "age": [1] * 4, "hiv": ["p"] * 4, "ward": list("abcd")})
-    policy = {"limit": 0.5}
+    policy: dict[str, object] = {"limit": 0.5}
     plain = ri.attack([frame], {"columns": roles, "policy": policy}, only="trajectory", limits={"trajectory": 2})
     assert plain["trajectory"].details["above"] == 4
     policy |= {"harmless_values": {"hiv": ["p"]}}

@@ -65,7 +65,7 @@ def test_values_that_change_are_not_judged_as_fixed(seed: int, tmp_path: Path) -
 def test_values_that_stay_are_judged_alike(seed: int, tmp_path: Path) -> None:
     """Where nothing contradicts, the attack runs, and the gate finds what an attack on the same releases finds."""
     plan = PLAN.replace("k=12 & l=4", "k=2 & l=2")
-    schema, made = ri.Schema.loads(plan), []
+    schema, made = ri.Schema.loads(plan), list[ri.Release]()
     with ledger_at(tmp_path / "x.ledger", schema, key=None, dry_run=False) as book:
         for table in waves(seed, change=0):
             try:

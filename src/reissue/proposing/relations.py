@@ -131,8 +131,7 @@ def _weighed(guess: Guess, columns: Sequence[pl.Series]) -> Guess:
     if harmless is not None:
         said = "it is proposed as harmless (`harmless_values`), and the others are protected"
     why = f"{guess.why}; {plural(len(shares), 'value')}, the most frequent has {shares[value]:.0%}: {said}"
-    weighed = {"harmless": harmless, "largest": shares[value], "protected": protected, "values": len(shares)}
-    return replace(guess, why=why, **weighed)
+    return replace(guess, why=why, harmless=harmless, largest=shares[value], protected=protected, values=len(shares))
 
 
 def _share_of(column: pl.Series, value: str) -> float:
