@@ -20,7 +20,7 @@ from reissue.publishing.plan.continuation import continued
 from reissue.publishing.plan.learning import sentence
 from reissue.publishing.plan.outcome import RehearsalEnd
 from reissue.publishing.plan.own_setting import try_setting
-from reissue.publishing.plan.plan import _Search
+from reissue.publishing.plan.planning import _Search
 from reissue.publishing.plan.policy_text import policy_toml, with_policy
 from reissue.publishing.plan.rehearsal import Rehearsal, rehearse
 from reissue.publishing.plan.settings import sensible

@@ -123,7 +123,7 @@ def test_load_does_not_change_what_a_plan_finds(tmp_path: Path, monkeypatch: pyt
     monkeypatch.undo()
     # The package has a function of the module's name.
     monkeypatch.setattr(
-        sys.modules["reissue.publishing.plan.plan"], "cpu_seconds", iter(range(0, 10**9, 1000)).__next__
+        sys.modules["reissue.publishing.plan.planning"], "cpu_seconds", iter(range(0, 10**9, 1000)).__next__
     )
     code, none = told(tmp_path, *asked)
     assert (code, none["verdict"]) == (UNTESTED, "could not be tried")

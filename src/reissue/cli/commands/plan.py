@@ -26,7 +26,7 @@ from reissue.words import number
 
 if TYPE_CHECKING:
     from reissue.publishing.plan import Dynamics, Outcome, Plan
-    from reissue.publishing.plan.plan import Progress
+    from reissue.publishing.plan.planning import Progress
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SHARE = {"min": 0.0, "max": 1.0}

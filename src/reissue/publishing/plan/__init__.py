@@ -2,7 +2,7 @@
 
 from reissue.publishing.plan.continuation import Dynamics
 from reissue.publishing.plan.outcome import Outcome, Plan, RehearsedRelease
-from reissue.publishing.plan.plan import plan
+from reissue.publishing.plan.planning import plan
 from reissue.publishing.plan.settings import Limits, Setting
 
 __all__ = ["Dynamics", "Limits", "Outcome", "Plan", "RehearsedRelease", "Setting", "plan"]

@@ -13,7 +13,7 @@ from reissue.proposing.policy_questions import harmless_values, policy_for
 from reissue.proposing.propose import Guess, as_toml, propose, read_proposed
 from reissue.proposing.relations import empty_somewhere, frequent_values, without_copies
 from reissue.publishing.plan.outcome import Plan
-from reissue.publishing.plan.plan import Progress, plan
+from reissue.publishing.plan.planning import Progress, plan
 from reissue.publishing.plan.policy_text import policy_toml
 from reissue.schema import Role, Schema
 

@@ -20,7 +20,7 @@ from reissue.proposing.propose import Guess
 from reissue.publishing.plan import Limits, Plan, Setting, plan
 from reissue.publishing.plan.beginning import propose_series
 from reissue.publishing.plan.own_setting import try_setting
-from reissue.publishing.plan.plan import Progress
+from reissue.publishing.plan.planning import Progress
 from reissue.report.plan_page import frontier_chart, plan_html
 from reissue.report.utility_page import model_chart
 from reissue.schema import Schema
