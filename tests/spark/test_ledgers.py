@@ -20,7 +20,7 @@ from reissue.publishing.refusal import RefusedError
 from reissue.schema import Schema
 from tests.ledger.series import MONTHS, schema
 from tests.publishing import test_ledger_by_codes as by_codes
-from tests.publishing.test_publish_larger import OPEN, folder_of
+from tests.publishing.test_publish_larger import OPEN, STRICT, folder_of
 from tests.spark.test_spark import given, kept, killer
 
 REGIONS: dict[str, tuple[dict[str, Any], list[pl.DataFrame]]] = {
@@ -118,7 +118,7 @@ def test_wrong_tables_are_refused_and_nothing_stays(spark: Any, tmp_path: Path, 
 
 def test_an_exposed_release_is_refused(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="joint"):
-        publish(given(spark, MONTHS[0]), tmp_path / "x.ledger", schema({**OPEN, "require": "k=2", "limit": 0.4}))
+        publish(given(spark, MONTHS[0]), tmp_path / "x.ledger", schema({**STRICT, "require": "k=2"}))
     assert not list(tmp_path.iterdir())
 
 
