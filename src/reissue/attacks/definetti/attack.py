@@ -28,7 +28,7 @@ import numpy as np
 from reissue._arrays import Bools, Codes, Floats, Ints
 from reissue.attacks.definetti.case import tell
 from reissue.attacks.definetti.series import LIMIT, Learnt, guess_together, holds_counterfeits
-from reissue.attacks.findings import Finding, Status
+from reissue.attacks.findings import Finding, Status, not_run
 from reissue.attacks.pictures import Case
 from reissue.attacks.registry import attack
 from reissue.data.table import Table, to_polars
@@ -161,6 +161,9 @@ def _by_release(series: Series, knowledge: Knowledge) -> Finding:
     return _finding(series, worst, sentence, {"folds": _FOLDS, "releases": each}, case)
 
 
+_NOTHING_ABOVE = "guessing each group's commonest value is right for nearly everybody: nothing better could be learnt."
+
+
 def _finding(
     series: Series, found: GuessAccuracy | Learnt, sentence: str, more: dict[str, Any], case: Callable[[float], Case]
 ) -> Finding:
@@ -169,6 +172,8 @@ def _finding(
     exposed = found.accuracy > max(limit, found.chance)
     people = max(round((found.accuracy - found.baseline) * found.people), 0)
     same = {"accuracy": found.accuracy, "baseline": found.baseline, "error": found.error}
+    if max(limit, found.chance) >= 1:
+        return not_run(NAME, series.numbers, _NOTHING_ABOVE, {**same, **more})
     return Finding(
         NAME,
         Status.EXPOSED if exposed else Status.WITHSTOOD,
