@@ -282,7 +282,7 @@ class Steward:
         return all(state.tree.get(path) == content for path, content in self.recording.outputs.items())
 
     def _give_again(self, state: State) -> tuple[int, str]:
-        """The command once more; where it says that files are there, with --force, unless it would read what it made."""
+        """The command once more; with --force where it says that files are there, unless it would read what it made."""
         code, words = say(self.command)
         reads = self._is_finished(state) and self.recording.before.keys() & self.recording.outputs.keys()
         if code == BAD_INPUT and "--force" in words and not reads:

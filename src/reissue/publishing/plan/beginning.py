@@ -15,7 +15,6 @@ from reissue.proposing.relations import empty_somewhere, frequent_values, withou
 from reissue.publishing.plan.outcome import Plan
 from reissue.publishing.plan.planning import Progress, plan
 from reissue.publishing.plan.policy_text import policy_toml
-from reissue.publishing.plan.settings import Limits
 from reissue.schema import Role, Schema
 
 __all__ = ["Beginning", "begin_series", "propose_series"]
@@ -40,9 +39,6 @@ _FIRST = (
     "For a policy: `reissue plan WAVE... --schema SCHEMA --write`; with one wave it is a guess, with two it is not."
 )
 
-_GUESSED = 0.05
-"""The share of the rows that may be left out where only one wave was there, as in the policies that answers lead to:
-later waves differ from what was simulated."""
 _NOTHING_MADE = (
     "WARNING: no setting made a release of these waves. This policy is for the harder case, and was not tried on them."
 )
@@ -97,8 +93,7 @@ def begin_series(
     if not any(guess.role == Role.IDENTIFIER for guess in guesses):
         return replace(begun, policy=policy_for(guesses, {}), advice=(_NO_PERSON,))
     schema = replace(Schema.loads(text, folder), policy=_protection(guesses))
-    limits = Limits(suppress=_GUESSED) if len(waves) == 1 else Limits()
-    made = plan(list(waves), schema, limits=limits, budget=budget, dialect=dialect, progress=progress)
+    made = plan(list(waves), schema, budget=budget, dialect=dialect, progress=progress)
     policy, told = policy_toml(made), [made.warning] if made.warning else []
     if policy is None:
         told.append(_NOTHING_MADE)
