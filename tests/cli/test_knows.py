@@ -49,7 +49,7 @@ def test_andre_and_kim(reissue: Reissue) -> None:
     found = {each["attack"]: each for each in outcome.json["findings"]}
     assert found["mechanism"]["details"]["posterior"] == 1.0
     assert found["mechanism"]["details"]["worlds"] == 28
-    assert found["definetti"]["status"] == "withstood"
+    assert found["definetti"]["status"] == "not_run", "of ten people chance alone may guess all right"
 
 
 @pytest.mark.usefixtures("clinic")
