@@ -107,7 +107,7 @@ def audit(page: Page, files: Path, look: Callable[[Page], None] = lambda _: None
     page.wait_for_url("**/audit/of/**", timeout=60_000)
     look(page)
     page.get_by_role("link", name="Read the report").click()
-    assert page.get_by_role("heading", name="All attacks").is_visible()
+    page.get_by_role("heading", name="All attacks").wait_for()  # the page has its address before it has its text
 
 
 def test_an_audit_on_a_phone_by_night(browser: Browser, client: Client, files: Path) -> None:
